@@ -1,0 +1,49 @@
+# Everything that a person or a build server runs here; `make` alone lists it.
+#
+#   ARGS=…     is handed on:              make demo ARGS="--for 60", make test ARGS="-k drift -x"
+#   PYTHON=…   the Python to set up with: make test PYTHON=python3.12
+
+PYTHON ?= python3
+ARGS ?=
+
+# Returns at once when .venv is as the lock says. `exec`, here and below, so that Ctrl-C and kill
+# reach the command itself, and not only a shell around it.
+BOOTSTRAP = command -v "$(PYTHON)" >/dev/null || { \
+	echo "setup: no $(PYTHON) on PATH: install Python 3.11 or newer, or say make PYTHON=…" >&2; \
+	exit 2; }; \
+	exec "$(PYTHON)" requirements/bootstrap.py
+RUN = exec .venv/bin/python -m
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+# Recipes are not echoed: what the commands print is the whole output.
+.SILENT:
+
+help: ## this list
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+
+setup: ## .venv with all tools, as the lock says
+	$(BOOTSTRAP) dev
+
+demo: ## broker, traffic with an incident in it, offline judge; Ctrl-C ends it
+	$(BOOTSTRAP) core
+	$(RUN) monitor demo $(ARGS)
+
+test: setup ## the tests; REQUIRE_TOOLS=1 fails those whose tool is missing
+	$(RUN) pytest $(ARGS)
+
+check: setup ## lint, format, types, and who may import whom
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+	exec .venv/bin/lint-imports
+
+bench: setup ## the benchmarks; without arguments each takes its quick form
+	for script in tests/benchmarks/[a-z]*.py; do \
+		echo "== $$script"; PYTHONPATH=. .venv/bin/python "$$script" || exit; \
+	done
+
+clean: ## remove .venv and everything that was built
+	rm -rf .venv .venv.lock .venv-setup.log build dist *.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find monitor tests requirements -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,250 @@
+"""The composition root: builds adapters from settings, runs roles, handles signals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+from monitor import __version__
+from monitor.config import Settings, seconds
+from monitor.export.book import ScoreBook
+from monitor.export.collector import QualityCollector
+from monitor.export.http import HttpServer
+from monitor.exporter import Exporter, watch_group
+from monitor.health import Health
+from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.loop import ConsumingLoop, LoopLimits
+from monitor.ingest.sampling import Sampler
+from monitor.judge.limits import Limits
+from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.observe import CountedCalls
+from monitor.judge.offline import OfflineJudge
+from monitor.judge.protocol import Judge
+from monitor.kafka.connection import Connection
+from monitor.kafka.group import GroupConsumer
+from monitor.kafka.metadata import wait_for_topics
+from monitor.kafka.producer import Producer
+from monitor.kafka.topics import TopicSpec, create_missing
+from monitor.logs import logger
+from monitor.scorer import Scorer, ScorerSettings
+from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry, new_registry
+
+Role = Literal["score", "export"]
+SECOND_INTERRUPT = 130
+DAY_MS = 86_400_000
+
+
+class Monitor:
+    """One process: its registry, health, HTTP server and roles. ``clock`` gives epoch seconds."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self.clock = settings, clock
+        self.registry = new_registry()
+        self.health = Health(time.monotonic)
+        self.connection = connection(settings)
+        self.book = book(settings)
+        self.port = 0
+        self._process = ProcessTelemetry(self.registry, __version__)
+
+    async def run(self, roles: list[Role], stop: asyncio.Event) -> None:
+        """Serve HTTP and run the roles until ``stop`` is set, or one of them fails."""
+        # Bound first: a taken port is said before anything is consumed.
+        server = HttpServer(self.registry, self.health, self._process)
+        self.port = await server.start(self.settings.http.host, self.settings.http.port)
+        try:
+            if self.settings.kafka.create_topics:
+                await self._until(stop, self._create_topics())
+            async with asyncio.TaskGroup() as group:
+                if "score" in roles and not stop.is_set():
+                    group.create_task(self._score(stop))
+                if "export" in roles and not stop.is_set():
+                    group.create_task(self._export(stop))
+        finally:
+            await server.stop()
+
+    async def _score(self, stop: asyncio.Event) -> None:
+        telemetry = ScorerTelemetry(self.registry)
+        judge = build_judge(self.settings, telemetry)
+        logger().info("scorer_starting", judge=judge.identity.label, model=judge.identity.model)
+        try:
+            await self._until(stop, self._consume(stop, judge, telemetry), own_stop=True)
+        finally:
+            await judge.aclose()
+
+    async def _consume(self, stop: asyncio.Event, judge: Judge, telemetry: ScorerTelemetry) -> None:
+        settings, topics = self.settings, self.settings.kafka.topics
+        needed = [topics.interactions, topics.scores, topics.dead_letters]
+        if not await self._until(
+            stop, wait_for_topics(self.connection, needed, self.health, "scorer")
+        ):
+            return
+        producer = await Producer.start(
+            self.connection,
+            self.health,
+            max_record_bytes=settings.kafka.max_record_bytes,
+            retried=lambda topic: telemetry.publish_retries.labels(topic).inc(),
+        )
+        try:
+            consumer = await GroupConsumer.start(
+                self.connection,
+                settings.kafka.group_id,
+                self.health,
+                drain_s=settings.ingest.drain_s,
+            )
+            scorer = self._scorer(judge, producer, telemetry)
+            loop = ConsumingLoop(
+                consumer, scorer, self._loop_limits(), telemetry, self.health, self.clock
+            )
+            await loop.run(topics.interactions, stop)
+        finally:
+            await producer.stop()
+
+    def _scorer(self, judge: Judge, producer: Producer, telemetry: ScorerTelemetry) -> Scorer:
+        settings, topics = self.settings, self.settings.kafka.topics
+        return Scorer(
+            ScorerSettings(topics.scores, settings.kafka.max_record_bytes, settings.export.segment),
+            Sampler(settings.sampling.rate, settings.sampling.key),
+            judge,
+            Limits(settings.judge.concurrency, settings.judge.deadline_s),
+            producer,
+            DeadLetters(
+                producer,
+                topics.dead_letters,
+                group=settings.kafka.group_id,
+                version=__version__,
+            ),
+            telemetry,
+            self.clock,
+        )
+
+    def _loop_limits(self) -> LoopLimits:
+        ingest = self.settings.ingest
+        return LoopLimits(ingest.max_in_flight, ingest.commit_interval_s, ingest.drain_s)
+
+    async def _export(self, stop: asyncio.Event) -> None:
+        kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
+        exporter = Exporter(
+            self.connection, kafka.topics.scores, self.book, telemetry, self.health, self.clock
+        )
+        self.registry.register(
+            QualityCollector(self.book, telemetry, self.clock, lambda: exporter.is_ready)
+        )
+        watch = asyncio.create_task(
+            watch_group(
+                self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
+            )
+        )
+        try:
+            await self._until(stop, exporter.run())
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    async def _create_topics(self) -> None:
+        await create_missing(self.connection, topic_specs(self.settings), self.health)
+
+    async def _until(
+        self, stop: asyncio.Event, work: Coroutine[Any, Any, None], *, own_stop: bool = False
+    ) -> bool:
+        """Whether the work ended by itself; when told to stop, it is cancelled.
+
+        Work with ``own_stop`` watches the event itself and gets its drain budget first.
+        """
+        task, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({task, stopping}, return_when="FIRST_COMPLETED")
+            if own_stop and not task.done():
+                await asyncio.wait({task}, timeout=self.settings.ingest.drain_s + 30)
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                return False
+            task.result()
+            return True
+        finally:
+            stopping.cancel()
+            if not task.done():
+                task.cancel()
+
+
+def connection(settings: Settings) -> Connection:
+    """How to reach the cluster of the settings."""
+    kafka = settings.kafka
+    secret = kafka.sasl_password
+    return Connection(
+        bootstrap_servers=kafka.bootstrap_servers,
+        security_protocol=kafka.security_protocol,
+        sasl_mechanism=kafka.sasl_mechanism,
+        sasl_username=kafka.sasl_username,
+        sasl_password=lambda: secret.get_secret_value() if secret else None,
+        ssl_cafile=kafka.ssl_cafile,
+        ssl_certfile=kafka.ssl_certfile,
+        ssl_keyfile=kafka.ssl_keyfile,
+    )
+
+
+def book(settings: Settings) -> ScoreBook:
+    """An empty book with the windows and the period of the settings."""
+    windows = {window: seconds(window) for window in settings.export.windows}
+    return ScoreBook(windows, seconds(settings.drift.period))
+
+
+def topic_specs(settings: Settings) -> list[TopicSpec]:
+    """What ``kafka.create_topics`` creates; the score records outlive every window."""
+    topics = settings.kafka.topics
+    longest_s = max(seconds(window) for window in settings.export.windows)
+    keep_ms = max(2 * seconds(settings.drift.period), longest_s) * 1000 + DAY_MS
+    compacted = {"cleanup.policy": "compact"}
+    return [
+        TopicSpec(topics.interactions),
+        TopicSpec(
+            topics.scores, configs={"cleanup.policy": "delete", "retention.ms": str(keep_ms)}
+        ),
+        TopicSpec(topics.dead_letters),
+        TopicSpec(topics.control, 1, compacted),
+        TopicSpec(topics.alarms, 1, compacted),
+    ]
+
+
+def build_judge(settings: Settings, telemetry: ScorerTelemetry) -> Judge:
+    """The configured judge."""
+    judge = settings.judge
+    if judge.kind == "offline":
+        return OfflineJudge(judge.label_name)
+    return LlmJudge(
+        LlmSettings(
+            model=judge.model or "",
+            name=judge.label_name,
+            api_base=judge.api_base,
+            api_key=judge.api_key.get_secret_value() if judge.api_key else None,
+            headers={key: value.get_secret_value() for key, value in judge.headers.items()},
+            claims_per_call=judge.claims_per_call,
+            attempt_timeout_s=judge.attempt_timeout_s,
+        ),
+        observe=CountedCalls(telemetry),
+    )
+
+
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """SIGTERM and Ctrl-C set ``stop``; a second Ctrl-C ends the process at once."""
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        if stop.is_set():
+            os._exit(SECOND_INTERRUPT)  # the user does not want to wait for the drain
+        stop.set()
+
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+
+
+async def serve(settings: Settings, roles: list[Role]) -> None:
+    """Run roles until a signal ends them."""
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    await Monitor(settings).run(roles, stop)
+    logger().info("stopped")

@@ -1,0 +1,36 @@
+"""Options that commands share, and how settings are loaded for a command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
+
+ConfigFile = Annotated[
+    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--config", help="YAML file; default: $RAG_MONITOR_CONFIG."),
+]
+Overrides = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--set", help="One setting, like --set sampling.rate=0.1; repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
+    """Settings of this invocation; raises ``ConfigurationError``."""
+    from monitor.config import load
+    from monitor.errors import ConfigurationError
+
+    flags = {}
+    for item in overrides or []:
+        path, equals, value = item.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--set: found {item!r}, expected path=value")
+        flags[path] = value
+    return load(os.environ, file, flags)

@@ -1,0 +1,70 @@
+"""``demo`` and ``traffic``: made-up interactions with known truth."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from monitor.cli.common import ConfigFile, Overrides, settings_of
+
+For = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--for", help="Seconds to run; without it, until Ctrl-C.", min=1),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the made-up traffic.")]
+Rate = Annotated[float, typer.Option(help="Interactions a second.", min=0.1, max=5000)]
+IncidentAt = Annotated[int, typer.Option(help="Seconds until the incident begins.", min=0)]
+IncidentFor = Annotated[int, typer.Option(help="Seconds that the incident lasts.", min=0)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("demo")(demo)
+    app.command("traffic")(traffic)
+
+
+def demo(
+    for_: For = None,
+    seed: Seed = 1,
+    rate: Rate = 40.0,
+    sampling: Annotated[float, typer.Option(help="Share that is judged.", min=0, max=1)] = 0.5,
+    incident_at: IncidentAt = 24,
+    incident_for: IncidentFor = 10,
+    judge: Annotated[str, typer.Option(help="offline or llm.")] = "offline",
+    model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="litellm model id, with --judge llm."),
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port of /metrics; 0 takes a free one.")] = 0,
+) -> None:
+    """Run the whole monitor on an embedded broker and made-up traffic with an incident in it."""
+    began = time.monotonic()
+    import asyncio
+
+    from monitor.demo.run import DemoOptions, run_demo
+
+    options = DemoOptions(for_, incident_at, incident_for, seed, rate, sampling, judge, model, port)
+    asyncio.run(run_demo(options, os.environ, began))
+
+
+def traffic(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    for_: For = None,
+    seed: Seed = 1,
+    rate: Rate = 20.0,
+    incident_at: IncidentAt = 24,
+    incident_for: IncidentFor = 10,
+) -> None:
+    """Send made-up interactions to the configured topic; print how many were acknowledged."""
+    settings = settings_of(config, set_)
+    import asyncio
+
+    from monitor import logs
+    from monitor.demo.send import send
+
+    logs.configure(settings.log.level, settings.log.format)
+    asyncio.run(send(settings, for_, seed, rate, incident_at, incident_for))

@@ -1,0 +1,1 @@
+"""Score records → rolling sums → gauges at scrape time, and the HTTP server that serves them."""

@@ -1,0 +1,85 @@
+"""The quality families, computed at scrape time: windows drain also without traffic.
+
+No value is exported where there is none (a NaN would poison averages and match no alert); the
+sample count of a series stays, at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from monitor.export.book import ScoreBook, SeriesEstimate
+from monitor.telemetry import ExporterTelemetry
+
+LABELS = ("metric", "window", "application", "judge")
+FAMILIES = {
+    "rag_score": "Rolling mean of a metric, weighted by sampling.",
+    "rag_score_lower": "Lower bound of the 95 % interval of rag_score.",
+    "rag_score_upper": "Upper bound of the 95 % interval of rag_score.",
+    "rag_score_samples": "Effective number of scored interactions behind rag_score.",
+    "rag_score_missing_ratio": "Weighted share of the picks whose judgement failed.",
+}
+
+
+class QualityCollector(Collector):
+    """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values."""
+
+    def __init__(
+        self,
+        book: ScoreBook,
+        telemetry: ExporterTelemetry,
+        clock: Callable[[], float],
+        is_ready: Callable[[], bool],
+    ) -> None:
+        self._book, self._telemetry = book, telemetry
+        self._clock, self._is_ready = clock, is_ready
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """The families, so that registering needs no scrape."""
+        yield from _families().values()
+        yield _judge_info()
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """All families; half a replay would give half a mean, so it gives none."""
+        families, info = _families(), _judge_info()
+        if self._is_ready():
+            self._book.advance(self._clock())
+            for found in self._book.estimates():
+                _add(families, found)
+            for judge in self._book.judges():
+                info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
+        self._telemetry.series.set(sum(len(f.samples) for f in families.values()))
+        yield from families.values()
+        yield info
+
+
+def _families() -> dict[str, GaugeMetricFamily]:
+    return {
+        name: GaugeMetricFamily(name, meaning, labels=LABELS) for name, meaning in FAMILIES.items()
+    }
+
+
+def _judge_info() -> GaugeMetricFamily:
+    return GaugeMetricFamily(
+        "rag_judge_info",
+        "Judges of the scores within the horizon; offline is a lexical screen.",
+        labels=("judge", "model", "prompts", "pipeline"),
+    )
+
+
+def _add(families: dict[str, GaugeMetricFamily], found: SeriesEstimate) -> None:
+    key, estimate = found.key, found.estimate
+    labels = [key.metric, found.window, key.application, key.judge]
+    values = {
+        "rag_score": estimate.value,
+        "rag_score_lower": estimate.lower,
+        "rag_score_upper": estimate.upper,
+        "rag_score_samples": estimate.samples,
+        "rag_score_missing_ratio": estimate.missing_ratio,
+    }
+    for name, value in values.items():
+        if value is not None:
+            families[name].add_metric(labels, value)

@@ -1,0 +1,115 @@
+"""The exporter: replays the score records of the horizon, follows them, serves rolling gauges.
+
+Its only state is what stands on the topics; two exporters at one clock serve identical series.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from monitor.errors import RecordSkipped
+from monitor.export.book import ScoreBook
+from monitor.health import Health
+from monitor.kafka.connection import Connection
+from monitor.kafka.reader import GroupWatch, TopicReader
+from monitor.kafka.record import KafkaRecord
+from monitor.logs import logger
+from monitor.records import read_score_record
+from monitor.telemetry import ExporterTelemetry
+
+#: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
+REPLAY_SLACK_S = 3600
+WATCH_EVERY_S = 5.0
+#: Records between two steps back to the event loop, so that a replay does not delay a scrape.
+YIELD_EVERY = 200
+
+
+class Exporter:
+    """Follows one topic of score records. ``clock`` gives epoch seconds."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        scores_topic: str,
+        book: ScoreBook,
+        telemetry: ExporterTelemetry,
+        health: Health,
+        clock: Callable[[], float],
+    ) -> None:
+        self._connection, self._topic, self._book = connection, scores_topic, book
+        self._telemetry, self._health, self._clock = telemetry, health, clock
+        self.is_ready = False
+
+    async def run(self) -> None:
+        """Replay and follow until cancelled."""
+        self._health.waits("exporter", f"replay of {self._topic}")
+        start = self._book.horizon_start(self._clock()) - REPLAY_SLACK_S
+        reader = await TopicReader.start(
+            self._connection, self._topic, self._health, start_ms=max(0, start) * 1000
+        )
+        try:
+            async for records in reader.batches():
+                self._health.beat("exporter")
+                await self._take_in(records)
+                if not self.is_ready:
+                    await self._look_whether_ready(reader)
+        finally:
+            self._health.finished("exporter")
+            await reader.stop()
+
+    async def _take_in(self, records: list[KafkaRecord]) -> None:
+        for i, record in enumerate(records):
+            self._take_in_one(record)
+            if i % YIELD_EVERY == YIELD_EVERY - 1:
+                await asyncio.sleep(0)
+
+    def _take_in_one(self, record: KafkaRecord) -> None:
+        if record.value is None:
+            self._telemetry.records.labels("tombstone").inc()
+            return
+        try:
+            self._book.add(read_score_record(record.value), record.value)
+        except RecordSkipped as skipped:
+            self._telemetry.records.labels(skipped.cause).inc()
+            logger().warning(
+                "score_record_skipped",
+                topic=record.topic,
+                partition=record.partition,
+                offset=record.offset,
+                reason=skipped.cause,
+                error=str(skipped),
+            )
+        else:
+            self._telemetry.records.labels("read").inc()
+
+    async def _look_whether_ready(self, reader: TopicReader) -> None:
+        left = await reader.left_to_replay()
+        self._telemetry.replay_left.set(left)
+        if left == 0:
+            self._book.advance(self._clock())
+            self.is_ready = True
+            self._health.ready("exporter")
+            logger().info("exporter_ready", topic=self._topic)
+
+
+async def watch_group(
+    connection: Connection, group_id: str, topic: str, telemetry: ExporterTelemetry, health: Health
+) -> None:
+    """Export the lag of the scorer's group for ever, so that a dead scorer is seen."""
+    watch = await GroupWatch.start(connection, group_id, topic, health)
+    try:
+        while True:
+            try:
+                found = await watch.look()
+            except Exception as error:  # noqa: BLE001 - the gauges stay absent; reading goes on
+                telemetry.group_lag.clear()
+                logger().warning("group_watch_failed", topic=topic, error=str(error))
+            else:
+                for partition, (committed, end) in found.items():
+                    labels = (partition.topic, str(partition.partition))
+                    telemetry.input_end.labels(*labels).set(end)
+                    telemetry.group_lag.labels(*labels).set(max(0, end - committed))
+            await asyncio.sleep(WATCH_EVERY_S)
+    finally:
+        await watch.stop()

@@ -1,0 +1,1 @@
+"""Bytes → ``Interaction``: formats, sampling, offset tracking, outcomes, dead letters, the loop."""

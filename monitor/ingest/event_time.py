@@ -1,0 +1,62 @@
+"""When an interaction happened: its own timestamp if plausible, else the broker's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+OLDEST = timedelta(days=7)
+NEWEST = timedelta(minutes=5)
+
+Replaced = Literal["missing", "implausible"]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_timestamp(found: object) -> datetime | None:
+    """UTC time of an RFC 3339 text or of epoch milliseconds; None when out of any calendar.
+
+    Raises ``ValueError`` saying what was expected.
+
+    >>> parse_timestamp("2026-11-20T13:00:00+01:00").isoformat()
+    '2026-11-20T12:00:00+00:00'
+    >>> parse_timestamp(1_763_640_000_000).isoformat()
+    '2025-11-20T12:00:00+00:00'
+    """
+    if isinstance(found, str):
+        try:
+            parsed = datetime.fromisoformat(found.upper())
+        except ValueError:
+            parsed = None
+        if parsed is not None and parsed.tzinfo is not None:
+            return _in_utc(parsed)
+    elif isinstance(found, int | float) and not isinstance(found, bool):
+        try:
+            return EPOCH + timedelta(milliseconds=found)
+        except (OverflowError, ValueError):
+            return None
+    raise ValueError("RFC 3339 with an offset, like 2026-11-20T12:00:00Z, or epoch milliseconds")
+
+
+def _in_utc(parsed: datetime) -> datetime | None:
+    try:
+        return parsed.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def choose_event_time(
+    logged: datetime | None, broker_ms: int, *, present: bool
+) -> tuple[datetime, Replaced | None]:
+    """The event time and, when the broker's time was taken, why.
+
+    Plausible is [broker − 7 days, broker + 5 minutes]; ``present`` says that the log had a value.
+
+    >>> choose_event_time(None, 0, present=False)[1]
+    'missing'
+    >>> choose_event_time(EPOCH + timedelta(minutes=6), 0, present=True)[1]
+    'implausible'
+    """
+    broker = EPOCH + timedelta(milliseconds=broker_ms)
+    if logged is not None and broker - OLDEST <= logged <= broker + NEWEST:
+        return logged, None
+    return broker, "implausible" if present else "missing"

@@ -1,0 +1,187 @@
+"""Native JSON v1: one interaction a record.
+
+``user_input``, ``response`` and ``retrieved_contexts`` must be there (the contexts may be an empty
+list); unknown fields are kept in ``attributes``.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StrictBool,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
+
+from monitor.errors import MessageRejected
+from monitor.ingest.event_time import Replaced, choose_event_time, parse_timestamp
+from monitor.records import Interaction, Passage, Source
+
+DEFAULT_APPLICATION = "default"
+_DEEPEST = 20
+_LARGEST_INTEGER = 2**63
+
+
+class Decoded(NamedTuple):
+    """An interaction, and why the broker's time replaced its own (None: it did not)."""
+
+    interaction: Interaction
+    timestamp_replaced: Replaced | None
+
+
+def _text_or_object(found: Any) -> Any:
+    return {"text": found} if isinstance(found, str) else found
+
+
+def _none_as_empty(found: Any) -> Any:
+    return [] if found is None else found
+
+
+def _timestamp(found: object) -> datetime | None:
+    try:
+        return parse_timestamp(found)
+    except ValueError as error:
+        raise PydanticCustomError("timestamp", "{why}", {"why": str(error)}) from None
+
+
+def _plain(found: Any, depth: int = 0) -> Any:
+    """Refuse what could not be written as JSON again."""
+    if depth > _DEEPEST:
+        raise PydanticCustomError("depth", "at most 20 levels of nesting")
+    if isinstance(found, dict):
+        for value in found.values():
+            _plain(value, depth + 1)
+    elif isinstance(found, list):
+        for value in found:
+            _plain(value, depth + 1)
+    elif isinstance(found, float) and not math.isfinite(found):
+        raise PydanticCustomError("number", "finite numbers")
+    elif isinstance(found, int) and abs(found) >= _LARGEST_INTEGER:
+        raise PydanticCustomError("number", "integers of at most 64 bits")
+    return found
+
+
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class _LoggedPassage(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    id: str | None = None
+    text: str
+    score: FiniteFloat | None = None
+    relevant: StrictBool | None = None
+
+
+class _Logged(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    interaction_id: Name | None = None
+    timestamp: Any = None
+    application: Name | None = None
+    user_input: str
+    response: str
+    retrieved_contexts: Annotated[
+        list[Annotated[_LoggedPassage, BeforeValidator(_text_or_object)]],
+        BeforeValidator(_none_as_empty),
+    ]
+    reference: str | None = None
+    attributes: Annotated[
+        dict[str, Any], BeforeValidator(lambda found: {} if found is None else found)
+    ] = {}
+
+
+def decode(value: bytes, source: Source, broker_ms: int) -> Decoded:
+    """The interaction in ``value``; ``broker_ms`` is the record's time in epoch milliseconds.
+
+    Raises ``MessageRejected`` naming the field, what was found and what was expected; texts are
+    described by their length, never quoted.
+    """
+    try:
+        logged = _Logged.model_validate_json(value)
+        attributes = {**_extras(logged), **_checked(logged.attributes, "attributes")}
+        time = None if logged.timestamp is None else _checked_timestamp(logged.timestamp)
+    except ValidationError as error:
+        _reject(error)
+    event_time, replaced = choose_event_time(time, broker_ms, present=logged.timestamp is not None)
+    interaction = Interaction(
+        interaction_id=logged.interaction_id
+        or f"{source.topic}/{source.partition}/{source.offset}",
+        event_time=event_time,
+        application=logged.application or DEFAULT_APPLICATION,
+        user_input=logged.user_input,
+        response=logged.response,
+        retrieved_contexts=tuple(
+            Passage(id=p.id, text=p.text, score=p.score, relevant=p.relevant)
+            for p in logged.retrieved_contexts
+        ),
+        reference=logged.reference,
+        attributes=attributes,
+        source=source,
+    )
+    return Decoded(interaction, replaced)
+
+
+def _extras(logged: _Logged) -> dict[str, Any]:
+    return {key: _checked(value, key) for key, value in (logged.model_extra or {}).items()}
+
+
+def _checked(value: Any, path: str) -> Any:
+    try:
+        return _plain(value)
+    except PydanticCustomError as error:
+        raise _at(path, value, error) from None
+
+
+def _checked_timestamp(value: Any) -> datetime | None:
+    try:
+        return _timestamp(value)
+    except PydanticCustomError as error:
+        raise _at("timestamp", value, error) from None
+
+
+def _at(path: str, value: Any, error: PydanticCustomError) -> ValidationError:
+    return ValidationError.from_exception_data(
+        "interaction", [{"type": error, "loc": (path,), "input": value}]
+    )
+
+
+def _reject(error: ValidationError) -> NoReturn:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in first["loc"])
+    kind = first["type"]
+    if kind == "json_invalid":
+        raise MessageRejected(
+            f"record: {first['msg']}", stage="decode", cause="invalid_json"
+        ) from None
+    if not path:
+        raise MessageRejected(
+            f"record: found {_described(first['input'])}, expected a JSON object",
+            stage="decode",
+            cause="not_an_object",
+        ) from None
+    expected = "a value" if kind == "missing" else first["msg"].removeprefix("Input should be ")
+    found = "nothing" if kind == "missing" else _described(first["input"])
+    raise MessageRejected(
+        f"{path}: found {found}, expected {expected}",
+        stage="validate",
+        cause="missing_field" if kind == "missing" else "wrong_value",
+    ) from None
+
+
+def _described(found: Any) -> str:
+    if isinstance(found, str):
+        return f"a text of {len(found)} characters"
+    if isinstance(found, list | dict | bytes):
+        return f"{type(found).__name__} of {len(found)}"
+    if isinstance(found, int) and abs(found) >= _LARGEST_INTEGER:
+        return "an integer of more than 64 bits"
+    return "null" if found is None else repr(found)

@@ -1,0 +1,120 @@
+"""Building score records: one for every pick, whatever became of it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from monitor.records import (
+    Claims,
+    Interaction,
+    JudgeIdentity,
+    Judgement,
+    Outcome,
+    SamplingRecord,
+    ScoreRecord,
+    Unscored,
+    UnscoredMark,
+    Usage,
+    Verdicts,
+)
+
+
+class Ending(NamedTuple):
+    """How a pick ended; ``scores`` is empty unless it was judged."""
+
+    outcome: Outcome
+    reason: str | None
+    judge: JudgeIdentity
+    usage: Usage
+    judgement: Judgement | None
+    scores: dict[str, float | Unscored]
+    timings: dict[str, float]
+
+
+def build(
+    interaction: Interaction, ending: Ending, *, rate: float, segment_by: str | None, now: datetime
+) -> ScoreRecord:
+    """The score record of a pick at hash rate ``rate`` (m = u = 1, one interaction a slot)."""
+    segment = segment_of(interaction, segment_by)
+    judgement = ending.judgement
+    return ScoreRecord(
+        application=interaction.application,
+        interaction_id=interaction.interaction_id,
+        event_time=interaction.event_time,
+        judged_at=now,
+        source=interaction.source,
+        judge=ending.judge,
+        sampling=SamplingRecord(
+            first_offset=interaction.source.offset,
+            last_offset=interaction.source.offset,
+            kind=interaction.kind,
+            q=rate,
+            segments={segment: 1},
+        ),
+        segment=segment,
+        attributes=interaction.attributes,
+        interaction=_texts(interaction),
+        claims=judgement.claims if judgement else Claims(),
+        verdicts=judgement.verdicts if judgement else Verdicts(),
+        scores={
+            name: UnscoredMark(unscored=score.value) if isinstance(score, Unscored) else score
+            for name, score in ending.scores.items()
+        },
+        outcome=ending.outcome,
+        reason=ending.reason,
+        usage=ending.usage,
+        timings=ending.timings,
+    )
+
+
+def segment_of(interaction: Interaction, segment_by: str | None) -> str:
+    """The raw segment value; empty without a configured attribute, or where it is absent."""
+    found = interaction.attributes.get(segment_by) if segment_by else None
+    return "" if found is None else str(found)
+
+
+def _texts(interaction: Interaction) -> dict[str, JsonValue]:
+    texts: dict[str, JsonValue] = {
+        "user_input": interaction.user_input,
+        "response": interaction.response,
+        "reference": interaction.reference,
+        "retrieved_contexts": [
+            passage.model_dump(exclude_none=True) for passage in interaction.retrieved_contexts
+        ],
+    }
+    return texts
+
+
+def _without_text(passage: JsonValue) -> JsonValue:
+    if not isinstance(passage, dict):
+        return passage
+    text = str(passage.get("text", ""))
+    kept = {key: value for key, value in passage.items() if key != "text"}
+    return {**kept, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
+    """The record and its bytes, without texts as far as needed to be at most ``limit`` bytes.
+
+    First the passage texts go (ids and SHA-256 stay), then all texts, claims and attributes. What
+    the numbers need (slot, scores, verdicts, outcome) always stays.
+    """
+    line = record.to_json()
+    if len(line) <= limit:
+        return record, line
+    contexts = record.interaction.get("retrieved_contexts", [])
+    bare = [_without_text(p) for p in contexts] if isinstance(contexts, list) else []
+    light = record.model_copy(
+        update={
+            "interaction": {**record.interaction, "retrieved_contexts": bare},
+            "truncated": True,
+        }
+    )
+    if len(line := light.to_json()) <= limit:
+        return light, line
+    lightest = light.model_copy(update={"interaction": {}, "attributes": {}, "claims": Claims()})
+    return lightest, lightest.to_json()

@@ -1,0 +1,1 @@
+"""``Interaction`` → ``Judgement``: prompts and parsing (pure), pipelines, LLM and offline judge."""

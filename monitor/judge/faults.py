@@ -1,0 +1,162 @@
+"""Why a call to a model failed, and whether asking again can heal it. Pure.
+
+The client library names its errors after words in the body (a 503 that says "rate limit" becomes a
+rate-limit error) and gives a refused connection the status 500. So an error is read by what the
+server really answered, found in the chain of causes, and only then by its own status.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from monitor.errors import JudgeFailed
+
+RETRIABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
+MAX_RETRY_AFTER_S = 60.0  # a longer wait outlives every deadline: fail now and say why
+
+_REASONS = {
+    401: "auth",
+    402: "auth",
+    403: "auth",
+    408: "timeout",
+    429: "rate_limited",
+    504: "timeout",
+}
+# Refusals that no retry heals although their status or class may look passing.
+_ACCOUNT = ("insufficient_quota", "credit balance is too low", "api key not valid", "invalid_grant")
+# How the client library words a 200 that it cannot read; it gives most of them the status 500.
+_UNREADABLE = (
+    "litellm: provider returned",
+    "empty or invalid response",
+    "unable to get json response",
+    "invalid response object",
+)
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")  # a number would only repeat a status
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failed call: ``reason`` for counting, ``wait_s`` what the server asked for (or None)."""
+
+    reason: str
+    note: str
+    retriable: bool = False
+    wait_s: float | None = None
+
+
+class CallFailed(JudgeFailed):
+    """One request gave no reply; ``fault`` says whether to send it again."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.note, reason=fault.reason)
+        self.fault = fault
+
+
+def explain(error: BaseException, now: datetime) -> Fault | None:
+    """The fault behind a client error; None if the server did answer, but unreadably.
+
+    ``now`` (UTC) turns a Retry-After date into seconds. Notes hold status, code and class names
+    only: messages may quote the traffic.
+    """
+    chain = list(_chain(error))
+    status = next(filter(None, map(_answered, chain)), None)
+    if status is None:
+        if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
+            return Fault("timeout", "no answer in time", retriable=True)
+        if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
+            return Fault("connection", f"no connection ({_names(chain)})", retriable=True)
+        status = getattr(error, "status_code", None)
+        if _unreadable(chain) or (status in (None, 200) and hasattr(error, "status_code")):
+            return None
+        if status is None:
+            return Fault("rejected", _names(chain))
+    return _refused(status, chain, now)
+
+
+def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
+    codes = {code for cause in chain for code in _codes(cause) if _CODE.fullmatch(code)}
+    note = " ".join([f"status {status}", *sorted(codes)])
+    # Only where providers put such refusals: a 5xx may quote anything.
+    if status in (400, 429) and _account_refused(codes, chain):
+        return Fault("auth", note)
+    fallback = "server_error" if status >= 500 else "rejected"
+    wait_s = next(filter(None, (_retry_after(cause, now) for cause in chain)), None)
+    retriable = status in RETRIABLE and (wait_s or 0.0) <= MAX_RETRY_AFTER_S
+    return Fault(_REASONS.get(status, fallback), note, retriable, wait_s)
+
+
+def _account_refused(codes: set[str], chain: list[BaseException]) -> bool:
+    said = " ".join([*codes, *map(str, chain)]).lower()
+    return any(phrase in said for phrase in _ACCOUNT)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_a(error: BaseException, *names: str) -> bool:
+    # By name, so that no HTTP library is imported here.
+    return any(kind.__name__ in names for kind in type(error).__mro__)
+
+
+def _answered(error: BaseException) -> int | None:
+    """The status of a real HTTP answer, which only the HTTP library's own error carries."""
+    if not _is_a(error, "HTTPStatusError"):
+        return None
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _unreadable(chain: list[BaseException]) -> bool:
+    if any(_is_a(cause, "JSONDecodeError", "ValidationError") for cause in chain):
+        return True
+    return any(phrase in str(cause).lower() for cause in chain for phrase in _UNREADABLE)
+
+
+def _names(chain: list[BaseException]) -> str:
+    return ", ".join(dict.fromkeys(type(cause).__name__ for cause in chain))
+
+
+def _codes(error: BaseException) -> Iterator[str]:
+    body = getattr(error, "body", None)
+    inner = body.get("code") if isinstance(body, dict) else None
+    yield from (code for code in (getattr(error, "code", None), inner) if isinstance(code, str))
+
+
+def _retry_after(error: BaseException, now: datetime) -> float | None:
+    """Seconds that the server asks to wait: a number or an HTTP date; None if it says nothing."""
+    answer = getattr(error, "response", None)
+    for headers in (
+        getattr(error, "litellm_response_headers", None),
+        getattr(answer, "headers", None),
+    ):
+        if isinstance(headers, Mapping):
+            value = {str(key).lower(): headers[key] for key in headers}.get("retry-after")
+            return seconds_to_wait(str(value), now) if value is not None else None
+    return None
+
+
+def seconds_to_wait(value: str, now: datetime) -> float | None:
+    """Read a Retry-After header; None if it is neither a number of seconds nor a date.
+
+    >>> seconds_to_wait("7", datetime(2026, 1, 1, tzinfo=UTC))
+    7.0
+    >>> seconds_to_wait("Thu, 01 Jan 2026 00:00:05 GMT", datetime(2026, 1, 1, tzinfo=UTC))
+    5.0
+    """
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value.strip()):
+        return float(value)
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - now).total_seconds())

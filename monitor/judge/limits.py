@@ -1,0 +1,25 @@
+"""What admits a judgement: so many at a time, each with a deadline from its admission."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Limits:
+    """Concurrency and deadline (seconds) of judgements; waiting does not count as judging."""
+
+    def __init__(self, concurrency: int, deadline_s: float) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
+        self._deadline_s = deadline_s
+
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[None]:
+        """Wait for a place; hold it while inside."""
+        async with self._slots:
+            yield
+
+    def deadline(self) -> asyncio.Timeout:
+        """Raises ``TimeoutError`` inside when a judgement takes too long."""
+        return asyncio.timeout(self._deadline_s)

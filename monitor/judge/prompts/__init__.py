@@ -1,0 +1,44 @@
+"""The judge's static instructions: versioned files, sent byte for byte as the system message.
+
+A file is never edited once it has judged anything: a new wording is a new ``.v<k+1>.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.resources import files
+
+EXTRACT_FILE = "extract_claims.v1.md"
+VERIFY_FILE = "verify_claims.v1.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The two system messages of the wire format."""
+
+    extract: str
+    verify: str
+
+    @property
+    def hash(self) -> str:
+        """Eight hex digits of BLAKE2b over both texts.
+
+        >>> Prompts("a", "bc").hash == Prompts("ab", "c").hash
+        False
+        """
+        digest = blake2b(digest_size=4)
+        for text in (self.extract, self.verify):
+            raw = text.encode()
+            digest.update(len(raw).to_bytes(8, "big") + raw)
+        return digest.hexdigest()
+
+
+def load_prompts() -> Prompts:
+    """The prompt files of this version."""
+    return Prompts(extract=_read(EXTRACT_FILE), verify=_read(VERIFY_FILE))
+
+
+def _read(name: str) -> str:
+    # Not read_text: it would translate line ends, and the hash is over bytes.
+    return files(__name__).joinpath(name).read_bytes().decode()

@@ -1,0 +1,1 @@
+"""Kafka clients from connection settings; the only room that knows aiokafka."""

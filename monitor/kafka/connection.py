@@ -1,0 +1,130 @@
+"""Connection settings → options of aiokafka clients, and starting them patiently."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from aiokafka import errors
+
+from monitor.errors import ConfigurationError, DependencyRefused
+from monitor.health import Health
+from monitor.logs import logger
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
+
+#: Answers of a broker that waiting does not heal.
+REFUSALS = (
+    errors.TopicAuthorizationFailedError,
+    errors.GroupAuthorizationFailedError,
+    errors.ClusterAuthorizationFailedError,
+    errors.AuthenticationFailedError,
+    errors.SaslAuthenticationFailed,
+    errors.UnsupportedSaslMechanismError,
+    errors.InvalidTopicError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to reach and authenticate to one cluster; secrets stay out of ``repr``."""
+
+    bootstrap_servers: str
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    sasl_username: str | None = None
+    sasl_password: Callable[[], str | None] = lambda: None
+    ssl_cafile: Path | None = None
+    ssl_certfile: Path | None = None
+    ssl_keyfile: Path | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments that every aiokafka client takes.
+
+        Raises ``ConfigurationError`` for certificate files that cannot be read.
+        """
+        options: dict[str, Any] = {
+            "bootstrap_servers": self.bootstrap_servers,
+            "security_protocol": self.security_protocol,
+            "client_id": "rag-monitor",
+        }
+        if self.security_protocol.endswith("SSL"):
+            options["ssl_context"] = self._tls()
+        if self.sasl_mechanism and self.security_protocol.startswith("SASL"):
+            options["sasl_mechanism"] = self.sasl_mechanism
+            options["sasl_plain_username"] = self.sasl_username
+            options["sasl_plain_password"] = self.sasl_password()
+        return options
+
+    def _tls(self) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cafile=self.ssl_cafile)
+            if self.ssl_certfile:
+                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(
+                f"kafka: cannot load the certificates (ssl_cafile {self.ssl_cafile}, "
+                f"ssl_certfile {self.ssl_certfile}, ssl_keyfile {self.ssl_keyfile}): {error}"
+            ) from error
+        return context
+
+
+class Startable(Protocol):
+    """What all aiokafka clients have in common."""
+
+    async def start(self) -> Any:
+        """Connect."""
+
+    async def stop(self) -> Any:
+        """Disconnect."""
+
+
+Client = TypeVar("Client", bound=Startable)
+Result = TypeVar("Result")
+
+
+async def start_patiently(
+    build: Callable[[], Client], connection: Connection, health: Health, part: str
+) -> Client:
+    """Build and start a client; wait for a broker that is away, as not ready.
+
+    Raises ``DependencyRefused`` when the broker answers and says no.
+    """
+    wait = FIRST_WAIT_S
+    while True:
+        client = build()
+        try:
+            await client.start()
+        except REFUSALS as error:
+            await client.stop()
+            raise DependencyRefused(refusal(connection, error)) from error
+        except (errors.KafkaError, OSError) as error:
+            await client.stop()
+            why = f"broker {connection.bootstrap_servers} ({connection.security_protocol})"
+            health.waits(part, why)
+            logger().warning("kafka_unreachable", what=part, broker=why, error=str(error))
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT_S)
+        else:
+            health.ready(part)
+            return client
+
+
+def refusal(connection: Connection, error: Exception, topic: str = "") -> str:
+    """One line that names broker, protocol, principal and topic."""
+    who = f" as {connection.sasl_username}" if connection.sasl_username else ""
+    where = f", topic {topic}" if topic else ""
+    return (
+        f"Kafka {connection.bootstrap_servers} ({connection.security_protocol}{who}{where}) "
+        f"refuses: {type(error).__name__}: {error}; check kafka.* settings and the broker's rights"
+    )
+
+
+async def bounded(action: Awaitable[Result], limit_s: float) -> Result:
+    """The action's result within ``limit_s`` seconds, else ``TimeoutError``."""
+    async with asyncio.timeout(limit_s):
+        return await action

@@ -1,0 +1,169 @@
+"""Reading whole topics without a group: replay, follow, and the lag of somebody else's group."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from aiokafka import AIOKafkaConsumer, TopicPartition, errors
+
+from monitor.errors import DependencyRefused
+from monitor.health import Health
+from monitor.kafka.connection import (
+    REFUSALS,
+    Connection,
+    bounded,
+    refusal,
+    start_patiently,
+)
+from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
+from monitor.kafka.record import KafkaRecord, Partition
+from monitor.logs import logger
+
+REFRESH_S = 30.0
+
+
+class TopicReader:
+    """All partitions of one topic, from a time on, followed for ever."""
+
+    def __init__(
+        self, connection: Connection, client: AIOKafkaConsumer, cluster: ClusterView, topic: str
+    ) -> None:
+        self._connection, self._client, self._topic = connection, client, topic
+        self._cluster = cluster
+        self._ends: dict[TopicPartition, int] = {}
+        self._start_ms = 0
+
+    @classmethod
+    async def start(
+        cls, connection: Connection, topic: str, health: Health, *, start_ms: int
+    ) -> TopicReader:
+        """Begin at the first record whose broker time is ≥ ``start_ms`` (epoch milliseconds).
+
+        Where the broker does not know such a record, and is not able to tell that there is none,
+        reading begins at the beginning.
+        """
+        await wait_for_topics(connection, [topic], health, "reader")
+        client = await start_patiently(
+            lambda: AIOKafkaConsumer(
+                **connection.options(),
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                max_partition_fetch_bytes=4 * 1_048_576,
+            ),
+            connection,
+            health,
+            "reader",
+        )
+        cluster = await ClusterView.start(connection, health, "reader")
+        reader = cls(connection, client, cluster, topic)
+        reader._start_ms = start_ms
+        await reader._assign_new()
+        return reader
+
+    async def _assign_new(self) -> None:
+        """Take up partitions that are not read yet; those come with their own end offset."""
+        partitions = (await self._cluster.partitions()).get(self._topic, [])
+        known = self._client.assignment()
+        new = [p for n in partitions if (p := TopicPartition(self._topic, n)) not in known]
+        if not new:
+            return
+        positions = {p: await self._client.position(p) for p in known}
+        self._client.assign([*known, *new])
+        for partition, position in positions.items():
+            self._client.seek(partition, position)
+        ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
+        found = await bounded(
+            self._client.offsets_for_times(dict.fromkeys(new, self._start_ms)), REQUEST_LIMIT_S
+        )
+        for partition in new:
+            if found.get(partition) is not None:
+                self._client.seek(partition, found[partition].offset)
+            else:
+                # None is also what a broker without a time index says: read all, miss nothing.
+                await self._client.seek_to_beginning(partition)
+        self._ends.update(ends)
+
+    async def left_to_replay(self) -> int:
+        """Records between the position and the end offsets seen at the start."""
+        left = 0
+        for partition, end in list(self._ends.items()):
+            missing = end - await bounded(self._client.position(partition), REQUEST_LIMIT_S)
+            if missing <= 0:
+                del self._ends[partition]
+            left += max(missing, 0)
+        return left
+
+    async def batches(self, timeout_ms: int = 200) -> AsyncIterator[list[KafkaRecord]]:
+        """Batches of records for ever; an empty one at least every ``timeout_ms``.
+
+        Raises ``DependencyRefused`` when the broker takes the right to read away.
+        """
+        loop = asyncio.get_running_loop()
+        refreshed = loop.time()
+        while True:
+            try:
+                batches = await self._client.getmany(timeout_ms=timeout_ms, max_records=2_000)
+                if loop.time() - refreshed > REFRESH_S:
+                    await self._assign_new()
+                    refreshed = loop.time()
+            except REFUSALS as error:
+                raise DependencyRefused(refusal(self._connection, error, self._topic)) from error
+            except (errors.KafkaError, TimeoutError) as error:
+                logger().warning("kafka_read_retried", topic=self._topic, error=str(error))
+                await asyncio.sleep(timeout_ms / 1000)
+                batches = {}
+            yield [record for records in batches.values() for record in records]
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        await self._cluster.stop()
+        await self._client.stop()
+
+
+class GroupWatch:
+    """Committed offsets and end offsets of another group, without joining it."""
+
+    def __init__(self, client: AIOKafkaConsumer, cluster: ClusterView, topic: str) -> None:
+        self._client, self._cluster, self._topic = client, cluster, topic
+
+    @classmethod
+    async def start(
+        cls, connection: Connection, group_id: str, topic: str, health: Health
+    ) -> GroupWatch:
+        """Connect; a manual assignment with a group id reads offsets, but never joins."""
+        client = await start_patiently(
+            lambda: AIOKafkaConsumer(
+                **connection.options(), group_id=group_id, enable_auto_commit=False
+            ),
+            connection,
+            health,
+            "group_watch",
+        )
+        return cls(client, await ClusterView.start(connection, health, "group_watch"), topic)
+
+    async def look(self) -> dict[Partition, tuple[int, int]]:
+        """Partition → (committed offset, end offset); empty while the topic is missing.
+
+        A group that has committed nothing stands at the beginning of the partition.
+        """
+        numbers = (await self._cluster.partitions()).get(self._topic, [])
+        partitions = [TopicPartition(self._topic, n) for n in numbers]
+        if not partitions:
+            return {}
+        self._client.assign(partitions)
+        self._client.pause(*partitions)
+        ends = await bounded(self._client.end_offsets(partitions), REQUEST_LIMIT_S)
+        begins = await bounded(self._client.beginning_offsets(partitions), REQUEST_LIMIT_S)
+        found = {}
+        for partition in partitions:
+            committed = await bounded(self._client.committed(partition), REQUEST_LIMIT_S)
+            stands_at = begins[partition] if committed is None else committed
+            found[Partition(*partition)] = (stands_at, ends[partition])
+        return found
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        await self._cluster.stop()
+        await self._client.stop()

@@ -1,0 +1,117 @@
+"""The log: structlog events on stderr, JSON or console, never texts and never secrets.
+
+Identical repeated events are rate-limited; the next one that passes says how many were left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import structlog
+
+Event = MutableMapping[str, Any]
+PER_MINUTE = 5
+#: Fields that tell two events apart for the limit; ids and counts do not.
+_SAME = ("event", "level", "topic", "partition", "reason", "stage", "broker", "what")
+_MOST_KEYS = 1_000
+
+
+class RateLimit:
+    """A structlog processor: at most ``per_minute`` events of one kind in a minute."""
+
+    def __init__(
+        self, per_minute: int = PER_MINUTE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
+
+    def __call__(self, _logger: Any, _method: str, event: Event) -> Event:
+        """Pass the event, or raise ``structlog.DropEvent``."""
+        key = tuple(str(event.get(field)) for field in _SAME)
+        now = self._clock()
+        started, count = self._seen.get(key, (now, 0))
+        if now - started >= 60:
+            if count > self._per_minute:
+                event["left_out"] = count - self._per_minute
+            started, count = now, 0
+        if len(self._seen) >= _MOST_KEYS and key not in self._seen:
+            self._seen.clear()
+        self._seen[key] = (started, count + 1)
+        if count >= self._per_minute:
+            raise structlog.DropEvent
+        return event
+
+
+def configure(level: str, form: str) -> None:
+    """Route structlog and the standard library's logging to stderr in one format."""
+    console = form == "console" or (form == "auto" and sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            RateLimit(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        if console
+        else structlog.processors.JSONRenderer(ensure_ascii=False)
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
+        )
+    )
+    handler.addFilter(_ForeignLimit())
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    _quiet_libraries()
+
+
+class _ForeignLimit(logging.Filter):
+    """The same limit for libraries: by logger and template, so that values do not matter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._limit = RateLimit()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.msg, dict):  # one of ours: it has passed the limit already
+            return True
+        try:
+            self._limit(None, "", {"event": str(record.msg), "what": record.name})
+        except structlog.DropEvent:
+            return False
+        return True
+
+
+def _quiet_libraries() -> None:
+    # litellm and its HTTP clients log prompts and replies: traffic texts have no place in a log.
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "litellm", "openai", "httpx"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in ("aiokafka", "aiohttp.access", "asyncio"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("aiokafka.consumer.group_coordinator").setLevel(logging.ERROR)
+
+
+def logger() -> structlog.stdlib.BoundLogger:
+    """A logger; its events are named by what happened, in snake case."""
+    bound: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("monitor")
+    return bound

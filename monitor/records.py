@@ -1,0 +1,287 @@
+"""The nouns of the monitor: frozen, validated at construction, free of I/O, clock and randomness.
+
+Shapes: C response claims, R reference claims, n passages of one interaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final, Literal, Self
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
+
+from monitor.errors import DependencyRefused, RecordSkipped
+
+SCORE_SCHEMA: Final = "rag.score/1"
+
+Kind = Literal["with_reference", "without_reference"]
+Flags = tuple[bool, ...]
+Matrix = tuple[Flags, ...]
+
+
+class Outcome(StrEnum):
+    """How an interaction ended; each consumed interaction has exactly one."""
+
+    SCORED = "scored"
+    NOT_SAMPLED = "not_sampled"
+    OVER_BUDGET = "over_budget"
+    UNSCORABLE = "unscorable"
+    JUDGE_FAILED = "judge_failed"
+    DEAD_LETTERED = "dead_lettered"
+    HANDED_OVER = "handed_over"
+
+
+class Unscored(StrEnum):
+    """Why a metric has no value: never NaN, never 0, never 1."""
+
+    NO_REFERENCE = "NO_REFERENCE"
+    NO_REFERENCE_CLAIMS = "NO_REFERENCE_CLAIMS"
+    NO_CLAIMS = "NO_CLAIMS"
+    NO_CONTEXTS = "NO_CONTEXTS"
+
+
+class Frozen(BaseModel):
+    """Base of every record: immutable, no unknown fields, raw text in JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Passage(Frozen):
+    """One retrieved passage, as the answering model saw it."""
+
+    id: str | None = None
+    text: str
+    score: float | None = None
+    relevant: bool | None = None
+
+
+class Source(Frozen):
+    """Where in Kafka an interaction was read."""
+
+    topic: str
+    partition: int
+    offset: int
+    trace_id: str | None = None
+
+
+class Interaction(Frozen):
+    """One turn of a RAG application; ``event_time`` is UTC and already made plausible."""
+
+    interaction_id: str
+    event_time: AwareDatetime
+    application: str
+    user_input: str
+    response: str
+    retrieved_contexts: tuple[Passage, ...] = ()
+    reference: str | None = None
+    attributes: dict[str, JsonValue] = {}
+    source: Source
+
+    @property
+    def kind(self) -> Kind:
+        """Whether metrics that need a reference are defined for it."""
+        return "without_reference" if self.reference is None else "with_reference"
+
+
+class JudgeIdentity(Frozen):
+    """Which judge gave a verdict. Scores of two versions are never mixed."""
+
+    name: str
+    version: str
+    model: str
+    prompts: str
+    pipeline: str
+
+    @property
+    def label(self) -> str:
+        """The value of the Prometheus label ``judge``."""
+        return f"{self.name}@{self.version}"
+
+
+class Usage(Frozen):
+    """What one judgement cost: calls, tokens, US dollars (0.0 where the price is unknown)."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum, field by field."""
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            usd=self.usd + other.usd,
+        )
+
+
+class Claims(Frozen):
+    """The claims of both texts, in the order of the verdict rows."""
+
+    response: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+
+
+class Verdicts(Frozen):
+    """Boolean verdicts: ``True`` means that the claim can be inferred from the text."""
+
+    response_by_passage: Matrix = ()
+    response_by_context: Flags = ()
+    response_by_reference: Flags = ()
+    reference_by_passage: Matrix = ()
+    reference_by_response: Flags = ()
+
+
+class Judgement(Frozen):
+    """All verdicts on one interaction; a wrong shape cannot be constructed.
+
+    Without a reference, ``response_by_reference`` and both reference matrices are empty.
+    """
+
+    claims: Claims
+    passages: int = Field(ge=0)
+    has_reference: bool
+    verdicts: Verdicts
+    judge: JudgeIdentity
+    usage: Usage = Usage()
+
+    @model_validator(mode="after")
+    def _shapes(self) -> Self:
+        v, c, r = self.verdicts, len(self.claims.response), len(self.claims.reference)
+        if r and not self.has_reference:
+            raise ValueError(f"{r} reference claims, but no reference")
+        _require_matrix("response_by_passage", v.response_by_passage, c, self.passages)
+        _require_length("response_by_context", v.response_by_context, c)
+        _require_length("response_by_reference", v.response_by_reference, c * self.has_reference)
+        _require_matrix("reference_by_passage", v.reference_by_passage, r, self.passages)
+        _require_length("reference_by_response", v.reference_by_response, r)
+        for i, (row, together) in enumerate(
+            zip(v.response_by_passage, v.response_by_context, strict=True)
+        ):
+            if any(row) and not together:
+                raise ValueError(
+                    f"response_by_context[{i}] is false, but one passage alone supports the claim"
+                )
+            if together and not row:
+                raise ValueError(f"response_by_context[{i}] is true, but there are no passages")
+        return self
+
+
+def _require_length(field: str, found: Sequence[object], expected: int) -> None:
+    if len(found) != expected:
+        raise ValueError(f"{field} has {len(found)} entries, expected {expected}")
+
+
+def _require_matrix(field: str, found: Matrix, rows: int, columns: int) -> None:
+    _require_length(field, found, rows)
+    for i, row in enumerate(found):
+        _require_length(f"{field}[{i}]", row, columns)
+
+
+class UnscoredMark(Frozen):
+    """A metric without a value, as it stands on a score record."""
+
+    unscored: str
+
+
+class SamplingRecord(Frozen):
+    """The slot of a pick and its weights (statistics.md); nulls on a forced record."""
+
+    first_offset: int | None
+    last_offset: int | None
+    kind: Kind
+    m: int | None = 1
+    q: float | None = 1.0
+    u: float | None = 1.0
+    signal: float | None = None
+    segments: dict[str, int] = {}
+    expected: dict[str, tuple[float, float]] = {}
+    forced: bool = False
+
+    @model_validator(mode="after")
+    def _whole_or_forced(self) -> Self:
+        slot = (self.first_offset, self.last_offset, self.m, self.q, self.u)
+        if self.forced != (None in slot) or (self.forced and any(x is not None for x in slot)):
+            raise ValueError("offsets, m, q and u stand on every record but a forced one")
+        if not self.forced and not (self.m and self.q and self.u):
+            raise ValueError("m, q and u must be positive")
+        return self
+
+
+class ScoreRecord(Frozen):
+    """One line of ``rag.scores.v1``: outcome, scores, weights and the evidence for them."""
+
+    schema_: Literal["rag.score/1"] = Field(default=SCORE_SCHEMA, alias="schema")
+    application: str
+    interaction_id: str
+    event_time: AwareDatetime
+    judged_at: AwareDatetime
+    source: Source
+    judge: JudgeIdentity
+    sampling: SamplingRecord
+    segment: str = ""
+    attributes: dict[str, JsonValue] = {}
+    interaction: dict[str, JsonValue] = {}
+    claims: Claims = Claims()
+    verdicts: Verdicts = Verdicts()
+    scores: dict[str, float | UnscoredMark] = {}
+    outcome: Outcome
+    reason: str | None = None
+    usage: Usage = Usage()
+    timings: dict[str, float] = {}
+    truncated: bool = False
+
+    @property
+    def key(self) -> str:
+        """The Kafka key: ``application/interaction_id``."""
+        return f"{self.application}/{self.interaction_id}"
+
+    def to_json(self) -> bytes:
+        """One JSON object in UTF-8, without a newline."""
+        return self.model_dump_json(by_alias=True).encode()
+
+
+def read_score_record(line: bytes) -> ScoreRecord:
+    """Parse one score record.
+
+    Raises ``RecordSkipped`` for a newer minor schema or an unreadable line, and
+    ``DependencyRefused`` for a newer major one: its numbers may mean something else.
+    """
+    try:
+        return ScoreRecord.model_validate_json(line)
+    except ValidationError as error:
+        _explain_schema(line, error)
+        first = error.errors(include_url=False)[0]
+        path = ".".join(str(part) for part in first["loc"]) or "record"
+        raise RecordSkipped(f"score record: {path}: {first['msg']}", cause="malformed") from error
+
+
+class _SchemaOnly(BaseModel):
+    schema_: Any = Field(default=None, alias="schema")
+
+
+def _explain_schema(line: bytes, error: ValidationError) -> None:
+    try:
+        found = str(_SchemaOnly.model_validate_json(line).schema_)
+    except ValidationError:
+        return
+    family, _, version = found.partition("/")
+    major, _, minor = version.partition(".")
+    if family != "rag.score" or not major.isdigit():
+        return
+    if int(major) > 1:
+        raise DependencyRefused(
+            f"score record schema {found}: this version reads rag.score/1; upgrade rag-monitor"
+        ) from error
+    if minor.isdigit() and int(minor) > 0:
+        raise RecordSkipped(f"score record schema {found} is newer", cause="newer_minor") from error

@@ -1,0 +1,1 @@
+"""From plain numbers to estimates, intervals and windows; knows nothing of records or Kafka."""

@@ -1,0 +1,104 @@
+"""The mean of a window and its 95 % interval, from sums.
+
+The estimate is θ̂ = ΣWG / ΣWH. The interval is Wilson's (1927) score interval at p = θ̂ with the
+effective number K/D: K = (ΣW)²/ΣW² (Kish) for unequal weights, D for how far the spread of the
+scores is from that of a proportion.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from monitor.stats.sums import SCALE, Sums, as_worse
+
+Z95: Final = 1.959963984540054
+"""The 0.975 quantile of the standard normal distribution."""
+
+_ENOUGH_SCORED: Final = 500
+_D_SMALLEST, _D_LARGEST = 0.05, 1.5
+_MISSING_TOLERATED: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One window of one series, in the direction of its metric.
+
+    ``value``, ``lower`` and ``upper`` are None when there is nothing to estimate from, and
+    ``missing_ratio`` (the weighted share of picks whose judgement failed) when there is no pick.
+    ``samples`` is the effective number of scored interactions.
+    """
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    samples: float
+    missing_ratio: float | None
+
+
+def wilson(p: float, n: float, z: float = Z95) -> tuple[float, float]:
+    """The score interval of a proportion p seen on n (not necessarily whole) trials, n > 0.
+
+    >>> [round(bound, 4) for bound in wilson(0.0, 20)]
+    [0.0, 0.1611]
+    >>> [round(bound, 4) for bound in wilson(81 / 263, 263)]
+    [0.2553, 0.3662]
+    """
+    shrink = 1.0 + z * z / n
+    centre = (p + z * z / (2.0 * n)) / shrink
+    half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / shrink
+    # At p = 0 and p = 1 the bound is p itself, but for the rounding of the square root.
+    return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
+
+
+def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Estimate:
+    """The estimate of a window; ``horizon`` holds the same series over its whole horizon.
+
+    >>> from monitor.stats.sums import ZERO, terms
+    >>> def scored(x):
+    ...     return terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=x, failed=False)
+    >>> window = scored(0.0).plus(scored(0.0)).plus(scored(0.0)).plus(scored(1.0))
+    >>> found = estimate(window, window, higher_is_better=True)
+    >>> found.value, found.samples, found.missing_ratio
+    (0.75, 4.0, 0.0)
+    >>> round(found.lower, 4), round(found.upper, 4)
+    (0.3006, 0.9544)
+    >>> estimate(ZERO, window, higher_is_better=True)
+    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None)
+    """
+    missing = window.w_failed / window.w if window.w else None
+    if missing is None or not window.scored or window.wh <= 0:
+        return Estimate(None, None, None, 0.0, missing)
+    p = _clipped(window)
+    kish = window.w * window.w / (window.w2 * SCALE)
+    lower, upper = wilson(p, kish / _spread(window, horizon))
+    if missing > _MISSING_TOLERATED:
+        lower, upper = (1.0 - missing) * lower, (1.0 - missing) * upper + missing
+    if higher_is_better:
+        lower, upper = as_worse(upper, True), as_worse(lower, True)
+    value = as_worse(p, higher_is_better)
+    return Estimate(value, lower, upper, window.wh / window.w * kish, missing)
+
+
+def _clipped(sums: Sums) -> float:
+    return min(1.0, max(0.0, sums.wg / sums.wh))
+
+
+def _spread(window: Sums, horizon: Sums) -> float:
+    """D: the larger of the window's and the horizon's, so that a lucky window is not believed."""
+    long = _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else 1.0
+    return min(_D_LARGEST, max(_D_SMALLEST, long, _relative_variance(window)))
+
+
+def _relative_variance(sums: Sums) -> float:
+    """(ΣW²e²/ΣW²) / (h²·p(1 − p)) with e = G − θ̂·H, h = ΣWH/ΣW; 1 where it is undefined."""
+    if sums.wh <= 0:
+        return 1.0
+    p = _clipped(sums)
+    binomial = p * (1.0 - p)
+    if binomial == 0.0:
+        return 1.0
+    theta, h = sums.wg / sums.wh, sums.wh / sums.w
+    squares = sums.w2g2 - 2.0 * theta * sums.w2gh + theta * theta * sums.w2h2
+    return max(0.0, squares) / sums.w2 / (h * h * binomial)

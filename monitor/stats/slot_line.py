@@ -1,0 +1,89 @@
+"""Which slots of one partition count, where several cover the same offset."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from monitor.stats.candidates import Candidate, Change
+
+Place = tuple[int, int, str]
+
+_NOTHING_YET: Final = -1
+
+
+class _Slot:
+    """A slot on its line; ``reach`` is the last offset counted, once this slot was looked at."""
+
+    __slots__ = ("candidate", "counts", "reach")
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
+        self.counts = False
+        self.reach = _NOTHING_YET
+
+
+class Line:
+    """The slots of one topic, partition, application and kind, in the order of the walk."""
+
+    __slots__ = ("_keys", "_slots")
+
+    def __init__(self) -> None:
+        self._keys: list[Place] = []
+        self._slots: list[_Slot] = []
+
+    def add(self, candidate: Candidate) -> list[Change]:
+        """Put a slot in its place."""
+        key = _place(candidate)
+        index = bisect_left(self._keys, key)
+        self._keys.insert(index, key)
+        self._slots.insert(index, _Slot(candidate))
+        return self._walk(index, index + 1, self._reach(index))
+
+    def remove(self, candidates: list[Candidate]) -> list[Change]:
+        """Take several slots out at once, so that what lies between is walked only once."""
+        places = sorted(bisect_left(self._keys, _place(candidate)) for candidate in candidates)
+        first, beyond = places[0], places[-1] + 1
+        reach = self._reach(beyond)
+        stopped = [self._slots[i].candidate for i in places if self._slots[i].counts]
+        kept = sorted(set(range(first, beyond)).difference(places))
+        self._keys[first:beyond] = [self._keys[i] for i in kept]
+        self._slots[first:beyond] = [self._slots[i] for i in kept]
+        changes = self._walk(first, first + len(kept), reach)
+        return [Change(candidate, -1) for candidate in stopped] + changes
+
+    def counted(self) -> Iterator[Candidate]:
+        """The slots that count, in the order of their offsets."""
+        return (slot.candidate for slot in self._slots if slot.counts)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def _reach(self, index: int) -> int:
+        """The last offset counted before a position."""
+        return self._slots[index - 1].reach if index else _NOTHING_YET
+
+    def _walk(self, index: int, until: int, was: int) -> list[Change]:
+        """Decide again from ``index`` to ``until``, and on until the reach is what it ``was``.
+
+        From there on nothing can differ: the walk carries nothing else forward.
+        """
+        changes: list[Change] = []
+        reach = self._reach(index)
+        while index < len(self._slots) and (index < until or reach != was):
+            slot = self._slots[index]
+            if index >= until:
+                was = slot.reach
+            counts = slot.candidate.first_offset > reach
+            if counts:
+                reach = slot.candidate.last_offset
+            if counts != slot.counts:
+                changes.append(Change(slot.candidate, 1 if counts else -1))
+            slot.counts, slot.reach = counts, reach
+            index += 1
+        return changes
+
+
+def _place(candidate: Candidate) -> Place:
+    return candidate.first_offset, -candidate.last_offset, candidate.interaction_id

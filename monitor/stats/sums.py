@@ -1,0 +1,123 @@
+"""What one slot adds to the sums of a series, as integers.
+
+A slot is a group of m interactions of which one was picked and judged; it was screened with
+probability q, and u is 1 / (m × the probability of the pick). x is the value of the pick with
+larger meaning worse, a = 1 when it has one, else 0 (x := 0). W = m/q weighs the slot.
+
+Integers, because sums of floats depend on the order of adding: round(v·2^40) per slot and term
+gives the same bits in any order of adding and taking away.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Final, NamedTuple
+
+SCALE: Final = 2**40
+_SCALE_F: Final = float(SCALE)
+
+
+class Sums(NamedTuple):
+    """Sums over slots: every field but ``scored`` in units of 2^-40.
+
+    ``w_failed`` is ΣW over picks whose judgement failed; ``scored`` counts the slots whose pick
+    has a value.
+    """
+
+    w: int
+    w_failed: int
+    w2: int
+    wg: int
+    wh: int
+    w2g2: int
+    w2gh: int
+    w2h2: int
+    scored: int
+
+    def plus(self, other: Sums) -> Sums:
+        """The sum, field by field (``+`` would put the two tuples one behind the other).
+
+        >>> one = terms(m=1, q=0.5, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
+        >>> one.plus(one).w == 4 * SCALE, one.plus(one).scored
+        (True, 2)
+        """
+        return Sums(*map(operator.add, self, other))
+
+    def minus(self, other: Sums) -> Sums:
+        """What is left when ``other`` is taken away.
+
+        >>> one = terms(m=3, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.1, failed=False)
+        >>> one.minus(one) == ZERO
+        True
+        """
+        return Sums(*map(operator.sub, self, other))
+
+
+ZERO: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def as_worse(score: float, higher_is_better: bool | None) -> float:
+    """The score with larger meaning worse; its own inverse.
+
+    >>> as_worse(0.75, higher_is_better=True), as_worse(0.75, higher_is_better=None)
+    (0.25, 0.75)
+    """
+    return 1.0 - score if higher_is_better else score
+
+
+def terms(
+    m: int,
+    q: float,
+    u: float,
+    f_mean: float,
+    f: float,
+    value_as_worse: float | None,
+    failed: bool,
+) -> Sums:
+    """The terms of one slot: G = f̄ + u·(a·x − f), H = 1 − u·(1 − a).
+
+    ``f_mean`` and ``f`` are what the screen expected, on average over the slot and for the pick
+    (both 0 without a calibration). Averaged over the picks that could have been made, G is the
+    mean of a·x over the slot and H the mean of a, whatever the expectations are worth.
+
+    >>> half = terms(m=4, q=0.5, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
+    >>> [total / SCALE for total in half[:8]], half.scored
+    ([8.0, 0.0, 64.0, 4.0, 8.0, 16.0, 32.0, 64.0], 1)
+    """
+    if value_as_worse is None:
+        return _slot(m / q, f_mean - u * f, 1.0 - u, failed, 0)
+    return _slot(m / q, f_mean + u * (value_as_worse - f), 1.0, failed, 1)
+
+
+def segment_terms(
+    m: int,
+    q: float,
+    u: float,
+    value_as_worse: float | None,
+    failed: bool,
+) -> Sums:
+    """The terms of one slot for the segment that its pick lies in: G = u·a·x, H = u·a.
+
+    >>> one = segment_terms(m=2, q=1.0, u=0.5, value_as_worse=1.0, failed=False)
+    >>> one.w / SCALE, one.wg / SCALE, one.wh / SCALE
+    (2.0, 1.0, 1.0)
+    """
+    if value_as_worse is None:
+        return _slot(m / q, 0.0, 0.0, failed, 0)
+    return _slot(m / q, u * value_as_worse, u, failed, 1)
+
+
+def _slot(w: float, g: float, h: float, failed: bool, scored: int) -> Sums:
+    wg, wh = w * g, w * h
+    weight = round(w * _SCALE_F)
+    return Sums(
+        weight,
+        weight if failed else 0,
+        round(w * w * _SCALE_F),
+        round(wg * _SCALE_F),
+        round(wh * _SCALE_F),
+        round(wg * wg * _SCALE_F),
+        round(wg * wh * _SCALE_F),
+        round(wh * wh * _SCALE_F),
+        scored,
+    )

@@ -1,0 +1,177 @@
+"""Rolling sums over event time: buckets aligned to the epoch, and running totals per window.
+
+What a window holds depends on the slots added and on ``now`` only, never on their order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from monitor.errors import ConfigurationError
+from monitor.stats.sums import ZERO, Sums
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_DURATION: Final = re.compile(r"([1-9][0-9]{0,8})([smhd])", re.ASCII)
+_FINE_BELOW_S: Final = 300
+
+
+def parse_window(text: str) -> int:
+    """Seconds of a duration such as ``15s``, ``5m``, ``24h`` or ``7d``.
+
+    Raises ``ConfigurationError``, which says what was found and what was expected.
+
+    >>> parse_window("15s"), parse_window("24h")
+    (15, 86400)
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ConfigurationError(
+            f"{text!r} is not a duration: expected a whole number above 0 and one of s, m, h, d, "
+            'such as "5m"'
+        )
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def bucket_seconds(windows_s: Iterable[int]) -> int:
+    """One minute, or one second when a window is shorter than five minutes.
+
+    >>> bucket_seconds([300, 3_600]), bucket_seconds([15, 3_600])
+    (60, 1)
+    """
+    return 1 if min(windows_s, default=_FINE_BELOW_S) < _FINE_BELOW_S else 60
+
+
+class RollingSums:
+    """The sums of one series over several windows, each a running total.
+
+    A window of w buckets is the current one and the w − 1 before it. Slots later than the current
+    bucket are held back until ``advance`` reaches them: before its first call all windows are
+    empty.
+
+    >>> from monitor.stats.sums import SCALE, terms
+    >>> slot = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
+    >>> rolling = RollingSums(60, {"5m": 300, "1h": 3_600})
+    >>> rolling.add(30.0, slot, +1)
+    >>> rolling.advance(299.9)
+    >>> rolling.window("5m").scored, rolling.window("1h").wg / SCALE
+    (1, 0.5)
+    >>> rolling.advance(300.0)
+    >>> rolling.window("5m").scored, rolling.window("1h").scored
+    (0, 1)
+    """
+
+    def __init__(self, bucket_s: int, windows: Mapping[str, int]) -> None:
+        for name, seconds in windows.items():
+            if seconds <= 0 or seconds % bucket_s:
+                raise ConfigurationError(
+                    f"window {name}: {seconds} s is not a whole number of {bucket_s} s buckets"
+                )
+        # Longest first: the first window that does not reach back to a bucket ends the search.
+        by_length = sorted(windows.items(), key=lambda item: -item[1])
+        self._bucket_s = bucket_s
+        self._index = {name: i for i, (name, _) in enumerate(by_length)}
+        self._lengths = [seconds // bucket_s for _, seconds in by_length]
+        self._totals = [ZERO] * len(by_length)
+        self._horizon = ZERO
+        self._buckets: dict[int, Sums] = {}
+        self._waiting: dict[int, Sums] = {}
+        self._current = -1
+        self._oldest = 0
+
+    def add(self, event_time: float, sums: Sums, sign: int) -> None:
+        """Add (+1) or take away (−1) a slot at its event time in seconds since the epoch.
+
+        A slot in a bucket that was dropped is ignored, whether it comes or goes.
+        """
+        bucket = self._bucket(event_time)
+        if bucket < self._oldest:
+            return
+        change = sums if sign > 0 else ZERO.minus(sums)
+        waiting = self._waiting.get(bucket)
+        self._waiting[bucket] = change if waiting is None else waiting.plus(change)
+
+    def advance(self, now: float) -> None:
+        """Let the windows end with the bucket of ``now``; a step back is followed too."""
+        bucket = self._bucket(now)
+        if bucket == self._current:
+            return
+        self._settle()
+        steps, self._current = bucket - self._current, bucket
+        if 0 < steps <= len(self._buckets):
+            for entering in range(bucket - steps + 1, bucket + 1):
+                self._step(entering)
+        else:
+            self._totals = [self._sum(bucket - n + 1, bucket + 1) for n in self._lengths]
+            self._horizon = self._sum(self._oldest, bucket + 1)
+
+    def window(self, name: str) -> Sums:
+        """The sums of a window, by its name."""
+        self._settle()
+        return self._totals[self._index[name]]
+
+    def horizon(self) -> Sums:
+        """The sums of everything that was not dropped, up to the current bucket."""
+        self._settle()
+        return self._horizon
+
+    def between(self, start: float, end: float) -> Sums:
+        """The sums of the buckets that begin in [start, end), in seconds since the epoch."""
+        self._settle()
+        first, beyond = (-(-math.ceil(time) // self._bucket_s) for time in (start, end))
+        return self._sum(first, beyond)
+
+    def drop_before(self, epoch_s: float) -> None:
+        """Forget the buckets that end at or before this time; the limit never moves back."""
+        self._settle()
+        self._oldest = max(self._oldest, self._bucket(epoch_s))
+        for bucket in [bucket for bucket in self._buckets if bucket < self._oldest]:
+            self._count(bucket, ZERO.minus(self._buckets.pop(bucket)))
+
+    def _settle(self) -> None:
+        """Let what was added reach the buckets and windows, once per bucket and not per slot."""
+        if not self._waiting:
+            return
+        for bucket, change in self._waiting.items():
+            held = self._buckets.get(bucket, ZERO).plus(change)
+            if held == ZERO:
+                self._buckets.pop(bucket, None)
+            else:
+                self._buckets[bucket] = held
+            self._count(bucket, change)
+        self._waiting.clear()
+
+    def _bucket(self, epoch_s: float) -> int:
+        return math.floor(epoch_s) // self._bucket_s
+
+    def _count(self, bucket: int, change: Sums) -> None:
+        """Let a change of one bucket reach the windows that hold it."""
+        age = self._current - bucket
+        if age < 0:
+            return
+        self._horizon = self._horizon.plus(change)
+        for i, length in enumerate(self._lengths):
+            if age >= length:
+                break
+            self._totals[i] = self._totals[i].plus(change)
+
+    def _step(self, entering: int) -> None:
+        """Move every window on by one bucket."""
+        new = self._buckets.get(entering, ZERO)
+        self._horizon = self._horizon.plus(new)
+        for i, length in enumerate(self._lengths):
+            left = self._buckets.get(entering - length, ZERO)
+            self._totals[i] = self._totals[i].plus(new).minus(left)
+
+    def _sum(self, first: int, beyond: int) -> Sums:
+        """The sums of the buckets first … beyond − 1, by whichever side is shorter."""
+        if beyond - first < len(self._buckets):
+            held = [self._buckets[b] for b in range(first, beyond) if b in self._buckets]
+        else:
+            held = [sums for bucket, sums in self._buckets.items() if first <= bucket < beyond]
+        total = ZERO
+        for sums in held:
+            total = total.plus(sums)
+        return total

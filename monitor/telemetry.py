@@ -1,0 +1,241 @@
+"""Every own-health metric, declared once, with its meaning.
+
+All names begin with ``rag_monitor_``, but for the scorer's histogram ``rag_interaction_score``.
+Labels come from closed sets; the one that traffic supplies (``application``) is capped.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    metrics,
+)
+
+# A second series per counter, with the time of its creation, that nobody asks for.
+metrics.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
+SCORES = tuple(i / 10 for i in range(11))
+OTHER = "other"
+MOST_EXEMPLAR_CHARACTERS = 100
+
+
+def new_registry() -> CollectorRegistry:
+    """A registry with what the interpreter and the operating system say of this process."""
+    registry = CollectorRegistry()
+    for collector in (PlatformCollector, ProcessCollector, GCCollector):
+        collector(registry=registry)
+    return registry
+
+
+class LabelCap:
+    """Lets the first ``most`` distinct values through; the rest is ``other``.
+
+    >>> cap = LabelCap(1)
+    >>> cap("a"), cap("b"), cap("a")
+    ('a', 'other', 'a')
+    """
+
+    def __init__(self, most: int = 20) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        """The label value to use."""
+        if value not in self._known:
+            if len(self._known) >= self._most:
+                return OTHER
+            self._known.add(value)
+        return value
+
+
+class ProcessTelemetry:
+    """What every process says of itself."""
+
+    def __init__(self, registry: CollectorRegistry, version: str) -> None:
+        self.build = Info("rag_monitor_build", "Version of this process.", registry=registry)
+        self.build.info({"version": version})
+        self.ready = Gauge(
+            "rag_monitor_ready", "1 while the process is ready (as /readyz).", registry=registry
+        )
+
+
+class ScorerTelemetry:
+    """The scorer's counters; consumed = sum of outcomes + in flight, in every scrape."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._interactions(registry)
+        self._kafka(registry)
+        self._judge(registry)
+        self.applications = LabelCap()
+
+    def _interactions(self, registry: CollectorRegistry) -> None:
+        self.consumed = Counter(
+            "rag_monitor_interactions_consumed", "Interactions read from Kafka.", registry=registry
+        )
+        self.outcomes = Counter(
+            "rag_monitor_interactions",
+            "Interactions that ended, by outcome and reason.",
+            ["outcome", "reason"],
+            registry=registry,
+        )
+        self.in_flight = Gauge(
+            "rag_monitor_interactions_in_flight",
+            "Interactions read, but not ended.",
+            registry=registry,
+        )
+        self.unscored = Counter(
+            "rag_monitor_unscored",
+            "Metrics without a value on a judged interaction, by reason.",
+            ["metric", "reason"],
+            registry=registry,
+        )
+        self.timestamps_replaced = Counter(
+            "rag_monitor_timestamps_replaced",
+            "Interactions whose timestamp was missing or implausible: the broker's was taken.",
+            ["reason"],
+            registry=registry,
+        )
+        self.key_fallbacks = Counter(
+            "rag_monitor_sampling_key_fallbacks",
+            "Interactions without the configured sampling key: their id was hashed instead.",
+            registry=registry,
+        )
+        self.interaction_score = Histogram(
+            "rag_interaction_score",
+            "Scores of single interactions; exemplars carry the interaction id.",
+            ["metric", "application"],
+            buckets=SCORES,
+            registry=registry,
+        )
+
+    def _kafka(self, registry: CollectorRegistry) -> None:
+        where = ["topic", "partition"]
+        self.lag_records = Gauge(
+            "rag_monitor_consumer_lag_records",
+            "Records between the watermark and the end of the partition.",
+            where,
+            registry=registry,
+        )
+        self.lag_seconds = Gauge(
+            "rag_monitor_consumer_lag_seconds",
+            "Age of the oldest record that has not ended; 0 when there is none.",
+            where,
+            registry=registry,
+        )
+        self.watermark_age = Gauge(
+            "rag_monitor_watermark_age_seconds",
+            "For how long the oldest interaction in flight has been under way.",
+            where,
+            registry=registry,
+        )
+        self.rebalances = Counter(
+            "rag_monitor_rebalances", "Assignments received from the group.", registry=registry
+        )
+        self.commits = Counter(
+            "rag_monitor_commits", "Offset commits, by result.", ["result"], registry=registry
+        )
+        self.dead_letters = Counter(
+            "rag_monitor_dead_letters",
+            "Records sent to the dead letters, by stage and cause.",
+            ["stage", "cause"],
+            registry=registry,
+        )
+        self.publish_retries = Counter(
+            "rag_monitor_publish_retries",
+            "Writes to Kafka that had to be tried again.",
+            ["topic"],
+            registry=registry,
+        )
+        self.truncated = Counter(
+            "rag_monitor_records_truncated",
+            "Score records that went out without texts, being too large.",
+            registry=registry,
+        )
+
+    def _judge(self, registry: CollectorRegistry) -> None:
+        self.judge_calls = Counter(
+            "rag_monitor_judge_calls",
+            "Calls to the judge model, by task and result (ok or the error).",
+            ["task", "result"],
+            registry=registry,
+        )
+        self.judge_call_seconds = Histogram(
+            "rag_monitor_judge_call_seconds",
+            "Latency of one call to the judge model.",
+            ["task"],
+            buckets=CALL_SECONDS,
+            registry=registry,
+        )
+        self.judgement_seconds = Histogram(
+            "rag_monitor_judgement_seconds",
+            "Time from admission by the limits to the judgement.",
+            buckets=CALL_SECONDS,
+            registry=registry,
+        )
+        self.judge_tokens = Counter(
+            "rag_monitor_judge_tokens",
+            "Tokens used by the judge.",
+            ["kind"],
+            registry=registry,
+        )
+        self.judge_usd = Counter(
+            "rag_monitor_judge_usd", "US dollars spent on the judge.", registry=registry
+        )
+        self.judge_retries = Counter(
+            "rag_monitor_judge_retries",
+            "Calls made again, by reason.",
+            ["reason"],
+            registry=registry,
+        )
+        self.self_check_misses = Counter(
+            "rag_monitor_judge_self_check_misses",
+            "Claims that the judge does not find in the text that they were extracted from.",
+            registry=registry,
+        )
+
+    def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
+        """Count one score; an id too long for an exemplar (128 characters) is left out."""
+        histogram = self.interaction_score.labels(metric, self.applications(application))
+        short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
+        histogram.observe(score, {"interaction_id": exemplar} if short else None)
+
+
+class ExporterTelemetry:
+    """The exporter's own health."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.records = Counter(
+            "rag_monitor_score_records",
+            "Score records read, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
+        self.series = Gauge(
+            "rag_monitor_series", "Series of the quality families.", registry=registry
+        )
+        self.replay_left = Gauge(
+            "rag_monitor_replay_records_left",
+            "Records still to be read before the exporter is ready.",
+            registry=registry,
+        )
+        where = ["topic", "partition"]
+        self.group_lag = Gauge(
+            "rag_monitor_group_lag_records",
+            "Records between the scorer group's committed offset and the end of the partition.",
+            where,
+            registry=registry,
+        )
+        self.input_end = Gauge(
+            "rag_monitor_input_end_offset",
+            "End offset of the input topic: grows while there is traffic.",
+            where,
+            registry=registry,
+        )

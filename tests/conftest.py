@@ -1,0 +1,35 @@
+"""Fixtures for all tests, and the rule on missing tools (see ``tests.tools``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.tools import (
+    pytest_make_collect_report,
+    pytest_runtest_makereport,
+    pytest_terminal_summary,
+    requires_tool,
+)
+
+# pytest finds its hooks by name in this module.
+__all__ = [
+    "kafka_broker",
+    "pytest_make_collect_report",
+    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
+    "requires_tool",
+]
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """One real Kafka broker for the whole run: use topics of your own, and leave it running.
+
+    A test that stops, kills or freezes a broker, or needs other settings, starts its own.
+    """
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker

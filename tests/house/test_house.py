@@ -1,0 +1,149 @@
+"""The house itself: short functions, facts as docstrings, locks that match what is declared."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+LOCKS = ("core", "dev")
+# Taken apart, so that this file does not name what it looks for.
+HOSTS = re.compile(
+    "|".join(
+        re.escape(".".join(parts))
+        for parts in (
+            ("pypi", "org"),
+            ("pythonhosted", "org"),
+            ("repo", "maven", "apache", "org"),
+            ("repo1", "maven", "org"),
+            ("registry", "npmjs", "org"),
+            ("crates", "io"),
+            ("proxy", "golang", "org"),
+            ("deb", "debian", "org"),
+        )
+    )
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(folder: str) -> Iterator[tuple[str, Function]]:
+    """Every function below a folder, with where it stands."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, Function):
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+
+
+def length(function: Function) -> int:
+    """Lines from ``def`` to the last statement, the docstring included."""
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def lock_lines(name: str) -> list[str]:
+    """The lines of a lock."""
+    return (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def pins(name: str) -> dict[str, set[Version]]:
+    """Package → its locked versions: one for each of the markers that a universal lock needs."""
+    found: dict[str, set[Version]] = {}
+    for line in lock_lines(name):
+        if line[:1].isalnum():
+            pin = Requirement(line.removesuffix("\\").strip())
+            (specifier,) = pin.specifier
+            assert specifier.operator == "=="
+            versions = found.setdefault(canonicalize_name(pin.name), set())
+            versions.add(Version(specifier.version))
+    return found
+
+
+def declared(name: str) -> list[Requirement]:
+    """What ``pyproject.toml`` asks for, in the place that a lock belongs to."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]["dev"] if name == "dev" else []
+    return [Requirement(line) for line in [*project["dependencies"], *extras]]
+
+
+def tracked_files() -> list[Path]:
+    """What git tracks or would track, as far as it is there."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_functions_are_short() -> None:
+    """Nine functions of ten in the package have at most 30 lines, and none has more than 50."""
+    lengths = sorted((length(node), where) for where, node in functions("monitor"))
+    assert lengths[-1][0] <= 50, lengths[-1]
+    assert lengths[int(0.9 * (len(lengths) - 1))][0] <= 30
+
+
+def test_every_test_states_its_fact() -> None:
+    """Every test function has a docstring."""
+    silent = [
+        where
+        for where, node in functions("tests")
+        if node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_name_no_place(name: str) -> None:
+    """A lock says what and with which hash, never from where: that is the installer's choice."""
+    placed = re.compile(r"://|^\s*-[a-z-]+[ =]\s*\S*/|--(extra-)?index-url|--find-links|\s@\s")
+    assert [line for line in lock_lines(name) if placed.search(line)] == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_has_hashes(name: str) -> None:
+    """Each pinned package is followed by at least one SHA-256."""
+    lines = lock_lines(name)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line[:1].isalnum():
+            assert line.endswith("\\"), line
+            assert re.match(r"\s+--hash=sha256:[0-9a-f]{64}\b", following), line
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_satisfy_what_is_declared(name: str) -> None:
+    """Every declared requirement is locked, in versions that it allows."""
+    locked = pins(name)
+    for requirement in declared(name):
+        versions = locked.get(canonicalize_name(requirement.name), set())
+        assert versions, requirement
+        assert all(version in requirement.specifier for version in versions), requirement
+
+
+def test_dev_contains_core() -> None:
+    """The tests run with exactly the versions that the monitor is installed with."""
+    core, dev = pins("core"), pins("dev")
+    assert {package: dev.get(package) for package in core} == core
+
+
+@pytest.mark.parametrize("malicious", ["1.82.7", "1.82.8"])
+def test_malicious_litellm_is_excluded(malicious: str) -> None:
+    """The two malicious releases are locked out, and excluded for installs without a lock."""
+    (litellm,) = [each for each in declared("core") if each.name == "litellm"]
+    assert malicious not in litellm.specifier
+    assert all(Version(malicious) not in pins(name)["litellm"] for name in LOCKS)
+
+
+def test_no_registry_is_named() -> None:
+    """No tracked file names the host of a package registry: mirrors must work unchanged."""
+    naming = [
+        str(path.relative_to(ROOT))
+        for path in tracked_files()
+        if HOSTS.search(path.read_text(encoding="utf-8", errors="ignore"))
+    ]
+    assert naming == []

@@ -1,0 +1,75 @@
+"""What the simulated judge answers: verdicts from labels, encoded as the wire format says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.servers.judge_labels import Labels
+from tests.servers.judge_request import BadRequest, Request
+
+
+@dataclass(frozen=True)
+class Line:
+    """The verdicts on one claim, as in ``"c1":"1n 2y Rn Ay"``: ``tokens`` may end in ``+``."""
+
+    claim_id: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply before encoding: claims of an extraction, or a nonce with verdict lines."""
+
+    nonce: int | None
+    claims: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+    def encode(self) -> str:
+        """Compact JSON in raw UTF-8; written by hand, so that a key can stand twice."""
+        if self.nonce is None:
+            return f'{{"claims":{_json(self.claims)}}}'
+        fields = [f'"n":{self.nonce}']
+        fields += [f"{_json(line.claim_id)}:{_json(' '.join(line.tokens))}" for line in self.lines]
+        return "{" + ",".join(fields) + "}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def honest_reply(request: Request, labels: Labels) -> Reply:
+    """What the labels say; raises ``BadRequest`` where they say nothing."""
+    if request.task == "extract_claims":
+        return Reply(None, claims=_claims(request.content, labels))
+    return Reply(request.nonce, lines=_lines(request.content, labels))
+
+
+def _claims(content: Mapping[str, Any], labels: Labels) -> tuple[str, ...]:
+    key = content["question"], content["text"]
+    if key not in labels.claims:
+        raise BadRequest(f"no label: no claims for question {key[0]!r} and text {key[1]!r}")
+    return labels.claims[key]
+
+
+def _lines(content: Mapping[str, Any], labels: Labels) -> tuple[Line, ...]:
+    documents, claims = content["documents"], content["claims"]
+    for claim_id, claim in claims.items():
+        if claim not in labels.known_claims:
+            raise BadRequest(f"no label: {claim_id} {claim!r} is no claim of any label")
+    return tuple(_verdicts(key, claim, documents, labels) for key, claim in claims.items())
+
+
+def _verdicts(claim_id: str, claim: str, documents: Mapping[str, str], labels: Labels) -> Line:
+    passages = [key for key in documents if key.isdigit()]
+    texts = ["R", "A"] if claim_id.startswith("c") else ["A", "R"]
+    asked = passages + [key for key in texts if key in documents]
+    supports = {key: (claim, documents[key]) in labels.supported for key in asked}
+    tokens = [f"{key}{'y' if supports[key] else 'n'}" for key in asked]
+    alone = any(supports[key] for key in passages)
+    together = labels.holds_together(claim, (documents[key] for key in passages))
+    if len(passages) >= 2 and not alone and together:
+        tokens.append("+")
+    return Line(claim_id, tuple(tokens))

@@ -1,0 +1,173 @@
+"""What the simulated judge accepts: exactly the requests that the wire format describes.
+
+Written from the contract and from nothing else: a second opinion on ``monitor.judge``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+Task = Literal["extract_claims", "verify_claims"]
+TASKS: Mapping[Task, str] = {"extract_claims": "extract", "verify_claims": "verify"}
+KEYS: Mapping[Task, list[str]] = {
+    "extract_claims": ["task", "question", "text"],
+    "verify_claims": ["task", "n", "question", "documents", "claims"],
+}
+# Parameters of a completion that carry no traffic text.
+BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
+BODY_KEYS |= {"max_tokens", "max_completion_tokens"}
+JSON_OBJECT = {"type": "json_object"}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+
+
+class BadRequest(Exception):
+    """The request breaks the wire format, or asks what no label answers; answered with 400."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A valid request. Two with equal ``conversation`` ask the same; one may be a re-ask."""
+
+    task: Task
+    content: Mapping[str, Any]
+    complaint: str | None
+    conversation: str
+    prompt_tokens: int
+
+    @property
+    def nonce(self) -> int | None:
+        """The number to be repeated in the reply; None for an extraction."""
+        return self.content.get("n")
+
+    def mentions(self, text: str) -> bool:
+        """Whether ``text`` stands in the question, a text, a document or a claim."""
+        return any(text in found for found in _texts(self.content))
+
+
+def shipped_prompts() -> Mapping[Task, frozenset[str]]:
+    """The text of the shipped prompt files by task, told apart by their file names."""
+    files = resources.files("monitor.judge").joinpath("prompts").iterdir()
+    texts = {f.name: f.read_bytes().decode() for f in files if f.name.endswith(".md")}
+    return {
+        task: frozenset(text for name, text in texts.items() if word in name)
+        for task, word in TASKS.items()
+    }
+
+
+def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]) -> Request:
+    """The request in a chat completion's body; raises ``BadRequest`` for anything else."""
+    system, user = _messages(body)
+    content = _read_object(user)
+    task = _task(content)
+    if system not in prompts[task]:
+        raise BadRequest(f"system message: not byte for byte a shipped prompt of {task}")
+    complaint = _read_content(task, content)
+    asked = {key: value for key, value in content.items() if key != "complaint"}
+    hashed = hashlib.sha256(json.dumps([system, asked]).encode()).hexdigest()[:16]
+    return Request(task, asked, complaint, hashed, (len(system) + len(user)) // 4)
+
+
+def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
+    if unknown := sorted(set(body) - BODY_KEYS):
+        raise BadRequest(f"body: unexpected keys {unknown}: traffic text may stand nowhere else")
+    if body.get("stream") or body.get("response_format", JSON_OBJECT) != JSON_OBJECT:
+        raise BadRequest("body: no streaming, and no response format but json_object")
+    match body:
+        case {
+            "model": str(),
+            "messages": [
+                {"role": "system", "content": str(system), **more_system},
+                {"role": "user", "content": str(user), **more_user},
+            ],
+        } if not more_system and not more_user:
+            return system, user
+    raise BadRequest("messages: expected exactly a system and a user message of plain text")
+
+
+def _read_object(text: str) -> dict[str, Any]:
+    for match in _ESCAPE.finditer(text):
+        # Lone surrogates have no UTF-8, so they alone may be escaped beyond ASCII.
+        code = int(match[1] or "0", 16)
+        if code > 0x7F and not 0xD800 <= code <= 0xDFFF:
+            raise BadRequest(f"user message: {match[0]} is escaped, expected raw UTF-8")
+    try:
+        found = json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise BadRequest(f"user message: not one JSON object: {error}") from error
+    if not isinstance(found, dict) or text != text.strip():
+        raise BadRequest("user message: expected one JSON object and nothing around it")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise BadRequest(f"user message: a key stands twice in {[key for key, _ in pairs]}")
+    return dict(pairs)
+
+
+def _task(content: Mapping[str, Any]) -> Task:
+    for task in TASKS:
+        if content.get("task") == task:
+            return task
+    raise BadRequest(f"task: found {content.get('task')!r}, expected one of {list(TASKS)}")
+
+
+def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
+    keys = list(content)
+    expected = KEYS[task] + ["complaint"] * ("complaint" in content)
+    if keys != expected:
+        raise BadRequest(f"user message: keys {keys}, expected {expected} in this order")
+    for key in {"question", "text", "complaint"} & set(keys):
+        if not isinstance(content[key], str):
+            raise BadRequest(f"{key}: expected a string")
+    if task == "verify_claims":
+        _check_verify(content)
+    complaint: str | None = content.get("complaint")
+    if complaint is not None:
+        _check_complaint(complaint, content)
+    return complaint
+
+
+def _check_verify(content: Mapping[str, Any]) -> None:
+    nonce = content["n"]
+    if type(nonce) is not int or not 100 <= nonce <= 999:
+        raise BadRequest(f"n: found {nonce!r}, expected an integer 100…999")
+    # Passages stand in a permuted order; the texts of the interaction follow them.
+    documents = _ids("documents", content["documents"], "([1-9][0-9]*)|(A)|(R)")
+    claims = _ids("claims", content["claims"], "c([1-9][0-9]*)|r([1-9][0-9]*)")
+    groups = [group for group, _ in documents]
+    if groups != sorted(groups):
+        raise BadRequest(f"documents: {list(content['documents'])}: expected passages, A, R")
+    if claims != sorted(claims):
+        raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*")
+
+
+def _ids(field: str, found: object, pattern: str) -> list[tuple[int, int]]:
+    """The ids as (which alternative of the pattern, number)."""
+    if not isinstance(found, dict) or not found:
+        raise BadRequest(f"{field}: expected a JSON object that is not empty")
+    ids = []
+    for key, text in found.items():
+        match = re.fullmatch(pattern, key)
+        if match is None or not isinstance(text, str):
+            raise BadRequest(f"{field}.{key}: not an id with a text")
+        group = match.lastindex or 0
+        ids.append((group, int(match[group]) if match[group].isdigit() else 0))
+    return ids
+
+
+def _check_complaint(complaint: str, content: Mapping[str, Any]) -> None:
+    # Short texts ("yes", "c1") may stand in any complaint by chance.
+    if not complaint or any(len(text) >= 12 and text in complaint for text in _texts(content)):
+        raise BadRequest("complaint: empty, or it repeats a text; it names ids and pairs only")
+
+
+def _texts(content: Mapping[str, Any]) -> list[str]:
+    documents, claims = content.get("documents", {}), content.get("claims", {})
+    return [content["question"], content.get("text", ""), *documents.values(), *claims.values()]

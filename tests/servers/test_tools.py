@@ -1,0 +1,88 @@
+"""A missing tool is a counted skip with advice, and a failure where tools are required."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TESTS = """
+import pytest
+from tests.tools import requires_tool
+
+@pytest.fixture(scope="session")
+def engine():
+    requires_tool("engine", "no engine found", "apt-get install engine")
+
+def test_one(engine): pass
+def test_two(engine): pass
+def test_three(): requires_tool("brush", "no brush", "pip install brush")
+def test_four(): requires_tool("air", None, "breathe")
+@pytest.mark.xfail(reason="known")
+def test_five(): raise AssertionError
+"""
+TABLE = """
+tool    tests skipped  how to get it
+brush   1              pip install brush
+engine  2              apt-get install engine
+"""
+
+
+def run_pytest(directory: Path, test_file: str, *, required: str) -> tuple[int, str]:
+    """Exit code and output of pytest on one file, with this project's conftest as a plugin."""
+    (directory / "test_it.py").write_text(test_file)
+    (directory / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        command,
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "REQUIRE_TOOLS": required},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_missing_tools_skip_and_end_the_summary_with_a_table(tmp_path: Path) -> None:
+    """Skips by a session fixture count for each test; the table comes last."""
+    code, output = run_pytest(tmp_path, TESTS, required="")
+    assert code == 0
+    assert "1 passed, 3 skipped, 1 xfailed" in output.splitlines()[-1]
+    assert output[: output.rindex("\n=")].endswith(TABLE.rstrip("\n"))
+
+
+def test_missing_tools_fail_where_they_are_required(tmp_path: Path) -> None:
+    """Nothing is skipped, each failure says what to get, and there is no table."""
+    code, output = run_pytest(tmp_path, TESTS, required="1")
+    assert code == 1
+    assert "1 failed, 1 passed, 1 xfailed, 2 errors" in output.splitlines()[-1]
+    assert "engine: no engine found; get it by apt-get install engine" in output
+    assert "tests skipped" not in output
+
+
+@pytest.mark.parametrize(
+    ("body", "ending"),
+    [
+        ("def test_it(): pytest.skip('weary')", "1 failed"),
+        ("@pytest.mark.skip(reason='weary')\ndef test_it(): pass", "1 error"),
+        ("pytest.skip('weary', allow_module_level=True)", "1 error"),
+    ],
+    ids=["call", "mark", "module"],
+)
+def test_no_other_skip_passes_where_tools_are_required(
+    tmp_path: Path, body: str, ending: str
+) -> None:
+    """A skip for any reason is a failure that repeats the reason; else it is a plain skip."""
+    test_file = f"import pytest\n{body}\n"
+    code, output = run_pytest(tmp_path, test_file, required="1")
+    assert code != 0
+    assert ending in output.splitlines()[-1]
+    assert "no skip is accepted under REQUIRE_TOOLS=1: Skipped: weary" in output
+    _, relaxed = run_pytest(tmp_path, test_file, required="")
+    assert "1 skipped" in relaxed.splitlines()[-1]
+    assert "missing tools" not in relaxed

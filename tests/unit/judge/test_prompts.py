@@ -1,0 +1,95 @@
+"""The prompt files: immutable once published, and true to the wire format they teach."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import tiktoken
+
+from monitor.judge.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
+
+# A published file never changes. A new wording is a new file, and a new line here.
+PUBLISHED = {
+    "extract_claims.v1.md": "c2d80ebe8f155e9fb51f60679ebc5c30",
+    "verify_claims.v1.md": "8232b652bb02a21a4ba182e525640e29",
+}
+
+
+def raw(name: str) -> bytes:
+    return files("monitor.judge.prompts").joinpath(name).read_bytes()
+
+
+def example(prompt: str) -> tuple[str, str]:
+    """The worked example of a prompt: the user message and the reply, its last two lines."""
+    message, reply = prompt.splitlines()[-2:]
+    return message, reply
+
+
+def test_published_files_are_unchanged() -> None:
+    """Every prompt file has the hash that it was published with, and none is unlisted."""
+    found = {
+        entry.name: blake2b(raw(entry.name), digest_size=16).hexdigest()
+        for entry in files("monitor.judge.prompts").iterdir()
+        if entry.name.endswith(".md")
+    }
+    assert found == PUBLISHED
+
+
+def test_system_messages_are_the_files_byte_for_byte() -> None:
+    """The loaded texts encode to exactly the bytes on disk, with plain line ends."""
+    prompts = load_prompts()
+    assert prompts.extract.encode() == raw(EXTRACT_FILE)
+    assert prompts.verify.encode() == raw(VERIFY_FILE)
+    assert "\r" not in prompts.extract + prompts.verify
+
+
+def test_hash_covers_both_texts_and_their_border() -> None:
+    """Changing either text, or moving text from one to the other, changes the hash."""
+    hashes = {Prompts(*pair).hash for pair in [("a", "bc"), ("ab", "c"), ("a", "b"), ("", "abc")]}
+    assert len(hashes) == 4
+    assert load_prompts().hash == "62613dbe"
+
+
+def test_extract_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent, and its reply parses."""
+    message, reply = example(load_prompts().extract)
+    body = json.loads(message)
+    request = ExtractRequest(body["question"], body["text"])
+    assert request.message() == message
+    claims = request.read(reply)
+    assert len(claims) == 6
+    assert "Lisbon is in Spain." in claims
+    assert "Acme 有约300名员工。" in claims
+
+
+def test_verify_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent; its reply parses and shows every case."""
+    message, reply = example(load_prompts().verify)
+    body = json.loads(message)
+    request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
+    assert request.message() == message
+    verdicts = request.read(reply)
+    assert list(verdicts) == ["c1", "c2", "c3", "r1", "r2"]
+    assert [verdicts[name].together for name in verdicts] == [True, False, False, False, False]
+    assert all(verdicts[f"c{i}"].supported["A"] for i in (1, 2, 3))
+    assert all(verdicts[f"r{i}"].supported["R"] for i in (1, 2))
+    assert verdicts["r2"].supported == {"3": True, "1": False, "2": False, "A": False, "R": True}
+
+
+def test_prompts_fit_their_token_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both prompts together take 700 to 1,150 tokens: long enough to say it, cheap to send."""
+    spec = find_spec("litellm")
+    assert spec is not None
+    assert spec.origin is not None
+    tokenizers = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tokenizers))
+    encoding = tiktoken.get_encoding("cl100k_base")
+    prompts = load_prompts()
+    tokens = sum(len(encoding.encode(text)) for text in (prompts.extract, prompts.verify))
+    assert 700 <= tokens <= 1150
