@@ -36,7 +36,7 @@ check: setup ## lint, format, types, and who may import whom
 	$(RUN) ruff check
 	$(RUN) ruff format --check
 	$(RUN) mypy
-	exec .venv/bin/lint-imports
+	exec .venv/bin/lint-imports --no-logo
 
 bench: setup ## the benchmarks; without arguments each takes its quick form
 	for script in tests/benchmarks/[a-z]*.py; do \

@@ -307,7 +307,7 @@ class Setup:
     def run(self, command: list) -> int:
         """Run a command with its output in the log; returns its exit code.
 
-        It runs in a session of its own, so that an interrupt ends it with all its children, and
+        It leads a process group of its own, so that an interrupt ends it with all its children, and
         holds the lock, so that no other set-up starts before it has ended, whatever ends us.
         """
         import subprocess

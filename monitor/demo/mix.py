@@ -90,12 +90,12 @@ INCIDENT = Mix(
 
 
 def expected(mix: Mix) -> dict[str, float]:
-    """The exact mean of each metric over interactions with claims (and, but for
-    ``faithfulness``, with a reference).
+    """The exact mean of each metric over the interactions for which it is defined.
 
-    Given that a response claims something, it is of a bad kind with rate / (1 - refuses), and then
-    ``WRONG_SHARE`` of its claims are wrong in the way of that kind, all others right. Whether a
-    reference was logged does not depend on the kind.
+    Those are the ones with claims and, but for ``faithfulness``, with a reference. Given claims,
+    a response is of a bad kind with rate / (1 - refuses), and then ``WRONG_SHARE`` of its claims
+    are wrong in the way of that kind, all others right. Whether a reference was logged does not
+    depend on the kind.
 
     >>> {metric: round(mean, 4) for metric, mean in expected(NORMAL).items()}
     ... # doctest: +NORMALIZE_WHITESPACE

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from monitor.judge.quantities import DAYS, MONTHS, show
+from monitor.judge.quantities import show
 from monitor.judge.text import word_list
 from monitor.judge.thesaurus import CHINESE
+from monitor.judge.units import DAYS, MONTHS
 
 _MONTH_OF = {number: name.capitalize() for name, number in reversed(MONTHS.items())}
 _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -22,27 +23,31 @@ _PERCENT = re.compile(rf"百分之({_N}+(?:点{_N}+)?|\d+(?:\.\d+)?)")
 _ORDINAL = re.compile(rf"第({_N}+|\d+)")
 _DAY = re.compile("(?:星期|礼拜|周)([一二三四五六日天])(?!天)")
 _IDIOMS = "十分(?!钟|之)|千万(?=[不别要])|万一|一些|一般|一起|一定|一样|一直|统一|唯一|一切|第"
-_NUMERAL = re.compile(rf"{_IDIOMS}|(?P<n>{_N}{{2,}}|{_N}{_MEASURE})")
+_NUMERAL = re.compile(rf"{_IDIOMS}|(?<![\d.])(?P<n>{_N}{{2,}}|{_N}{_MEASURE})")
 _SCALED = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)\s*([千百]?[万亿]+|千(?![克米瓦]))")
 _DATE = re.compile(r"(?:(\d{4})年)?(\d{1,2})月(?:份|(\d{1,2})[日号])?")
 _CLOCK = re.compile(r"(上午|早上|凌晨|中午|下午|晚上|傍晚)(\d{1,2})[点时:](半|\d{1,2})?分?")
 _SYNONYM = re.compile("|".join(sorted(CHINESE, key=len, reverse=True)))
-_OPPOSITES = dict(
-    pair.split(":")
-    for pair in word_list("""增长:下降 高于:低于 大于:小于 多于:少于 超过:不足 之前:之后 以前:以后 以上:以下
-    至少:最多 最高:最低 最大:最小 首次:末次 开放:关闭 打开:关闭 国内:国际 线上:线下 免费:收费
-    进口:出口 南部:北部 东部:西部 早于:晚于 男性:女性 盈利:亏损 自动:手动 公开:私密
-    内部:外部 永久:临时 包括:除外 支持:反对 强制:自愿 上升:下降""")
-)
-_POLES = {word: (word, 1) for word in _OPPOSITES} | {b: (a, -1) for a, b in _OPPOSITES.items()}
+_OPPOSITES = word_list("""
+增长:下降 超过:不足 至少:最多 以上:以下 之前:之后 以前:以后 最高:最低 最大:最小 首次:末次
+打开:关闭 开放:关闭 国内:国际 在线:线下 进口:出口 南部:北部 东部:西部 早于:晚于 男性:女性
+利润:亏损 自动:手动 公开:私密 内部:外部 永久:临时 支持:反对 强制:自愿
+""")
+_SAME_CONCEPT = {"至少": "超过", "以上": "超过", "打开": "开放"}
+_POLES: dict[str, tuple[str, int]] = {}
+for _pair in _OPPOSITES:
+    _plus, _, _minus = _pair.partition(":")
+    _POLES[_plus] = (_SAME_CONCEPT.get(_plus, _plus), 1)
+    _POLES[_minus] = (_SAME_CONCEPT.get(_plus, _plus), -1)
 _POLE = re.compile("|".join(_POLES))
 _NOT_DENIALS = (
-    "不(?:会|得|能|宜|可)?(?:超过|多于|高于|大于|低于|少于|足|到|满)|不同|不断|不过|不仅|不但|不少|不久|不管|不论|不锈|不等|无论|无线|未来|非常|非洲|除非|分别"
-    "|特别|级别|类别|性别|区别|识别|别墅|别名|个别"
+    "不(?:会|得|能|宜|可)?(?:超过|多于|高于|大于|低于|少于|足|到|满)"
+    "|不同|不断|不过|不仅|不但|不少|不久|不管|不论|不锈|不等|无论|无线|未来|非常|非洲|除非|分别|特别"
+    "|级别|类别|性别|区别|识别|别墅|别名|个别"
 )
 _DENIAL = re.compile(
-    f"{_NOT_DENIALS}|(?P<no>禁止|严禁|不允许|不可|不能|不会|不得|不应|不宜|不用|没有|无法|无需|无须|拒绝|请勿|并非"
-    "|从未|尚未|不是|不再|不|没|免收|免除|免交|未|无|非|勿)"
+    f"{_NOT_DENIALS}|(?P<no>禁止|严禁|不允许|不可|不能|不会|不得|不应|不宜|不用|没有|无法|无需|无须"
+    "|拒绝|请勿|并非|从未|尚未|不是|不再|不|没|免收|免除|免交|未|无|非|勿)"
 )
 _STOPS = re.compile(
     "因此|所以|如果|但是|而且|并且|或者|以及|可以|允许|已经|其中|这个|这些|那个|该|[的了是在和与及将"
@@ -131,8 +136,8 @@ def _clock(match: re.Match[str]) -> str:
 
 def read_run(run: str) -> Run:
     """Bigrams of a run of CJK characters, split at function words; what a denial reaches."""
-    signs = tuple(_POLES[word] for word in _POLE.findall(run))
     run = _SYNONYM.sub(lambda m: CHINESE[m[0]], run)
+    signs = tuple(_POLES[word] for word in _POLE.findall(run))
     pieces: list[tuple[str, bool]] = []
     end, denying, denies = 0, False, False
     for match in _DENIAL.finditer(run):

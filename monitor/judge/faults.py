@@ -28,6 +28,8 @@ _REASONS = {
 }
 # Refusals that no retry heals although their status or class may look passing.
 _ACCOUNT = ("insufficient_quota", "credit balance is too low", "api key not valid", "invalid_grant")
+# Said by the client itself before it sends anything; it calls most of these a server error.
+_NO_KEY = re.compile(r"missing .{0,40}(credentials|api key)", re.IGNORECASE)
 # How the client library words a 200 that it cannot read; it gives most of them the status 500.
 _UNREADABLE = (
     "litellm: provider returned",
@@ -69,6 +71,8 @@ def explain(error: BaseException, now: datetime) -> Fault | None:
             return Fault("timeout", "no answer in time", retriable=True)
         if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
             return Fault("connection", f"no connection ({_names(chain)})", retriable=True)
+        if any(_NO_KEY.search(str(cause)) for cause in chain):
+            return Fault("auth", "no API key is set")
         status = getattr(error, "status_code", None)
         if _unreadable(chain) or (status in (None, 200) and hasattr(error, "status_code")):
             return None

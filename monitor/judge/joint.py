@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge import parsing
 from monitor.judge.parsing import ClaimVerdict, ExtractRequest, Task, VerifyRequest
+from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage, Verdicts
 
@@ -21,52 +22,6 @@ MAX_CLAIMS_PER_CALL = 12  # larger batches cost accuracy
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a model answered; ``text`` is empty if it answered nothing."""
-
-    text: str
-    finish_reason: str | None = None
-    usage: Usage = field(default_factory=lambda: Usage(calls=1))
-
-
-class Complete(Protocol):
-    """The port to a model: one system and one user message in, one reply out.
-
-    Raises ``ReplyRejected`` for an answer without a readable message and ``JudgeFailed`` when
-    there is no answer; either may carry the usage it cost.
-    """
-
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        """Ask once; transport retries are the implementer's."""
-
-
-class CallObserver(Protocol):
-    """Where the judge reports its own health."""
-
-    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
-        """One request ended; ``error`` is None or the reason that it gave no reply."""
-
-    def retried(self, reason: str) -> None:
-        """Something is asked again: a transport reason, a reply's reason, or ``self_check``."""
-
-    def self_check_missed(self, n: int) -> None:
-        """``n`` claims of a final judgement are not supported by the text they were taken from."""
-
-
-class Silent:
-    """An observer that reports nothing."""
-
-    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
-        """Nothing."""
-
-    def retried(self, reason: str) -> None:
-        """Nothing."""
-
-    def self_check_missed(self, n: int) -> None:
-        """Nothing."""
 
 
 class _Request(Protocol[T_co]):

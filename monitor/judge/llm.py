@@ -21,15 +21,9 @@ import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.faults import CallFailed, explain
-from monitor.judge.joint import (
-    MAX_CLAIMS_PER_CALL,
-    PIPELINE,
-    CallObserver,
-    JointPipeline,
-    Reply,
-    Silent,
-)
+from monitor.judge.joint import MAX_CLAIMS_PER_CALL, PIPELINE, JointPipeline
 from monitor.judge.parsing import Task
+from monitor.judge.ports import CallObserver, Reply, Silent
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 

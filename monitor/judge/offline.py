@@ -19,9 +19,10 @@ class OfflineJudge:
     """A screen and the demo's judge, not a replacement for a model.
 
     It splits texts into sentences and measures how much of a claim's words, numbers and names one
-    or two sentences of a text contain. It needs no network and about 0.1 ms per pair, sees wrong
-    numbers, names and denials, and cannot see what needs reading: a paraphrase without shared
-    words, two facts swapped within a sentence, anything to be inferred.
+    or two sentences of a text contain. It needs no network and a fraction of a millisecond per
+    pair. It sees most wrong numbers, dates, names and denials. It cannot see what needs reading:
+    it rejects about half of the free paraphrases and whatever has to be inferred or computed, and
+    it accepts some facts swapped within a sentence and new facts about a known topic.
     """
 
     def __init__(self, name: str = "offline") -> None:
@@ -54,8 +55,8 @@ def rules_hash(rules: str, threshold: float) -> str:
 def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
     reference = interaction.reference
     claims = Claims(
-        response=split_claims(interaction.response),
-        reference=() if reference is None else split_claims(reference),
+        response=_claims(interaction.response),
+        reference=() if reference is None else _claims(reference),
     )
     passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
     response_claims = [read_sentence(claim) for claim in claims.response]
@@ -75,6 +76,11 @@ def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
         verdicts=verdicts,
         judge=identity,
     )
+
+
+def _claims(text: str) -> tuple[str, ...]:
+    """The sentence claims that have something to compare; "Yes, you can." has nothing."""
+    return tuple(claim for claim in split_claims(text) if not read_sentence(claim).is_empty)
 
 
 def _matrix(claims: list[Sentence], passages: list[Text]) -> Matrix:

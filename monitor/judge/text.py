@@ -6,22 +6,24 @@ import re
 import unicodedata
 
 
-
 def word_list(text: str) -> list[str]:
     """The words of a table kept as text, so that a table stays readable and editable."""
     return text.split()
 
 
 _END = re.compile(
-    r"""(?:[。！？；]|……)+["'”’」』）)\]]*|[.!?]+["'”’)\]]*(?=\s|$|[\u4e00-\u9fff])|\n+"""
+    r"""(?=[。！？；….!?\n])(?:(?:[。！？；]|……)+["'”’」』）)\]]*"""
+    r"""|[.!?]+["'”’)\]]*(?=\s|$|[\u4e00-\u9fff])|\n+)"""
 )
-_ABBREVIATIONS = frozenset(word_list("""mr mrs ms dr prof sr jr st vs e.g i.e eg ie etc inc ltd co corp fig figs no nos vol pp approx
-    dept est gen gov sen rep rev hon capt col lt mt jan feb mar apr jun jul aug sep sept oct nov dec
-    al cf ca a.m p.m u.s u.k u.n ph.d d.c"""))
+_ABBREVIATIONS = frozenset(
+    word_list("""mr mrs ms dr prof sr jr st vs e.g i.e eg ie etc inc ltd co corp fig figs no nos
+    vol pp approx dept est gen gov sen rep rev hon capt col lt mt jan feb mar apr jun jul aug sep sept oct
+    nov dec     al cf ca pop min max tel a.m p.m u.s u.k u.n ph.d d.c""")
+)
 _MAY_END = frozenset(word_list("etc inc ltd co corp a.m p.m u.s u.k u.n ph.d d.c"))
 _STARTERS = re.compile(r"(?:The|It|In|This|He|She|They|We|You|A|An|If|But|However|For|At|On)\b")
 _MARKER = re.compile(
-    r"^\s*(?:#{1,6}\s+|>\s+|[-*•·–—▪◦]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|\d{1,2}[、．]\s*"
+    r"^\s*(?:>\s+|[-*•·–—▪◦]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|\d{1,2}[、．]\s*"
     r"|[（(][\d一二三四五六七八九十]+[)）]\s*|[一二三四五六七八九十]+、\s*|[①-⑳]\s*)+"
 )
 _CITATION = re.compile(r"\s?\[(?:\d+(?:\s?[,–-]\s?\d+)*|doc(?:ument)?\s?\d+)\]", re.IGNORECASE)
@@ -111,8 +113,8 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 def split_claims(text: str) -> tuple[str, ...]:
     """The sentence claims of a response or a reference.
 
-    Questions, greetings, offers of help and refusals claim nothing; list markers, citations and
-    emphasis are stripped.
+    Questions, headings, greetings, offers of help and refusals claim nothing; list markers,
+    citations and emphasis are stripped.
 
     >>> split_claims("Hello! I'm sorry, I can't find the fee. 1) Delivery is free. Anything else?")
     ('Delivery is free.',)
@@ -122,6 +124,8 @@ def split_claims(text: str) -> tuple[str, ...]:
 
 
 def _claim(sentence: str) -> str:
+    if sentence.startswith("#"):
+        return ""
     text = _EMPHASIS.sub("", _CITATION.sub("", sentence))
     text = _SPACE.sub(" ", _MARKER.sub("", text)).strip()
     if text.rstrip("\"'”’」』)）").endswith(("?", "？", ":", "：")):

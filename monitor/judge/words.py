@@ -57,7 +57,8 @@ _IRREGULAR = dict(
     norwegian:norway peruvian:peru bolivian:bolivia cfo:chief-financial-officer
     thirds:third halves:half lives:life knives:knife leaves:leave""")
 )
-_NEGATIVE = """allow:prohibit,forbid,ban,disallow,bar,forbidden|include:exclude|accept:reject,refuse,decline
+_NEGATIVE = """
+allow:prohibit,forbid,ban,disallow,bar,forbidden|include:exclude|accept:reject,refuse,decline
 enable:disable|able:unable|available:unavailable|possible:impossible|valid:invalid,void
 correct:incorrect,wrong|legal:illegal|safe:unsafe,dangerous|require:optional,unnecessary
 succeed:fail,failure|approve:deny|limit:unlimited|agree:disagree|complete:incomplete
@@ -65,7 +66,8 @@ know:unknown|common:uncommon,rare|eligible:ineligible|compatible:incompatible|ac
 refundable:nonrefundable|likely:unlikely|true:false|change:unchanged|affect:unaffected
 support:unsupported|visible:invisible|connect:disconnect|cover:uncovered|have:lack
 keep:erase,delete,remove,discard|recommend:discourage|continue:stop,cease,discontinue"""
-_POLES = """before:after|earlier:later|more:less,fewer|increase:decrease,reduce,decline,drop
+_POLES = """
+before:after|earlier:later|more:less,fewer|increase:decrease,reduce,decline,drop
 rise:fall|high:low|higher:lower|above:below,under,beneath|minimum:maximum|least:most
 open:close,closed|import:export|north:south|northern:southern|east:west
 eastern:western|hot:cold|left:right|buy:sell|early:late|online:offline|inside:outside
@@ -131,11 +133,13 @@ def _synonyms() -> dict[str, str]:
 
 
 _CANONICAL = _synonyms()
+_KNOWN = frozenset(stem(word) for group in ENGLISH for word in group) | STOP
+_COMMON_ENDINGS = ("s", "ing", "ed", "ion", "ment", "ant", "ly", "ity", "er", "ance", "ence", "al")
 
 
 def _opposites(table: str) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
-    for pair in table.replace("\n", "|").split("|"):
+    for pair in table.strip().replace("\n", "|").split("|"):
         positive, _, negatives = pair.strip().partition(":")
         concept = _CANONICAL.get(stem(positive), stem(positive))
         found.setdefault(stem(positive), (concept, 1))
@@ -167,3 +171,13 @@ def look_up(word: str) -> Word:
     if root in _COMMON_STEMS:
         return Word(token, 0.5)
     return Word(token, min(1.6, 0.7 + 0.08 * len(word)))
+
+
+def looks_common(word: str) -> bool:
+    """Whether a capitalised first word is likely no name.
+
+    >>> [looks_common(w) for w in ("shipping", "customers", "alice", "refund")]
+    [True, True, False, True]
+    """
+    root = stem(word)
+    return word.endswith(_COMMON_ENDINGS) or root in _CANONICAL or root in _KNOWN

@@ -71,9 +71,7 @@ def report(pairs: Sequence[Scored], label: str, against: Iterable[Scored] | None
     return f"  {label:<24} n={len(pairs):4}  AUC {shown}  accuracy {accuracy(pairs):.3f}"
 
 
-def groups(
-    pairs: Sequence[Scored], key: Callable[[Scored], str]
-) -> list[tuple[str, list[Scored]]]:
+def groups(pairs: Sequence[Scored], key: Callable[[Scored], str]) -> list[tuple[str, list[Scored]]]:
     """The pairs by a label, in the order of the labels."""
     return [(name, [p for p in pairs if key(p) == name]) for name in sorted({*map(key, pairs)})]
 

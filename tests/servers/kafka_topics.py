@@ -101,12 +101,8 @@ async def _until_it_has_leaders(admin: AIOKafkaAdminClient, name: str, partition
 
 
 def _placed(record: Record, written: Any) -> Record:
-    return replace(
-        record,
-        partition=written.partition,
-        offset=written.offset,
-        timestamp_ms=written.timestamp,
-    )
+    # The time stays the record's own: aiokafka gives the one of the batch for each record in it.
+    return replace(record, partition=written.partition, offset=written.offset)
 
 
 def _record(message: Any) -> Record:

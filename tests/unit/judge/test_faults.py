@@ -94,6 +94,13 @@ def test_without_a_cause_the_clients_own_status_counts(status: int) -> None:
     assert (found.reason, found.retriable) == expected
 
 
+@pytest.mark.parametrize("said", ["Missing credentials. Please", "Missing Gemini API key. Set"])
+def test_a_missing_key_is_not_retried(said: str) -> None:
+    """The client calls its own refusal to send a server error."""
+    found = fault(caused(ClientError(f"XException - {said}", 500), ValueError(said)))
+    assert (found.reason, found.retriable) == ("auth", False)
+
+
 def test_lost_connections_and_timeouts_are_told_apart() -> None:
     """Both come as status 500 from the client; the cause tells, and both are tried again."""
     refused = fault(caused(ClientError("Connection error.", 500), ConnectionRefusedError()))

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
-from monitor.judge.joint import JointPipeline, Reply
+from monitor.judge.joint import JointPipeline
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
+from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
 from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 

@@ -1,0 +1,55 @@
+"""What the pipelines ask of the outside: a model that answers, and someone who listens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from monitor.judge.parsing import Task
+from monitor.records import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered; ``text`` is empty if it answered nothing."""
+
+    text: str
+    finish_reason: str | None = None
+    usage: Usage = field(default_factory=lambda: Usage(calls=1))
+
+
+class Complete(Protocol):
+    """The port to a model: one system and one user message in, one reply out.
+
+    Raises ``ReplyRejected`` for an answer without a readable message and ``JudgeFailed`` when
+    there is no answer; either may carry the usage it cost.
+    """
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        """Ask once; transport retries are the implementer's."""
+
+
+class CallObserver(Protocol):
+    """Where the judge reports its own health."""
+
+    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
+        """One request ended; ``error`` is None or the reason that it gave no reply."""
+
+    def retried(self, reason: str) -> None:
+        """Something is asked again: a transport reason, a reply's reason, or ``self_check``."""
+
+    def self_check_missed(self, n: int) -> None:
+        """``n`` claims of a final judgement are not supported by the text they were taken from."""
+
+
+class Silent:
+    """An observer that reports nothing."""
+
+    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
+        """Nothing."""
+
+    def retried(self, reason: str) -> None:
+        """Nothing."""
+
+    def self_check_missed(self, n: int) -> None:
+        """Nothing."""

@@ -1,0 +1,151 @@
+"""A running ``rag-monitor`` process, driven from outside: environment, signals, HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.servers.guarded import GuardedProcess
+
+Labels = frozenset[tuple[str, str]]
+Samples = dict[tuple[str, Labels], float]
+PATIENCE_S = 60.0
+
+
+async def until(
+    said: Callable[[], Any], what: str, patience_s: float = PATIENCE_S, every_s: float = 0.1
+) -> Any:
+    """The first true answer of ``said`` (a function or coroutine function)."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = said()
+        if asyncio.iscoroutine(found):
+            found = await found
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"after {patience_s} s still not: {what}")
+        await asyncio.sleep(every_s)
+
+
+def parsed(text: str) -> Samples:
+    """Samples by name and labels."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def total(samples: Samples, name: str, **labels: str) -> float:
+    """The sum of the samples of a name whose labels include ``labels``."""
+    wanted = set(labels.items())
+    return sum(v for (n, found), v in samples.items() if n == name and wanted <= found)
+
+
+def outcomes(samples: Samples) -> dict[str, int]:
+    """Interactions by outcome."""
+    counts: dict[str, int] = {}
+    for (name, labels), value in samples.items():
+        if name == "rag_monitor_interactions_total":
+            outcome = dict(labels)["outcome"]
+            counts[outcome] = counts.get(outcome, 0) + int(value)
+    return counts
+
+
+class MonitorProcess:
+    """``python -m monitor COMMAND`` with settings from the environment and a free port."""
+
+    def __init__(
+        self, command: str, bootstrap: str, directory: Path, name: str, **settings: Any
+    ) -> None:
+        self.log = directory / f"{name}.log"
+        env = {
+            "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": bootstrap,
+            "RAG_MONITOR_HTTP__PORT": "0",
+            "RAG_MONITOR_LOG__FORMAT": "json",
+        }
+        for key, value in settings.items():
+            env["RAG_MONITOR_" + key.upper()] = str(value)
+        self._before = self.log.stat().st_size if self.log.exists() else 0
+        exports = [f"{key}={value}" for key, value in env.items()]
+        self._process = GuardedProcess(
+            ["env", *exports, sys.executable, "-m", "monitor", command], self.log
+        )
+        self.url = ""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def events(self) -> list[dict[str, Any]]:
+        """The log so far, without lines that are not JSON."""
+        events = []
+        with self.log.open(encoding="utf-8") as lines:
+            lines.seek(self._before)
+            for line in lines:
+                try:
+                    events.append(json.loads(line))
+                except ValueError:
+                    continue
+        return [event for event in events if isinstance(event, dict)]
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.alive()
+
+    async def listening(self) -> None:
+        """Wait for the HTTP server."""
+        self.url = await until(self._url, "http_listening in the log")
+
+    def _url(self) -> str:
+        if not self.alive():
+            raise RuntimeError(f"ended: {self.log.read_text('utf-8')[-3000:]}")
+        found = [event for event in self.events() if event.get("event") == "http_listening"]
+        return str(found[-1]["url"]) if found else ""
+
+    async def ready(self) -> None:
+        """Wait until ``/readyz`` says yes."""
+        if not self.url:
+            await self.listening()
+
+        async def answers() -> bool:
+            status, _ = await self.get("/readyz")
+            return status == 200
+
+        await until(answers, f"{self.url}/readyz")
+
+    async def get(self, path: str) -> tuple[int, str]:
+        """Status and body."""
+        async with aiohttp.ClientSession() as session, session.get(self.url + path) as answer:
+            return answer.status, await answer.text()
+
+    async def metrics(self) -> Samples:
+        """One scrape."""
+        _, text = await self.get("/metrics")
+        return parsed(text)
+
+    async def quality_lines(self) -> list[str]:
+        """The ``rag_score*`` lines of a scrape, as they are."""
+        _, text = await self.get("/metrics")
+        return [line for line in text.splitlines() if line.startswith("rag_score")]
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+
+    async def end(self) -> None:
+        """SIGTERM, and wait for the graceful end."""
+        self._process.signal(signal.SIGTERM)
+        await until(lambda: not self.alive(), "end after SIGTERM")
+        self._process.end()

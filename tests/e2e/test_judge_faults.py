@@ -1,0 +1,158 @@
+"""Faults of the judge, injected into a running scorer: never a wrong score, always an outcome."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from monitor.records import Outcome, ScoreRecord, read_score_record
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.labelled import Case, all_labels, case
+from tests.e2e.process import MonitorProcess, outcomes, total, until
+from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce, read_all
+
+#: What an interaction ends with when a fault never ends.
+REASONS = {
+    Fault.RATE_LIMITED: "rate_limited",
+    Fault.SERVER_ERROR: "server_error",
+    Fault.TIMEOUT: "timeout",
+} | dict.fromkeys(MALFORMED, "malformed_reply")
+ONCE, ALWAYS, UNHARMED = 24, 4, 60
+
+
+def faulty_cases(rng: Random, name: str, count: int) -> list[Case]:
+    """Cases that need all calls and all pairs: passages and a reference."""
+    found: list[Case] = []
+    serial = 0
+    while len(found) < count:
+        serial += 1
+        one = case(f"{name}-{serial:03d}", rng, time.time() - 600)
+        if len(one.interaction["retrieved_contexts"]) >= 2 and one.by_reference is not None:
+            found.append(one)
+    return found
+
+
+def rules(fault: Fault, name: str, times: int | None) -> list[FaultRule]:
+    """The fault for both tasks where a task can show it; a verify-only fault for verify."""
+    task = "verify_claims" if fault in VERIFY_ONLY else None
+    return [
+        FaultRule(
+            fault=fault,
+            times=times,
+            task=task,
+            containing=f"{name}-",
+            seconds=0.2,
+            finish_reason="stop",
+        )
+    ]
+
+
+async def judged(
+    broker: KafkaBroker, topics: Topics, tmp_path: Path, cases: list[Case], plan: FaultPlan
+) -> dict[str, ScoreRecord]:
+    """Score records by interaction id, once all cases have ended; consumed = outcomes holds."""
+    async with JudgeServer(all_labels(cases), plan) as judge:
+        scorer = MonitorProcess(
+            "score",
+            broker.bootstrap,
+            tmp_path,
+            "scorer",
+            judge__kind="llm",
+            judge__model="openai/judge",
+            judge__api_base=judge.url,
+            judge__api_key="none",
+            judge__concurrency=16,
+            judge__attempt_timeout_s=1,
+            judge__deadline_s=45,
+            **topics,
+        )
+        try:
+            await scorer.ready()
+            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            await produce(broker.bootstrap, topics["kafka__topics__interactions"], sent)
+
+            async def ended() -> bool:
+                samples = await scorer.metrics()
+                counted = sum(outcomes(samples).values())
+                in_flight = total(samples, "rag_monitor_interactions_in_flight")
+                consumed = total(samples, "rag_monitor_interactions_consumed_total")
+                assert consumed == counted + in_flight
+                return counted == len(cases)
+
+            await until(ended, "all outcomes", patience_s=200)
+        finally:
+            await scorer.end()
+    read = await read_all(broker.bootstrap, topics["kafka__topics__scores"])
+    records = [read_score_record(record.value or b"") for record in read]
+    assert len(records) == len(cases), "every pick leaves one score record"
+    return {record.interaction_id: record for record in records}
+
+
+def is_right(one: Case, record: ScoreRecord) -> bool:
+    """Whether all scores of the record are the labels' own; raises on a wrong score."""
+    if record.outcome is not Outcome.SCORED:
+        assert record.scores == {}, "a failed pick has no scores"
+        return False
+    found = {m: v if isinstance(v, float) else None for m, v in record.scores.items()}
+    assert found == pytest.approx(one.scores(), abs=1e-12), f"wrong score of {one.id}"
+    return True
+
+
+@pytest.mark.timeout(280)
+async def test_one_bad_reply_never_costs_a_score(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Of the interactions hit by one bad reply ≥ 99 % are scored, and all scores are right."""
+    rng = Random(7)
+    cases, plan = faulty_cases(rng, "unharmed", UNHARMED), []
+    for fault in Fault:
+        name = f"once-{fault.value}"
+        cases += faulty_cases(rng, name, ONCE)
+        plan += rules(fault, name, times=1)
+    rng.shuffle(cases)
+    records = await judged(
+        kafka_broker, await make_topics(), tmp_path, cases, FaultPlan(rules=tuple(plan))
+    )
+    right = {one.id: is_right(one, records[one.id]) for one in cases}
+    assert all(right[one.id] for one in cases if one.id.startswith("unharmed"))
+    hit = [one for one in cases if one.id.startswith("once")]
+    assert sum(right[one.id] for one in hit) >= 0.99 * len(hit)
+
+
+@pytest.mark.timeout(280)
+async def test_a_fault_without_end_is_a_failure_with_its_reason(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Each fault that never ends gives judge_failed with its reason; the others are scored."""
+    rng = Random(8)
+    cases, plan = faulty_cases(rng, "unharmed", UNHARMED), []
+    for fault in REASONS:
+        name = f"always-{fault.value}"
+        cases += faulty_cases(rng, name, ALWAYS)
+        plan += rules(fault, name, times=None)
+    rng.shuffle(cases)
+    records = await judged(
+        kafka_broker, await make_topics(), tmp_path, cases, FaultPlan(rules=tuple(plan))
+    )
+    for one in cases:
+        record = records[one.id]
+        if one.id.startswith("unharmed"):
+            assert is_right(one, record)
+    reasons = Counter(
+        (one.id.rpartition("-")[0], records[one.id].outcome.value, records[one.id].reason)
+        for one in cases
+        if one.id.startswith("always")
+    )
+    assert reasons == Counter(
+        {
+            (f"always-{fault.value}", "judge_failed", reason): ALWAYS
+            for fault, reason in REASONS.items()
+        }
+    )

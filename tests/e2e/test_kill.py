@@ -1,0 +1,100 @@
+"""Two scorers on a real broker, one of them killed in mid-stream and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from monitor.records import read_score_record
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.labelled import Case, all_labels, case
+from tests.e2e.process import MonitorProcess, until
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce, read_all
+
+COUNT, KILLS = 900, 3
+
+
+@pytest.mark.timeout(280)
+async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """After SIGKILLs every interaction has a score record, and every gauge counts it once."""
+    rng, now = Random(9), time.time()
+    cases = [case(f"k{i:04d}", rng, now - rng.uniform(300, 2_400)) for i in range(COUNT)]
+    topics = await make_topics()
+    broker = kafka_broker.bootstrap
+    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.1),))
+    async with JudgeServer(all_labels(cases), slow) as judge:
+        llm = {
+            "judge__kind": "llm",
+            "judge__model": "openai/judge",
+            "judge__api_base": judge.url,
+            "judge__api_key": "none",
+            **topics,
+        }
+        exporter = MonitorProcess("export", broker, tmp_path, "export", **topics)
+        scorers = [MonitorProcess("score", broker, tmp_path, f"s{i}", **llm) for i in range(2)]
+        try:
+            for process in (exporter, *scorers):
+                await process.ready()
+            feeding = asyncio.create_task(_feed(broker, topics, cases))
+            for kill in range(KILLS):
+                await judge.until_logged(200 * (kill + 1))
+                scorers[kill % 2].kill()
+                scorers[kill % 2] = MonitorProcess("score", broker, tmp_path, f"s{kill % 2}", **llm)
+            await feeding
+            await until(lambda: _seen(exporter), "all score records", patience_s=150)
+            _compare(await exporter.quality_lines(), cases)
+        finally:
+            for process in (*scorers, exporter):
+                await process.end()
+    read = await read_all(broker, topics["kafka__topics__scores"])
+    records = [read_score_record(record.value or b"") for record in read]
+    assert {record.interaction_id for record in records} == {one.id for one in cases}
+
+
+async def _feed(broker: str, topics: dict[str, str], cases: list[Case]) -> None:
+    for start in range(0, len(cases), 100):
+        records = [Record(one.value, key=one.id.encode()) for one in cases[start : start + 100]]
+        await produce(broker, topics["kafka__topics__interactions"], records)
+
+
+async def _seen(exporter: MonitorProcess) -> bool:
+    """Whether each of the interactions with a defined faithfulness has been counted."""
+    lag = sum(
+        value
+        for (name, _), value in (await exporter.metrics()).items()
+        if name == "rag_monitor_group_lag_records"
+    )
+    lines = await exporter.quality_lines()
+    counted = [line for line in lines if line.startswith("rag_score_samples") and '"1h"' in line]
+    return lag == 0 and bool(counted)
+
+
+def _compare(lines: list[str], cases: list[Case]) -> None:
+    samples = {
+        metric: sum(
+            float(line.rpartition(" ")[2])
+            for line in lines
+            if line.startswith("rag_score_samples") and f'"{metric}"' in line and '"1h"' in line
+        )
+        for metric in ("faithfulness", "incorrect_claims")
+    }
+    means = {
+        metric: sum(
+            float(line.rpartition(" ")[2])
+            for line in lines
+            if line.startswith("rag_score{") and f'"{metric}"' in line and '"1h"' in line
+        )
+        for metric in ("faithfulness", "incorrect_claims")
+    }
+    for metric in samples:
+        values = [v for one in cases if (v := one.scores()[metric]) is not None]
+        assert samples[metric] == pytest.approx(len(values), abs=1e-9)
+        assert means[metric] == pytest.approx(sum(values) / len(values), abs=1e-9)
