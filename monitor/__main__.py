@@ -7,27 +7,31 @@ Ctrl-C.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from monitor.cli import app
 from monitor.errors import ConfigurationError, DependencyRefused, MonitorError
 
 
-def main() -> None:
+def main(command: Callable[[], object] = app) -> None:
     """Run a command; errors that were foreseen are one line on stderr."""
+    code = 0
     try:
-        app()
+        command()
     except* ConfigurationError as errors:
-        _exit(errors, 2)
+        code = _said(errors, 2)
     except* DependencyRefused as errors:
-        _exit(errors, 3)
+        code = _said(errors, 3)
+    if code:
+        sys.exit(code)  # out here: inside `except*` it would become part of a group, and exit 1
 
 
-def _exit(errors: BaseExceptionGroup[MonitorError], code: int) -> None:
+def _said(errors: BaseExceptionGroup[MonitorError], code: int) -> int:
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    print(f"rag-monitor: {error}", file=sys.stderr)
-    sys.exit(code)
+    print(f"rag-monitor: {' '.join(str(error).split())}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -8,10 +8,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import traceback
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
+
+from monitor.errors import MonitorError
 
 Event = MutableMapping[str, Any]
 PER_MINUTE = 5
@@ -65,7 +68,9 @@ def configure(level: str, form: str) -> None:
         cache_logger_on_first_use=False,
     )
     renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
         if console
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )
@@ -75,7 +80,7 @@ def configure(level: str, form: str) -> None:
             foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
+                _types_and_places,
                 renderer,
             ],
         )
@@ -100,6 +105,19 @@ class _ForeignLimit(logging.Filter):
         except structlog.DropEvent:
             return False
         return True
+
+
+def _types_and_places(_logger: Any, _method: str, event: Event) -> Event:
+    """Exceptions without what they say, unless they are ours: it may quote an interaction."""
+    found = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if found is True else found[1] if isinstance(found, tuple) else found
+    said = []
+    while isinstance(error, BaseException):
+        message = f": {error}" if isinstance(error, MonitorError) else ""
+        said.append(f"{type(error).__name__}{message}\n")
+        said += traceback.format_tb(error.__traceback__)
+        error = error.__cause__ or error.__context__
+    return {**event, "exception": "".join(said)} if said else event
 
 
 def _quiet_libraries() -> None:

@@ -5,9 +5,10 @@ Shapes: C response claims, R reference claims, n passages of one interaction.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AwareDatetime,
@@ -22,8 +23,12 @@ from pydantic import (
 from monitor.errors import DependencyRefused, RecordSkipped
 
 SCORE_SCHEMA: Final = "rag.score/1"
+_SCHEMA: Final = re.compile(r"rag\.score/([0-9]{1,9})(?:\.([0-9]{1,9}))?")
+#: Beyond any slot, and small enough for its square in the sums.
+_LARGEST_WEIGHT: Final = 2.0**60
 
 Kind = Literal["with_reference", "without_reference"]
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Flags = tuple[bool, ...]
 Matrix = tuple[Flags, ...]
 
@@ -200,12 +205,12 @@ class SamplingRecord(Frozen):
     first_offset: int | None
     last_offset: int | None
     kind: Kind
-    m: int | None = 1
-    q: float | None = 1.0
-    u: float | None = 1.0
+    m: int | None = Field(1, ge=1)
+    q: float | None = Field(1.0, gt=0.0, le=1.0)
+    u: float | None = Field(1.0, gt=0.0, le=_LARGEST_WEIGHT)
     signal: float | None = None
     segments: dict[str, int] = {}
-    expected: dict[str, tuple[float, float]] = {}
+    expected: dict[str, tuple[Score, Score]] = {}
     forced: bool = False
 
     @model_validator(mode="after")
@@ -213,8 +218,8 @@ class SamplingRecord(Frozen):
         slot = (self.first_offset, self.last_offset, self.m, self.q, self.u)
         if self.forced != (None in slot) or (self.forced and any(x is not None for x in slot)):
             raise ValueError("offsets, m, q and u stand on every record but a forced one")
-        if not self.forced and not (self.m and self.q and self.u):
-            raise ValueError("m, q and u must be positive")
+        if self.m and self.q and self.m > _LARGEST_WEIGHT * self.q:
+            raise ValueError("m / q is larger than any slot")
         return self
 
 
@@ -234,7 +239,7 @@ class ScoreRecord(Frozen):
     interaction: dict[str, JsonValue] = {}
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
-    scores: dict[str, float | UnscoredMark] = {}
+    scores: dict[str, Score | UnscoredMark] = {}
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
@@ -275,13 +280,12 @@ def _explain_schema(line: bytes, error: ValidationError) -> None:
         found = str(_SchemaOnly.model_validate_json(line).schema_)
     except ValidationError:
         return
-    family, _, version = found.partition("/")
-    major, _, minor = version.partition(".")
-    if family != "rag.score" or not major.isdigit():
+    version = _SCHEMA.fullmatch(found)
+    if version is None:
         return
-    if int(major) > 1:
+    if int(version[1]) > 1:
         raise DependencyRefused(
             f"score record schema {found}: this version reads rag.score/1; upgrade rag-monitor"
         ) from error
-    if minor.isdigit() and int(minor) > 0:
+    if int(version[1]) == 1 and int(version[2] or 0) > 0:
         raise RecordSkipped(f"score record schema {found} is newer", cause="newer_minor") from error

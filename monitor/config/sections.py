@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -26,7 +27,7 @@ def seconds(text: str) -> int:
     (300, 604800)
     """
     number, unit = text[:-1], text[-1:]
-    if unit not in SECONDS or not number.isdigit() or int(number) == 0:
+    if unit not in SECONDS or not re.fullmatch("[0-9]{1,9}", number) or int(number) == 0:
         raise ValueError(f"found {text!r}, expected a whole number and s, m, h, d or w, like 5m")
     return int(number) * SECONDS[unit]
 

@@ -51,8 +51,11 @@ def _yaml_tree(path: Path) -> Tree:
         tree = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise ConfigurationError(f"config file {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"config file {path}: not YAML: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        # The parser's own message quotes the file, and a secret may stand in it.
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigurationError(f"config file {path}: not YAML{where}") from None
     if not isinstance(tree, dict):
         raise ConfigurationError(
             f"config file {path}: expected sections, found {type(tree).__name__}"
@@ -90,6 +93,8 @@ def _tree(items: Any) -> Tree:
         node = tree
         for section in sections:
             node = node.setdefault(section, {})
+            if not isinstance(node, dict):
+                raise ConfigurationError(f"{path}: {section} is given both whole and in parts")
         node[key] = value
     return tree
 
@@ -130,6 +135,8 @@ def _explained_one(item: Any) -> str:
 
 
 def _shown(path: str, value: Any) -> str:
+    if any(known.startswith(f"{path}.") for known, _ in paths()):
+        return f"a {type(value).__name__}"  # in place of a section: a secret may stand in it
     field = dict(paths()).get(path)
     secret = field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
     return "a secret" if secret or "headers" in path else repr(value)[:80]

@@ -116,7 +116,7 @@ class ScoreBook:
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges of the records that count, in the order of their labels."""
-        return sorted(self._judges, key=lambda judge: (judge.label, judge.model, judge.prompts))
+        return sorted(self._judges, key=lambda j: (j.label, j.model, j.prompts, j.pipeline))
 
     def _apply(self, changes: list[Change]) -> None:
         for candidate, sign in changes:

@@ -10,6 +10,7 @@ NEWEST = timedelta(minutes=5)
 
 Replaced = Literal["missing", "implausible"]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_MS = 253_370_764_800_000  # the year 9999 begins
 
 
 def parse_timestamp(found: object) -> datetime | None:
@@ -56,7 +57,8 @@ def choose_event_time(
     >>> choose_event_time(EPOCH + timedelta(minutes=6), 0, present=True)[1]
     'implausible'
     """
-    broker = EPOCH + timedelta(milliseconds=broker_ms)
+    # A producer may have set any 64-bit number; and both bounds must lie in the calendar.
+    broker = EPOCH + timedelta(milliseconds=min(max(broker_ms, 0), _LATEST_MS))
     if logged is not None and broker - OLDEST <= logged <= broker + NEWEST:
         return logged, None
     return broker, "implausible" if present else "missing"

@@ -73,15 +73,15 @@ def numeral(text: str) -> float:
     """
     if len(text) > 1 and all(c in _DIGITS for c in text):
         return float("".join(str(_DIGITS[c]) for c in text))
-    total, section, digit = 0, 0, 0
+    total, section, digit = 0.0, 0.0, 0
     for c in text:
         if c in _DIGITS:
             digit = _DIGITS[c]
         elif c in _SMALL:
             section, digit = section + (digit or 1) * _SMALL[c], 0
         else:
-            total, section, digit = (total + section + digit or 1) * _LARGE[c], 0, 0
-    return float(total + section + digit)
+            total, section, digit = (total + section + digit or 1) * _LARGE[c], 0.0, 0
+    return total + section + digit
 
 
 def normalise_cjk(text: str) -> str:

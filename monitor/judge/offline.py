@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from monitor.judge.overlap import THRESHOLD, score, support_score, supported
+from monitor.judge.overlap import THRESHOLD, score_claim, support_score, supported
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Verdicts
@@ -103,4 +103,4 @@ def _against(claims: list[Sentence], text: str | None) -> Flags:
 
 
 def _holds(claim: Sentence, text: Text) -> bool:
-    return score(claim, text) >= THRESHOLD
+    return score_claim(claim, text) >= THRESHOLD

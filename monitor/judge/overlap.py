@@ -16,18 +16,20 @@ from monitor.judge.reading import FACT_WEIGHT, Mark, Sentence, Text, read_senten
 THRESHOLD = 0.4
 """At or above this score a claim counts as supported."""
 
-MISSING = 0.3
+MISSING = 0.18
 """Factor when a number, date or name of the claim is nowhere in the text."""
-RIVAL = 0.25
+RIVAL = 0.15
 """Factor when it is in another sentence, and the best one has another of its kind."""
-ELSEWHERE = 0.7
+ELSEWHERE = 0.6
 """Factor when it is in another sentence, and the best one has none of its kind."""
-OPPOSITE = 0.3
+OPPOSITE = 0.15
 """Factor when the claim denies what the best sentence says, or the reverse."""
+SAME_MATTER = 0.85
+"""Share from which these factors count in full. Below it they fade with the square of the share:
+a differing number speaks against a claim only where the rest is about the same matter. A score
+with a number, date or name missing stays below 0.37, whatever the share."""
 BETWEEN = 0.65
 """Factor when the best sentence has another number or name amid what it shares with the claim."""
-SWAPPED = 0.7
-"""Factor when a short piece of the claim stands where the sentence has another short piece."""
 COPIED = 1.75
 """Cut per share of the claim that is copied in one run beyond ``FREE_RUN``, if a piece is new."""
 FREE_RUN = 0.1
@@ -38,7 +40,6 @@ BOTH_CHARACTERS = 0.7
 """What two Chinese characters count that the sentence has, but not next to each other."""
 
 _WHOLE = 0.97
-_MOST_SWAPPED = 3
 
 
 class Evidence(NamedTuple):
@@ -49,7 +50,6 @@ class Evidence(NamedTuple):
     mark: float
     opposite: bool
     between: bool
-    swapped: bool
     copied: float
 
 
@@ -71,7 +71,6 @@ def gather(claim: Sentence, text: Text) -> Evidence | None:
         mark=_mark_factor(claim, best, text.offers, unclaimed),
         opposite=_opposite(claim, best),
         between=_between(claim, best, places, unclaimed),
-        swapped=_swapped(places),
         copied=max(0, _longest_run(places) - 1) / max(1, len(places)),
     )
 
@@ -148,18 +147,6 @@ def _between(
     return any(mark.kind in kinds and low < mark.at < high for mark in unclaimed)
 
 
-def _swapped(places: Sequence[int]) -> bool:
-    last, gap = -1, 0
-    for place in places:
-        if place < 0:
-            gap += 1
-            continue
-        if 0 < gap <= _MOST_SWAPPED and last >= 0 and 1 < place - last <= gap + 3:
-            return True
-        last, gap = place, 0
-    return False
-
-
 def _longest_run(places: Sequence[int]) -> int:
     longest, run, last = 0, 0, -1
     for place in places:
@@ -179,19 +166,19 @@ def _opposite(claim: Sentence, best: Sentence) -> bool:
     return not best.denied.isdisjoint(claim.offers)
 
 
-def score(claim: Sentence, text: Text) -> float:
+def score_claim(claim: Sentence, text: Text) -> float:
     """The score of one claim against one text, both read; 0.0 where either has no content."""
     evidence = gather(claim, text)
     if evidence is None:
         return 0.0
-    factor = min(evidence.mark, OPPOSITE if evidence.opposite else 1.0)
+    share = min(1.0, evidence.share + SECOND * evidence.second)
+    against = min(evidence.mark, OPPOSITE if evidence.opposite else 1.0)
+    score = share * (1 - (1 - against) * min(1.0, share / SAME_MATTER) ** 2)
     if evidence.between:
-        factor *= BETWEEN
-    if evidence.swapped:
-        factor *= SWAPPED
+        score *= BETWEEN
     if evidence.share + evidence.second < _WHOLE:
-        factor *= max(MOST_COPIED, 1 - COPIED * max(0.0, evidence.copied - FREE_RUN))
-    return min(1.0, evidence.share + SECOND * evidence.second) * factor
+        score *= max(MOST_COPIED, 1 - COPIED * max(0.0, evidence.copied - FREE_RUN))
+    return score
 
 
 def support_score(claim: str, text: str) -> float:
@@ -204,7 +191,7 @@ def support_score(claim: str, text: str) -> float:
     >>> support_score("退款需要三十天。", "退款需要14天。") < THRESHOLD
     True
     """
-    return score(read_sentence(claim), read_text(text))
+    return score_claim(read_sentence(claim), read_text(text))
 
 
 def supported(claim: str, text: str) -> bool:

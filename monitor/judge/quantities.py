@@ -57,6 +57,8 @@ def show(value: float) -> str:
     >>> show(1200.0), show(3.50)
     ('1200', '3.5')
     """
+    if value > 1e15:
+        return f"{value:.9g}"
     return str(int(value)) if value == int(value) else f"{value:.6f}".rstrip("0")
 
 
@@ -125,7 +127,7 @@ def _read_month(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
 
 def _day(word: str) -> int:
     digits = word[:-2] if word[-2:] in _ENDINGS else word
-    return int(digits) if digits.isdigit() and len(digits) <= 2 and 0 < int(digits) <= 31 else 0
+    return int(digits) if digits.isdecimal() and len(digits) <= 2 and 0 < int(digits) <= 31 else 0
 
 
 def _date(at: int, end: int, month: int, day: int) -> Fact:
@@ -140,7 +142,7 @@ def _time(at: int, end: int, hour: int, minute: int, half: str) -> Fact:
 
 def _read_ordinal(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     word = words[i]
-    value = ORDINALS[word] if word in ORDINALS else int(_NOT_DIGIT.sub("", word) or 0)
+    value = ORDINALS[word] if word in ORDINALS else int(_NOT_DIGIT.sub("", word)[:15] or 0)
     j = i + 2 if i + 1 < len(words) and words[i + 1] == "of" else i + 1
     if j < len(words) and words[j] in MONTHS and 0 < value <= 31:
         return [_date(i, j + 1, MONTHS[words[j]], value)], j + 1
@@ -151,7 +153,7 @@ def _read_ordinal(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
 def _read_number(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     value, j = _value(words, i)
     follower = words[j] if j < len(words) else ""
-    if follower in MONTHS and value == int(value) and 0 < value <= 31:
+    if follower in MONTHS and 0 < value <= 31 and value == int(value):
         return [_date(i, j + 1, MONTHS[follower], int(value))], j + 1
     if follower in _AFTERNOON and 0 < value <= 12.59:
         minute = round(value % 1 * 100)
@@ -164,8 +166,8 @@ def _read_number(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     return [Fact(i, end, (amount, f"n:{number}"), (amount, f"a:{number}"))], j
 
 
-def _value(words: Sequence[str], i: int) -> tuple[float, int]:
-    """The number that begins at token i and the index after it."""
+def _value(words: Sequence[str], i: int, parts: int = 4) -> tuple[float, int]:
+    """The number that begins at token i, of at most so many parts, and the index after it."""
     word, j = words[i], i + 1
     if word[0].isdigit():
         value = float(word.replace(",", ""))
@@ -177,8 +179,8 @@ def _value(words: Sequence[str], i: int) -> tuple[float, int]:
     while j < len(words):
         if words[j] in SCALES:
             value, j = value * SCALES[words[j]], j + 1
-        elif value >= 100 and not word[0].isdigit() and _continues(words, j):
-            more, j = _value(words, j + (words[j] == "and"))
+        elif parts > 1 and value >= 100 and not word[0].isdigit() and _continues(words, j):
+            more, j = _value(words, j + (words[j] == "and"), parts - 1)
             total, value = total + value, more
         elif words[j : j + 3] == ["and", "a", "half"]:
             value, j = value + 0.5, j + 3

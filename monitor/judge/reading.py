@@ -186,13 +186,18 @@ class _Reader:
             for i, (token, weight) in enumerate(self.weights.items())
         }
 
+    def distinct_marks(self, titled: bool) -> tuple[Mark, ...]:
+        """Each need once; in a title every word is capitalised, which makes no names."""
+        first = {mark[1:]: mark for mark in reversed(self.marks)}
+        return tuple(mark for mark in first.values() if not (titled and mark.kind == "name"))
+
     def finish(self, titled: bool) -> Sentence:
         self.close_name()
         return Sentence(
             weights=self.ramp(),
             positions=self.positions,
             offers=frozenset(self.extra.union(self.positions)),
-            marks=tuple(m for m in self.marks if not (titled and m.kind == "name")),
+            marks=self.distinct_marks(titled),
             subject=self.subject,
             denied=frozenset(self.denied),
             denies=self.denies,

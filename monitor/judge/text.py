@@ -17,8 +17,8 @@ _END = re.compile(
 )
 _ABBREVIATIONS = frozenset(
     word_list("""mr mrs ms dr prof sr jr st vs e.g i.e eg ie etc inc ltd co corp fig figs no nos
-    vol pp approx dept est gen gov sen rep rev hon capt col lt mt jan feb mar apr jun jul aug sep sept oct
-    nov dec     al cf ca pop min max tel a.m p.m u.s u.k u.n ph.d d.c""")
+    vol pp approx dept est gen gov sen rep rev hon capt col lt mt jan feb mar apr jun jul aug sep
+    sept oct nov dec al cf ca pop min max tel a.m p.m u.s u.k u.n ph.d d.c""")
 )
 _MAY_END = frozenset(word_list("etc inc ltd co corp a.m p.m u.s u.k u.n ph.d d.c"))
 _STARTERS = re.compile(r"(?:The|It|In|This|He|She|They|We|You|A|An|If|But|However|For|At|On)\b")
@@ -95,10 +95,10 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     after = text[match.end() : match.end() + 12].lstrip()
     if after and after[0].islower():
         return False
-    head = text[max(0, match.start() - 12) : match.start()]
-    head = head.split()[-1] if head.split() else ""
+    window = text[max(0, match.start() - 16) : match.start()]
+    head = window.split()[-1] if window.split() else ""
     word = head.strip("(\"'“‘").lower()
-    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+    line = window.rpartition("\n")[2].strip()
     if len(line) <= 2 and line.isalnum() and after:
         return False  # "1." at the start of a line is a list marker
     if word == "no":

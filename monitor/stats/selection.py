@@ -86,6 +86,10 @@ class Selection:
                 come.append(now_best)
         return self._exchange(gone, come)
 
+    def __len__(self) -> int:
+        """How many records are held, whether they count or stand by."""
+        return len(self._by_time)
+
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, line by line in the order of their offsets."""
         for line in self._lines.values():

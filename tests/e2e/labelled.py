@@ -85,7 +85,7 @@ def case(name: str, rng: Random, event_time: float, *, together: bool = False) -
     """A random case; with ``together`` its first claim needs two passages at once."""
     chinese = rng.random() < 0.5
     word = "说法" if chinese else "claim"
-    question = f"{name}: 这是什么？" if chinese else f'{name}: what "is" this? {{}}'
+    question = f"[{name}] 这是什么？" if chinese else f'[{name}] what "is" this? {{}}'
     claims = [f"{word} {name} c{i}" for i in range(rng.randint(1, 5))]
     count = rng.randint(2, 4) if together else rng.choice([0, 1, 2, 3, 4])
     passages = [f"passage {name} p{j}\n段落" for j in range(count)]

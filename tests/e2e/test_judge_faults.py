@@ -47,7 +47,7 @@ def rules(fault: Fault, name: str, times: int | None) -> list[FaultRule]:
             fault=fault,
             times=times,
             task=task,
-            containing=f"{name}-",
+            containing=f"[{name}-",  # as the question has it, and no claim or passage
             seconds=0.2,
             finish_reason="stop",
         )
@@ -123,7 +123,8 @@ async def test_one_bad_reply_never_costs_a_score(
     right = {one.id: is_right(one, records[one.id]) for one in cases}
     assert all(right[one.id] for one in cases if one.id.startswith("unharmed"))
     hit = [one for one in cases if one.id.startswith("once")]
-    assert sum(right[one.id] for one in hit) >= 0.99 * len(hit)
+    lost = [(one.id, records[one.id].reason) for one in hit if not right[one.id]]
+    assert len(lost) <= 0.01 * len(hit), lost
 
 
 @pytest.mark.timeout(280)

@@ -104,7 +104,7 @@ class Injector:
         self._plan = plan
         self._fired: Counter[tuple[int, str]] = Counter()
         self._arrivals: defaultdict[int, dict[str, int]] = defaultdict(dict)
-        self._replies: dict[str, tuple[Task, Reply]] = {}
+        self._replies: dict[str, tuple[Request, Reply]] = {}
 
     def strike(self, request: Request, reply: Reply) -> Strike:
         """What goes wrong with this answer; counts as one attempt of the conversation."""
@@ -114,7 +114,7 @@ class Injector:
                 latency_s += rule.seconds
                 self._fired[index, request.conversation] += 1
         hit, text = self._first_applicable(request, reply)
-        self._replies[request.conversation] = request.task, reply
+        self._replies[request.conversation] = request, reply
         return Strike(latency_s, hit, text)
 
     def _first_applicable(
@@ -155,12 +155,18 @@ class Injector:
         return corrupt(rule.fault, reply, rng)
 
     def _other(self, request: Request, reply: Reply) -> str | None:
-        """The latest reply to another request of this task.
+        """The latest reply to another interaction's request of this task.
 
-        A verification with the same nonce is passed over, since nobody could notice the mix-up.
+        In an extraction another interaction is known by its question; in a verification by its
+        nonce, since nobody could notice a mix-up of two with the same one.
         """
-        for task, other in reversed(self._replies.values()):
-            mixed_up = other != reply and (other.nonce is None or other.nonce != reply.nonce)
-            if task == request.task and mixed_up:
+        for asked, other in reversed(self._replies.values()):
+            if asked.task == request.task and other != reply and _strangers(asked, request):
                 return other.encode()
         return None
+
+
+def _strangers(one: Request, other: Request) -> bool:
+    if one.nonce is None:
+        return bool(one.content["question"] != other.content["question"])
+    return one.nonce != other.nonce

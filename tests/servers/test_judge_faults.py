@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,7 +139,7 @@ def test_empty_and_prose_hold_what_they_say() -> None:
 
 
 def test_another_interactions_reply_is_an_earlier_one_of_the_same_task() -> None:
-    """Passed over: other tasks, equal replies, and verifications with the same nonce."""
+    """Passed over: other tasks, equal replies, the same question or, verifying, the same nonce."""
     injector = Injector(FaultPlan(rules=(FaultRule(fault=Fault.OTHER_INTERACTION),)))
     alone = {key: VERIFY["claims"][key] for key in ["c1"]}
     asked = [
@@ -150,7 +151,10 @@ def test_another_interactions_reply_is_an_earlier_one_of_the_same_task() -> None
     ]
     texts = [injector.strike(*request_and_reply(content)).text for content in asked]
     first = '{"n":111,"c1":"1n 2y Rn Ay"}'
-    assert texts == [None, None, first, first, '{"claims":["Acme never moved its seat."]}']
+    assert texts == [None, None, first, first, None]
+    request, reply = request_and_reply({**EXTRACT, "text": REFERENCE})
+    elsewhere = replace(request, content={**request.content, "question": "Another?"})
+    assert injector.strike(elsewhere, reply).text == '{"claims":["Acme never moved its seat."]}'
 
 
 def hits(rule: FaultRule, seed: int, nonces: list[int]) -> set[int]:

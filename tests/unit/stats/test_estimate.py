@@ -278,6 +278,6 @@ def test_interval_covers_the_mean(n: int, mean: float, long_horizon: bool) -> No
     slots = [terms(*Slot(x=share)) for share in shares]
     truth = sum(shares) / len(shares)
     horizon = total(slots) if long_horizon else ZERO
-    found = [estimate(total(rng.choices(slots, k=n)), horizon, None) for _ in range(1_500)]
+    found = [estimate(total(rng.choices(slots, k=n)), horizon, None) for _ in range(4_000)]
     covered = sum(lower <= truth <= upper for lower, upper in map(bounds, found))
     assert covered / len(found) >= 0.94

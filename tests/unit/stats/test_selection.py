@@ -18,18 +18,18 @@ from monitor.stats.windows import RollingSums
 @st.composite
 def candidates(draw: st.DrawFn) -> Candidate:
     """Few ids, offsets, times and partitions, so that everything collides."""
-    first = draw(st.integers(0, 12))
+    first = draw(st.integers(0, 20))
     return Candidate(
-        application=draw(st.sampled_from("ab")),
-        interaction_id=draw(st.sampled_from("uvwxyz")),
+        application=draw(st.sampled_from("aaab")),
+        interaction_id=draw(st.sampled_from("qrstuvwxyz")),
         event_time=float(draw(st.integers(0, 9))),
         judged_at=float(draw(st.integers(0, 2))),
         digest=draw(st.binary(min_size=2, max_size=2)),
         has_slot=draw(st.integers(0, 3)) > 0,
         has_values=draw(st.booleans()),
         topic="t",
-        partition=draw(st.sampled_from([0, 0, 0, 1])),
-        kind=draw(st.sampled_from(["with_reference", "with_reference", "without_reference"])),
+        partition=draw(st.sampled_from([0, 0, 0, 0, 1])),
+        kind=draw(st.sampled_from(["with_reference"] * 3 + ["without_reference"])),
         first_offset=first,
         last_offset=first + draw(st.sampled_from([0, 0, 1, 3, 7])),
         payload=draw(st.tuples(st.integers(1, 9), st.floats(0.1, 1), st.floats(0, 1))),
@@ -95,6 +95,7 @@ def test_every_step_equals_a_choice_from_scratch(
         found = list(selection.counted())
         assert len(found) == len(counted)
         assert set(found) == counted
+        assert len(selection) == sum(c.event_time >= floor for c in seen)
 
 
 def sums_of(candidate: Candidate) -> Sums:
@@ -212,13 +213,40 @@ def test_a_record_before_the_horizon_stays_out() -> None:
     assert selection.add(record("b", event_time=11.0)) != []
 
 
+def test_slots_removed_at_once_make_room_between_and_behind() -> None:
+    """Two slots leave together; one between them stays, and one behind the second comes in."""
+    selection = Selection()
+    gone = {"event_time": 5.0}
+    for slot in (
+        record("a", 0, 3, **gone),
+        record("b", 4, 7),
+        record("c", 8, 15, **gone),
+        record("d", 12, 19),
+    ):
+        selection.add(slot)
+    changes = selection.remove_before(6.0)
+    assert {(c.interaction_id, sign) for c, sign in changes} == {("a", -1), ("c", -1), ("d", 1)}
+
+
+class WatchedOffset(int):
+    """An offset that counts how often the walk looks at it."""
+
+    looked_at = 0
+
+    def __gt__(self, other: int) -> bool:
+        WatchedOffset.looked_at += 1
+        return int(self) > int(other)
+
+
 def test_long_lines_are_walked_only_as_far_as_anything_changes() -> None:
-    """A slot put before a thousand others, or taken out again, changes only its neighbours."""
+    """A slot put before a thousand others, or taken out again, makes three be looked at."""
     selection = Selection()
     for i in range(1_000):
-        selection.add(record(f"{i:04}", 8 * i + 8, 8 * i + 15, event_time=20.0))
-    early = record("early", 0, 8)
-    changes = selection.add(early)
+        selection.add(record(f"{i:04}", WatchedOffset(8 * i + 8), 8 * i + 15, event_time=20.0))
+    assert WatchedOffset.looked_at == 1_000
+    changes = selection.add(record("early", WatchedOffset(0), 8))
     assert [(c.interaction_id, sign) for c, sign in changes] == [("early", 1), ("0000", -1)]
+    assert WatchedOffset.looked_at == 1_003
     changes = selection.remove_before(15.0)
     assert [(c.interaction_id, sign) for c, sign in changes] == [("early", -1), ("0000", 1)]
+    assert WatchedOffset.looked_at <= 1_005
