@@ -109,6 +109,13 @@ def test_a_required_field_that_is_absent_is_named(field: str) -> None:
     assert (error.stage, error.cause) == ("validate", "missing_field")
 
 
+def test_a_passage_needs_a_text() -> None:
+    """The path goes into the list."""
+    error = refused({**LEAST, "retrieved_contexts": ["x", {"id": "doc-7"}]})
+    assert str(error) == "retrieved_contexts.1.text: found nothing, expected a value"
+    assert error.cause == "missing_field"
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -119,7 +126,6 @@ def test_a_required_field_that_is_absent_is_named(field: str) -> None:
         ({"reference": False}, "reference: found False, expected a valid string"),
         ({"retrieved_contexts": MARKER}, "retrieved_contexts: found a text of 20 characters"),
         ({"retrieved_contexts": ["x", 5]}, "retrieved_contexts.1: found 5, expected"),
-        ({"retrieved_contexts": [{"id": "x"}]}, "retrieved_contexts.0.text: found nothing"),
         (
             {"retrieved_contexts": [{"text": "x", "score": MARKER}]},
             "retrieved_contexts.0.score: found a text of 20 characters",
@@ -254,7 +260,7 @@ def escaped(char: str, draw: st.DrawFn) -> str:
     whole = json.dumps(char, ensure_ascii=False)[1:-1]
     units = char.encode("utf-16-be")
     hexed = "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
-    return draw(st.sampled_from([whole, hexed, hexed.replace("\\U", "\\u")]))
+    return draw(st.sampled_from([whole, hexed]))
 
 
 @st.composite

@@ -1,0 +1,171 @@
+"""The log: limited in number, one format for all, and exceptions without their words."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor import logs
+from monitor.errors import DependencyRefused
+from monitor.logs import RateLimit
+
+
+class Clock:
+    """Seconds that stand still until they are moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def passes(limit: RateLimit, **event: object) -> dict[str, object] | None:
+    """The event as the limit lets it through, or None."""
+    try:
+        return dict(limit(None, "warning", event))
+    except structlog.DropEvent:
+        return None
+
+
+@pytest.fixture
+def configured() -> Iterator[None]:
+    """The log as JSON, and afterwards as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers.clear()
+    logs.configure("info", "json")
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    """The events on stderr; every line is one JSON object."""
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+@given(st.lists(st.floats(0, 59.9), max_size=30).map(sorted))
+def test_so_many_events_of_a_kind_pass_in_a_minute(times: list[float]) -> None:
+    """The first three within a minute of the first, and no other."""
+    clock = Clock()
+    limit = RateLimit(3, clock)
+    start, passed = clock.now, 0
+    for time in times:
+        clock.now = start + time
+        passed += passes(limit, event="e", offset=time) is not None
+    assert passed == min(3, len(times)) or times[-1] - times[0] >= 60
+
+
+def test_the_next_minute_says_how_many_were_left_out() -> None:
+    """Once, on the first event that passes again; nothing where none was left out."""
+    clock = Clock()
+    limit = RateLimit(2, clock)
+    assert [passes(limit, event="e") is not None for _ in range(7)] == [True] * 2 + [False] * 5
+    clock.now += 60
+    assert passes(limit, event="e") == {"event": "e", "left_out": 5}
+    assert passes(limit, event="e") == {"event": "e"}
+    clock.now += 60
+    assert passes(limit, event="e") == {"event": "e"}
+
+
+@pytest.mark.parametrize(
+    ("field", "apart"),
+    [
+        ("event", True),
+        ("topic", True),
+        ("partition", True),
+        ("reason", True),
+        ("offset", False),
+        ("interaction_id", False),
+        ("error", False),
+    ],
+)
+def test_which_events_are_of_a_kind(field: str, apart: bool) -> None:
+    """Topic, partition and reason tell events apart; ids and what an error says do not."""
+    limit = RateLimit(1, Clock())
+    event = {"event": "dead_letter", field: "a"}
+    assert passes(limit, **event) is not None
+    assert (passes(limit, **{**event, field: "b"}) is not None) == apart
+
+
+def test_the_limit_does_not_grow_with_the_kinds() -> None:
+    """Labels from a broken peer may never end: only so many kinds are remembered."""
+    limit = RateLimit(1, Clock())
+    for i in range(5_000):
+        assert passes(limit, event="e", topic=str(i)) is not None
+    assert passes(limit, event="e", topic="4999") is None
+
+
+@pytest.mark.usefixtures("configured")
+def test_every_event_has_a_name_a_level_and_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """As one JSON object on one line, raw UTF-8."""
+    logs.logger().info("http_listening", host="本地")
+    (event,) = logged(capsys)
+    assert (event["event"], event["level"], event["host"]) == ("http_listening", "info", "本地")
+    assert str(event["timestamp"]).endswith("Z")
+
+
+@pytest.mark.usefixtures("configured")
+def test_libraries_are_limited_by_their_template(capsys: pytest.CaptureFixture[str]) -> None:
+    """Values in a message do not make it another kind; ours pass their own limit only."""
+    library = logging.getLogger("some.library")
+    for i in range(logs.PER_MINUTE + 20):
+        library.warning("lost %s", i)
+        logs.logger().warning("ours")
+    events = [event["event"] for event in logged(capsys)]
+    assert events.count("ours") == logs.PER_MINUTE
+    assert [e for e in events if e != "ours"] == [f"lost {i}" for i in range(logs.PER_MINUTE)]
+
+
+@pytest.mark.usefixtures("configured")
+def test_severity_has_a_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    """Less severe events are not written, whoever logs them."""
+    logs.logger().debug("ours")
+    logging.getLogger("some.library").debug("theirs")
+    assert logged(capsys) == []
+
+
+@pytest.mark.parametrize("name", ["litellm", "LiteLLM", "httpx", "openai"])
+@pytest.mark.usefixtures("configured")
+def test_libraries_that_log_prompts_are_silent(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their errors quote prompts and replies."""
+    logging.getLogger(name).error("prompt: …")
+    assert logged(capsys) == []
+
+
+@pytest.mark.usefixtures("configured")
+def test_an_exception_is_its_types_and_places(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours may speak, since they never quote texts; others may not, and neither may causes."""
+    try:
+        try:
+            raise KeyError("a question")
+        except KeyError as cause:
+            raise DependencyRefused("topic t: no right to write") from cause
+    except DependencyRefused:
+        logs.logger().exception("failed")
+        logging.getLogger("some.library").exception("failed too")
+    ours, theirs = logged(capsys)
+    assert ours["exception"] == theirs["exception"]
+    said = str(ours["exception"])
+    assert said.startswith("DependencyRefused: topic t: no right to write\n")
+    assert "\nKeyError\n" in said
+    assert said.count("test_logs.py") == 2
+
+
+@pytest.mark.usefixtures("configured")
+def test_an_event_without_an_exception_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """``exc_info=True`` outside of any handler is no exception."""
+    logs.logger().error("failed", exc_info=True)
+    (event,) = logged(capsys)
+    assert "exception" not in event
+    assert "exc_info" not in event

@@ -1,0 +1,215 @@
+"""Whatever becomes of an interaction, no text of it stands in the log."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pytest
+import structlog
+from prometheus_client import CollectorRegistry
+
+from monitor import logs
+from monitor.errors import JudgeFailed
+from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.sampling import Sampler
+from monitor.judge.limits import Limits
+from monitor.judge.offline import OfflineJudge
+from monitor.kafka.producer import Producer, RecordTooLarge
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
+from monitor.scorer import Scorer, ScorerSettings
+from monitor.telemetry import ScorerTelemetry
+from tests.unit.records.made import JUDGE
+
+MARKER = "kidney-stone-4711"
+TEXTS = {
+    "user_input": f"What about the {MARKER}?",
+    "response": f"The {MARKER} weighs 5 grams.",
+    "retrieved_contexts": [f"A {MARKER} weighs 5 grams."],
+    "reference": f"The {MARKER} weighs 6 grams.",
+}
+
+
+class Record(NamedTuple):
+    """A consumed record."""
+
+    value: bytes | None
+    topic: str = "rag.interactions.v1"
+    partition: int = 0
+    offset: int = 7
+    timestamp: int = 1_795_176_000_000
+    key: bytes | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+class Written(Producer):
+    """A producer that keeps what it is given, but for records that are larger than ``most``."""
+
+    def __init__(self, most: int = 1_000_000) -> None:
+        self.values: list[tuple[str, bytes | None]] = []
+        self._most = most
+
+    async def write(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
+        if topic == "scores" and value is not None and len(value) > self._most:
+            raise RecordTooLarge(f"{len(value)} bytes")
+        self.values.append((topic, value))
+
+
+class Raising:
+    """A judge that quotes the interaction in an error."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self._error = error
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        return JUDGE
+
+    async def judge(self, interaction: Interaction) -> Judgement:
+        if self._error is JudgeFailed:
+            raise JudgeFailed(f"said: {interaction.response}", reason="malformed_reply")
+        if self._error is ExceptionGroup:
+            raise ExceptionGroup(interaction.response, [ValueError(interaction.response)])
+        try:
+            raise KeyError(interaction.user_input)
+        except KeyError as error:
+            raise self._error(interaction.response) from error
+
+    async def aclose(self) -> None:
+        return
+
+
+class WrongShape(Raising):
+    """A judge whose bug is found by the judgement itself; such an error quotes its input."""
+
+    async def judge(self, interaction: Interaction) -> Judgement:
+        return Judgement(
+            claims=Claims(response=(interaction.response,)),
+            passages=1,
+            has_reference=True,
+            verdicts=Verdicts(),
+            judge=JUDGE,
+        )
+
+
+@pytest.fixture(params=["json", "console"])
+def log_format(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The log as the monitor configures it, and afterwards as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers.clear()
+    logs.configure("debug", request.param)
+    yield request.param
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+async def run(value: bytes, judge: OfflineJudge | Raising, written: Written) -> str:
+    """Bring one record to its end; the outcome."""
+    registry = CollectorRegistry()
+    scorer = Scorer(
+        ScorerSettings("scores", 1_000_000, None),
+        Sampler(1.0),
+        judge,
+        Limits(1, 60.0),
+        written,
+        DeadLetters(written, "dead", group="g", version="1"),
+        ScorerTelemetry(registry),
+        lambda: 1_795_176_000.0,
+    )
+    work = scorer.begin(Record(value))
+    if work is not None:
+        await work
+    ended = [
+        sample.labels["outcome"]
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == "rag_monitor_interactions_total"
+    ]
+    assert len(ended) == 1
+    return ended[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "event"),
+    [
+        (JudgeFailed, "judge_failed", "judge_failed"),
+        (ValueError, "dead_lettered", "scorer_bug"),
+        (ExceptionGroup, "dead_lettered", "scorer_bug"),
+        (None, "dead_lettered", "scorer_bug"),
+    ],
+)
+async def test_an_error_of_the_judge_is_logged_without_its_words(
+    error: type[Exception] | None,
+    outcome: str,
+    event: str,
+    log_format: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An exception may quote what it could not handle: its type and place are enough."""
+    judge = WrongShape(ValueError) if error is None else Raising(error)
+    assert await run(json.dumps(TEXTS).encode(), judge, Written()) == outcome
+    said = capsys.readouterr().err
+    assert event in said
+    assert MARKER not in said
+    if event == "scorer_bug":
+        assert "test_scorer_log.py" in said
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.dumps({**TEXTS, "response": [MARKER]}).encode(),
+        json.dumps({**TEXTS, "timestamp": MARKER}).encode(),
+        json.dumps({**TEXTS, "retrieved_contexts": {MARKER: MARKER}}).encode(),
+        json.dumps(TEXTS).encode()[:-1],
+        f'"{MARKER}"'.encode(),
+        MARKER.encode(),
+    ],
+)
+@pytest.mark.usefixtures("log_format")
+async def test_a_dead_letter_is_logged_without_its_texts(
+    value: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Path, what was expected and the length; the record itself is among the dead letters."""
+    written = Written()
+    assert await run(value, OfflineJudge(), written) == "dead_lettered"
+    assert written.values == [("dead", value)]
+    said = capsys.readouterr().err
+    assert "dead_letter" in said
+    assert MARKER not in said
+
+
+@pytest.mark.usefixtures("log_format")
+async def test_a_record_too_large_is_logged_without_its_texts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Neither as it is nor without texts does the broker take it: dead letter, in one event."""
+    value = json.dumps(TEXTS).encode()
+    assert await run(value, OfflineJudge(), Written(most=10)) == "dead_lettered"
+    said = capsys.readouterr().err
+    assert "too_large" in said
+    assert MARKER not in said
+
+
+@pytest.mark.usefixtures("log_format")
+async def test_a_scored_interaction_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its texts go to the score record, and there alone."""
+    written = Written()
+    assert await run(json.dumps(TEXTS).encode(), OfflineJudge(), written) == "scored"
+    assert capsys.readouterr().err == ""
+    ((topic, line),) = written.values
+    assert topic == "scores"
+    assert line is not None
+    assert MARKER.encode() in line
