@@ -35,7 +35,7 @@ from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemet
 
 Role = Literal["score", "export"]
 SECOND_INTERRUPT = 130
-DAY_MS = 86_400_000
+DAY_S = 86_400
 
 
 class Monitor:
@@ -82,10 +82,10 @@ class Monitor:
             stop, wait_for_topics(self.connection, needed, self.health, "scorer")
         ):
             return
+        await judge.prepare()
         producer = await Producer.start(
             self.connection,
             self.health,
-            max_record_bytes=settings.kafka.max_record_bytes,
             retried=lambda topic: telemetry.publish_retries.labels(topic).inc(),
         )
         try:
@@ -128,11 +128,15 @@ class Monitor:
     async def _export(self, stop: asyncio.Event) -> None:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
         exporter = Exporter(
-            self.connection, kafka.topics.scores, self.book, telemetry, self.health, self.clock
+            self.connection,
+            kafka.topics.scores,
+            keep_seconds(self.settings),
+            self.book,
+            telemetry,
+            self.health,
+            self.clock,
         )
-        self.registry.register(
-            QualityCollector(self.book, telemetry, self.clock, lambda: exporter.is_ready)
-        )
+        self.registry.register(QualityCollector(self.book, self.clock, lambda: exporter.is_ready))
         watch = asyncio.create_task(
             watch_group(
                 self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
@@ -193,11 +197,16 @@ def book(settings: Settings) -> ScoreBook:
     return ScoreBook(windows, seconds(settings.drift.period))
 
 
+def keep_seconds(settings: Settings) -> int:
+    """How long score records must be kept: two periods or the longest window, and a day."""
+    longest_s = max(seconds(window) for window in settings.export.windows)
+    return max(2 * seconds(settings.drift.period), longest_s) + DAY_S
+
+
 def topic_specs(settings: Settings) -> list[TopicSpec]:
     """What ``kafka.create_topics`` creates; the score records outlive every window."""
     topics = settings.kafka.topics
-    longest_s = max(seconds(window) for window in settings.export.windows)
-    keep_ms = max(2 * seconds(settings.drift.period), longest_s) * 1000 + DAY_MS
+    keep_ms = keep_seconds(settings) * 1000
     compacted = {"cleanup.policy": "compact"}
     return [
         TopicSpec(topics.interactions),

@@ -14,6 +14,7 @@ from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import GroupWatch, TopicReader
 from monitor.kafka.record import KafkaRecord
+from monitor.kafka.topics import check_retention
 from monitor.logs import logger
 from monitor.records import read_score_record
 from monitor.telemetry import ExporterTelemetry
@@ -26,18 +27,23 @@ YIELD_EVERY = 200
 
 
 class Exporter:
-    """Follows one topic of score records. ``clock`` gives epoch seconds."""
+    """Follows one topic of score records.
+
+    ``keep_s`` is how many seconds the topic must keep them; ``clock`` gives epoch seconds.
+    """
 
     def __init__(
         self,
         connection: Connection,
         scores_topic: str,
+        keep_s: int,
         book: ScoreBook,
         telemetry: ExporterTelemetry,
         health: Health,
         clock: Callable[[], float],
     ) -> None:
         self._connection, self._topic, self._book = connection, scores_topic, book
+        self._keep_s = keep_s
         self._telemetry, self._health, self._clock = telemetry, health, clock
         self.is_ready = False
 
@@ -45,6 +51,7 @@ class Exporter:
         """Replay and follow until cancelled."""
         self._health.waits("exporter", f"replay of {self._topic}")
         start = self._book.horizon_start(self._clock()) - REPLAY_SLACK_S
+        await check_retention(self._connection, self._topic, self._keep_s, self._health)
         reader = await TopicReader.start(
             self._connection, self._topic, self._health, start_ms=max(0, start) * 1000
         )

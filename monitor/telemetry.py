@@ -218,9 +218,6 @@ class ExporterTelemetry:
             ["result"],
             registry=registry,
         )
-        self.series = Gauge(
-            "rag_monitor_series", "Series of the quality families.", registry=registry
-        )
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",
             "Records still to be read before the exporter is ready.",

@@ -12,7 +12,6 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from monitor.export.book import ScoreBook, SeriesEstimate
-from monitor.telemetry import ExporterTelemetry
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -30,17 +29,16 @@ class QualityCollector(Collector):
     def __init__(
         self,
         book: ScoreBook,
-        telemetry: ExporterTelemetry,
         clock: Callable[[], float],
         is_ready: Callable[[], bool],
     ) -> None:
-        self._book, self._telemetry = book, telemetry
-        self._clock, self._is_ready = clock, is_ready
+        self._book, self._clock, self._is_ready = book, clock, is_ready
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
         yield from _families().values()
         yield _judge_info()
+        yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All families; half a replay would give half a mean, so it gives none."""
@@ -51,9 +49,9 @@ class QualityCollector(Collector):
                 _add(families, found)
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-        self._telemetry.series.set(sum(len(f.samples) for f in families.values()))
         yield from families.values()
         yield info
+        yield _series(sum(len(family.samples) for family in families.values()))
 
 
 def _families() -> dict[str, GaugeMetricFamily]:
@@ -68,6 +66,11 @@ def _judge_info() -> GaugeMetricFamily:
         "Judges of the scores within the horizon; offline is a lexical screen.",
         labels=("judge", "model", "prompts", "pipeline"),
     )
+
+
+def _series(count: int) -> GaugeMetricFamily:
+    # Here and not in the telemetry: it must count this very scrape.
+    return GaugeMetricFamily("rag_monitor_series", "Series of the quality families.", count)
 
 
 def _add(families: dict[str, GaugeMetricFamily], found: SeriesEstimate) -> None:

@@ -29,5 +29,5 @@ def gauges(book: ScoreBook, lines: Iterable[bytes], at: float) -> str:
             telemetry.records.labels(skipped.cause).inc()
         else:
             telemetry.records.labels("read").inc()
-    registry.register(QualityCollector(book, telemetry, lambda: at, lambda: True))
+    registry.register(QualityCollector(book, lambda: at, lambda: True))
     return generate_latest(registry).decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from monitor.errors import MessageRejected
-from monitor.kafka.producer import Producer
+from monitor.kafka.producer import Producer, RecordTooLarge
 from monitor.kafka.record import KafkaRecord
 
 MOST_MESSAGE_CHARACTERS = 500
@@ -40,11 +40,21 @@ class DeadLetters:
         self._group, self._version = group, version
 
     async def send(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
-        """Key, value and timestamp are the original ones."""
+        """Key, value and timestamp are the original ones.
+
+        A value that the broker finds too large is left out, and ``x-error.value_omitted`` is its
+        size in bytes; the source topic still has it.
+        """
+        headers = error_headers(record, error, group=self._group, version=self._version, now=now)
+        try:
+            await self._write(record, record.value, headers)
+        except RecordTooLarge:
+            size = str(len(record.value or b"")).encode()
+            await self._write(record, None, [*headers, ("x-error.value_omitted", size)])
+
+    async def _write(
+        self, record: KafkaRecord, value: bytes | None, headers: list[tuple[str, bytes]]
+    ) -> None:
         await self._producer.write(
-            self._topic,
-            record.value,
-            key=record.key,
-            timestamp_ms=record.timestamp,
-            headers=error_headers(record, error, group=self._group, version=self._version, now=now),
+            self._topic, value, key=record.key, timestamp_ms=record.timestamp, headers=headers
         )

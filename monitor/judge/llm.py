@@ -88,6 +88,10 @@ class LlmJudge:
             pipeline=PIPELINE,
         )
 
+    async def prepare(self) -> None:
+        """Import the client library, which takes seconds."""
+        await self._client.prepare()
+
     async def judge(self, interaction: Interaction) -> Judgement:
         """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far."""
         return await self._pipeline.judge(interaction)
@@ -124,6 +128,13 @@ class LlmClient:
                 return await self._attempt(task, system, user)
         raise AssertionError("the last attempt returns or raises")
 
+    async def prepare(self) -> dict[str, Any]:
+        """Import the library and find the route to the model; quick from the second time on."""
+        if self._route is None:
+            # In a thread: the import would hold up the event loop for seconds.
+            self._route = await asyncio.to_thread(_route, self._settings)
+        return self._route
+
     async def aclose(self) -> None:
         """Close litellm's connections; forget them too, or the next judge gets closed ones."""
         if self._route is not None:
@@ -132,14 +143,12 @@ class LlmClient:
             litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def _attempt(self, task: Task, system: str, user: str) -> Reply:
-        if self._route is None:
-            # In a thread: the import would hold up the event loop for seconds.
-            self._route = await asyncio.to_thread(_route, self._settings)
+        route = await self.prepare()
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._send(system, user, self._route)
+            reply = await self._send(system, user, route)
             usage, error = reply.usage, None
             return reply
         except JudgeFailed as failure:

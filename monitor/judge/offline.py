@@ -43,6 +43,9 @@ class OfflineJudge:
         """All verdicts on one interaction; never fails, costs no calls."""
         return _judge(interaction, self._identity)
 
+    async def prepare(self) -> None:
+        """Nothing to load."""
+
     async def aclose(self) -> None:
         """Nothing to give back."""
 

@@ -14,6 +14,9 @@ class Judge(Protocol):
     def identity(self) -> JudgeIdentity:
         """The identity as last known: the model id is what the provider last returned."""
 
+    async def prepare(self) -> None:
+        """Load what the first judgement would otherwise wait for, within its deadline."""
+
     async def judge(self, interaction: Interaction) -> Judgement:
         """All verdicts on one interaction.
 

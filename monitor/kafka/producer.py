@@ -19,8 +19,9 @@ from monitor.kafka.connection import (
 )
 from monitor.logs import logger
 
-#: A record's envelope (headers, batch) on top of its key and value.
-ENVELOPE_BYTES = 100_000
+#: What the client lets through; the broker's own limit is the one that counts. Dead letters carry
+#: whatever could be read, which may be far more than a score record.
+MOST_BYTES = 64 * 1_048_576
 
 
 class RecordTooLarge(Exception):
@@ -46,7 +47,6 @@ class Producer:
         connection: Connection,
         health: Health,
         *,
-        max_record_bytes: int = 1_000_000,
         retried: Callable[[str], None] = lambda _topic: None,
     ) -> Producer:
         """Connect; ``retried`` is told the topic of every write that is tried again."""
@@ -57,7 +57,7 @@ class Producer:
                 acks="all",
                 compression_type="zstd",
                 linger_ms=5,
-                max_request_size=max_record_bytes + ENVELOPE_BYTES,
+                max_request_size=MOST_BYTES,
             )
 
         client = await start_patiently(build, connection, health, "producer")

@@ -1,4 +1,4 @@
-"""Creating the topics that are missing – only when the configuration asks for it."""
+"""Topics as the monitor needs them: created when the configuration asks, checked at start."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
@@ -56,3 +57,42 @@ async def _create(admin: _Admin, connection: Connection, spec: TopicSpec) -> Non
         raise DependencyRefused(refusal(connection, error(spec.name), spec.name))
     else:
         raise DependencyRefused(f"Kafka: cannot create topic {spec.name}: {error.__name__}")
+
+
+async def check_retention(connection: Connection, topic: str, keep_s: int, health: Health) -> None:
+    """Warn when the topic deletes or compacts records that a restart still needs.
+
+    A broker that does not tell (no right, no such request) is taken at its word: nothing is said.
+    """
+    admin = await start_patiently(
+        lambda: _Admin(**connection.options()), connection, health, "check_retention"
+    )
+    try:
+        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+        entries = answers[0].resources[0][4]
+        found = {entry[0]: str(entry[1]) for entry in entries}
+    except (errors.KafkaError, IndexError) as error:
+        logger().debug("topic_settings_unknown", topic=topic, error=str(error))
+        return
+    finally:
+        await admin.close()
+    if complaint := retention_complaint(found, keep_s):
+        logger().warning("scores_retention", topic=topic, what=complaint)
+
+
+def retention_complaint(configs: Mapping[str, str], keep_s: int) -> str | None:
+    """What is wrong with a topic that must keep records for ``keep_s`` seconds, and the mend.
+
+    >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "3600000"}, 86_400)
+    'retention.ms is 3600000, windows would be short after a restart: set it to 86400000 or more'
+    >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "-1"}, 86_400)
+    """
+    if "compact" in configs.get("cleanup.policy", ""):
+        return "cleanup.policy compacts, records would be lost: set it to delete"
+    kept = int(configs.get("retention.ms", "-1"))
+    if 0 <= kept < keep_s * 1000:
+        return (
+            f"retention.ms is {kept}, windows would be short after a restart: "
+            f"set it to {keep_s * 1000} or more"
+        )
+    return None

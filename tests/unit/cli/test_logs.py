@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import structlog
@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from monitor import logs
 from monitor.errors import DependencyRefused
 from monitor.logs import RateLimit
+from tests.unit.cli.captured_log import captured_log
+
+Log = Callable[[], list[dict[str, object]]]
 
 
 class Clock:
@@ -35,21 +38,10 @@ def passes(limit: RateLimit, **event: object) -> dict[str, object] | None:
 
 
 @pytest.fixture
-def configured() -> Iterator[None]:
-    """The log as JSON, and afterwards as it was."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    root.handlers.clear()
-    logs.configure("info", "json")
-    yield
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
-    """The events on stderr; every line is one JSON object."""
-    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+def log() -> Iterator[Log]:
+    """Reads the log so far as events: every line is one JSON object."""
+    with captured_log("info", "json") as read:
+        yield lambda: [json.loads(line) for line in read().splitlines()]
 
 
 @given(st.lists(st.floats(0, 59.9), max_size=30).map(sorted))
@@ -104,47 +96,40 @@ def test_the_limit_does_not_grow_with_the_kinds() -> None:
     assert passes(limit, event="e", topic="4999") is None
 
 
-@pytest.mark.usefixtures("configured")
-def test_every_event_has_a_name_a_level_and_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_event_has_a_name_a_level_and_a_time(log: Log) -> None:
     """As one JSON object on one line, raw UTF-8."""
     logs.logger().info("http_listening", host="本地")
-    (event,) = logged(capsys)
+    (event,) = log()
     assert (event["event"], event["level"], event["host"]) == ("http_listening", "info", "本地")
     assert str(event["timestamp"]).endswith("Z")
 
 
-@pytest.mark.usefixtures("configured")
-def test_libraries_are_limited_by_their_template(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_are_limited_by_their_template(log: Log) -> None:
     """Values in a message do not make it another kind; ours pass their own limit only."""
     library = logging.getLogger("some.library")
     for i in range(logs.PER_MINUTE + 20):
         library.warning("lost %s", i)
         logs.logger().warning("ours")
-    events = [event["event"] for event in logged(capsys)]
+    events = [event["event"] for event in log()]
     assert events.count("ours") == logs.PER_MINUTE
     assert [e for e in events if e != "ours"] == [f"lost {i}" for i in range(logs.PER_MINUTE)]
 
 
-@pytest.mark.usefixtures("configured")
-def test_severity_has_a_floor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_severity_has_a_floor(log: Log) -> None:
     """Less severe events are not written, whoever logs them."""
     logs.logger().debug("ours")
     logging.getLogger("some.library").debug("theirs")
-    assert logged(capsys) == []
+    assert log() == []
 
 
 @pytest.mark.parametrize("name", ["litellm", "LiteLLM", "httpx", "openai"])
-@pytest.mark.usefixtures("configured")
-def test_libraries_that_log_prompts_are_silent(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_libraries_that_log_prompts_are_silent(name: str, log: Log) -> None:
     """Their errors quote prompts and replies."""
     logging.getLogger(name).error("prompt: …")
-    assert logged(capsys) == []
+    assert log() == []
 
 
-@pytest.mark.usefixtures("configured")
-def test_an_exception_is_its_types_and_places(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_is_its_types_and_places(log: Log) -> None:
     """Ours may speak, since they never quote texts; others may not, and neither may causes."""
     try:
         try:
@@ -154,7 +139,7 @@ def test_an_exception_is_its_types_and_places(capsys: pytest.CaptureFixture[str]
     except DependencyRefused:
         logs.logger().exception("failed")
         logging.getLogger("some.library").exception("failed too")
-    ours, theirs = logged(capsys)
+    ours, theirs = log()
     assert ours["exception"] == theirs["exception"]
     said = str(ours["exception"])
     assert said.startswith("DependencyRefused: topic t: no right to write\n")
@@ -162,10 +147,9 @@ def test_an_exception_is_its_types_and_places(capsys: pytest.CaptureFixture[str]
     assert said.count("test_logs.py") == 2
 
 
-@pytest.mark.usefixtures("configured")
-def test_an_event_without_an_exception_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_without_an_exception_has_none(log: Log) -> None:
     """``exc_info=True`` outside of any handler is no exception."""
     logs.logger().error("failed", exc_info=True)
-    (event,) = logged(capsys)
+    (event,) = log()
     assert "exception" not in event
     assert "exc_info" not in event

@@ -64,7 +64,7 @@ def test_a_time_survives_its_offset(moment: datetime) -> None:
 )
 def test_what_is_no_time_is_an_error(found: object) -> None:
     """Also a time without an offset: nobody knows which noon it means."""
-    with pytest.raises(ValueError, match="RFC 3339 with an offset, like .* or epoch milliseconds"):
+    with pytest.raises(ValueError, match=r"RFC 3339 with an offset, like .* or epoch milliseconds"):
         parse_timestamp(found)
 
 

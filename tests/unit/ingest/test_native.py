@@ -170,7 +170,7 @@ def test_a_wrong_value_is_described_and_not_quoted(fields: dict[str, Any], messa
 )
 def test_what_is_no_json_object_is_refused_at_decoding(value: bytes, cause: str) -> None:
     """The message names the record, because there is no field to name."""
-    with pytest.raises(MessageRejected, match="^record: ") as caught:
+    with pytest.raises(MessageRejected, match=r"^record: ") as caught:
         decode(value, SOURCE, NOON_MS)
     assert (caught.value.stage, caught.value.cause) == ("decode", cause)
 
@@ -202,11 +202,9 @@ def only_known_errors(value: bytes, broker_ms: int) -> None:
     """Decode; an interaction that comes out can be written and read again."""
     try:
         interaction = decode(value, SOURCE, broker_ms).interaction
-    except MessageRejected as error:
-        assert error.stage in ("decode", "validate")
-    else:
-        again = Interaction.model_validate_json(interaction.model_dump_json())
-        assert again == interaction
+    except MessageRejected:
+        return
+    assert Interaction.model_validate_json(interaction.model_dump_json()) == interaction
 
 
 BROKER_TIMES = st.integers(-(2**63), 2**63 - 1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
-import structlog
 from prometheus_client import CollectorRegistry
 
-from monitor import logs
 from monitor.errors import JudgeFailed
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.sampling import Sampler
@@ -21,6 +18,7 @@ from monitor.kafka.producer import Producer, RecordTooLarge
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
+from tests.unit.cli.captured_log import captured_log
 from tests.unit.records.made import JUDGE
 
 MARKER = "kidney-stone-4711"
@@ -103,16 +101,10 @@ class WrongShape(Raising):
 
 
 @pytest.fixture(params=["json", "console"])
-def log_format(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The log as the monitor configures it, and afterwards as it was."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    root.handlers.clear()
-    logs.configure("debug", request.param)
-    yield request.param
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
+def log(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Reads the log, in either format."""
+    with captured_log("debug", request.param) as read:
+        yield read
 
 
 async def run(value: bytes, judge: OfflineJudge | Raising, written: Written) -> str:
@@ -154,13 +146,12 @@ async def test_an_error_of_the_judge_is_logged_without_its_words(
     error: type[Exception] | None,
     outcome: str,
     event: str,
-    log_format: str,
-    capsys: pytest.CaptureFixture[str],
+    log: Callable[[], str],
 ) -> None:
     """An exception may quote what it could not handle: its type and place are enough."""
     judge = WrongShape(ValueError) if error is None else Raising(error)
     assert await run(json.dumps(TEXTS).encode(), judge, Written()) == outcome
-    said = capsys.readouterr().err
+    said = log()
     assert event in said
     assert MARKER not in said
     if event == "scorer_bug":
@@ -178,37 +169,34 @@ async def test_an_error_of_the_judge_is_logged_without_its_words(
         MARKER.encode(),
     ],
 )
-@pytest.mark.usefixtures("log_format")
 async def test_a_dead_letter_is_logged_without_its_texts(
-    value: bytes, capsys: pytest.CaptureFixture[str]
+    value: bytes, log: Callable[[], str]
 ) -> None:
     """Path, what was expected and the length; the record itself is among the dead letters."""
     written = Written()
     assert await run(value, OfflineJudge(), written) == "dead_lettered"
     assert written.values == [("dead", value)]
-    said = capsys.readouterr().err
+    said = log()
     assert "dead_letter" in said
     assert MARKER not in said
 
 
-@pytest.mark.usefixtures("log_format")
 async def test_a_record_too_large_is_logged_without_its_texts(
-    capsys: pytest.CaptureFixture[str],
+    log: Callable[[], str],
 ) -> None:
     """Neither as it is nor without texts does the broker take it: dead letter, in one event."""
     value = json.dumps(TEXTS).encode()
     assert await run(value, OfflineJudge(), Written(most=10)) == "dead_lettered"
-    said = capsys.readouterr().err
+    said = log()
     assert "too_large" in said
     assert MARKER not in said
 
 
-@pytest.mark.usefixtures("log_format")
-async def test_a_scored_interaction_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_scored_interaction_is_not_logged(log: Callable[[], str]) -> None:
     """Its texts go to the score record, and there alone."""
     written = Written()
     assert await run(json.dumps(TEXTS).encode(), OfflineJudge(), written) == "scored"
-    assert capsys.readouterr().err == ""
+    assert log() == ""
     ((topic, line),) = written.values
     assert topic == "scores"
     assert line is not None

@@ -133,10 +133,9 @@ def test_reading_any_bytes_says_nothing_else(line: bytes, data: st.DataObject) -
     spoilt = line[:at] + data.draw(st.binary(max_size=3)) + line[at + 1 :]
     try:
         found = read_score_record(spoilt)
-    except (RecordSkipped, DependencyRefused) as error:
-        assert str(error).startswith("score record")
-    else:
-        assert read_score_record(found.to_json()) == found
+    except (RecordSkipped, DependencyRefused):
+        return
+    assert read_score_record(found.to_json()) == found
 
 
 def test_a_forced_pick_has_no_slot() -> None:

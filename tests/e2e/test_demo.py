@@ -1,0 +1,141 @@
+"""The demo from outside: its gauges, its counts, its last line; on the judge of one's choice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.demo.mix import NORMAL
+from monitor.demo.traffic import Traffic
+from monitor.ingest.event_time import EPOCH
+from tests.e2e.process import parsed, total
+from tests.servers.judge_server import JudgeServer, Labels
+
+
+async def demo(
+    *arguments: str, environment: dict[str, str] | None = None, interrupt_after: str = ""
+) -> tuple[int, list[str], str]:
+    """Exit code, lines of stdout and stderr; interrupted once a line has ``interrupt_after``."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "demo", *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.ensure_future(process.stderr.read())
+    lines = []
+    while line := (await process.stdout.readline()).decode():
+        lines.append(line.rstrip())
+        if interrupt_after and interrupt_after in line:
+            process.send_signal(signal.SIGINT)
+            interrupt_after = ""
+    return await process.wait(), lines, (await errors).decode()
+
+
+def checked(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary, whose counts must agree: acknowledged = end offset = consumed = outcomes."""
+    ended = sum(summary["outcomes"].values())
+    assert summary["acknowledged"] == summary["end_offset"] == summary["consumed"] == ended > 0
+    return summary
+
+
+@pytest.mark.timeout(120)
+async def test_two_demos_at_once_count_everything_and_show_the_incident() -> None:
+    """Both end with code 0; all counts agree; the gauge rises in the incident of either."""
+    arguments = ("--for", "16", "--incident-at", "7", "--incident-for", "5", "--rate", "80")
+    ends = await asyncio.gather(demo(*arguments), demo(*arguments, "--seed", "2"))
+    for code, lines, _ in ends:
+        assert code == 0
+        summary = checked(json.loads(lines[-1]))
+        assert summary["first_gauge_s"] < 20
+        moved = [
+            summary["estimate"][phase]["noise_sensitivity_irrelevant"]
+            for phase in ("before", "incident")
+        ]
+        assert moved[1]["lower"] > moved[0]["upper"]
+        assert summary["judges"][0].startswith("offline@")
+
+
+@pytest.mark.timeout(60)
+async def test_an_interrupt_is_the_documented_end() -> None:
+    """Ctrl-C: code 0, the summary as the last line, no traceback."""
+    code, lines, errors = await demo(interrupt_after="faithfulness")
+    assert code == 0
+    checked(json.loads(lines[-1]))
+    assert "Traceback" not in errors
+
+
+@pytest.mark.timeout(60)
+async def test_the_demo_runs_on_a_model(tmp_path: Path) -> None:
+    """``--judge llm``: the same traffic, judged over HTTP by labels, agrees with the truth."""
+    labels, truths = traffic_labels(seed=3, count=200)
+    async with JudgeServer(labels) as judge:
+        environment = {
+            "RAG_MONITOR_JUDGE__API_BASE": judge.url,
+            "RAG_MONITOR_JUDGE__API_KEY": "none",
+        }
+        code, lines, errors = await demo(
+            *("--for", "8", "--seed", "3", "--rate", "10", "--sampling", "1"),
+            *("--incident-at", "900", "--judge", "llm", "--model", "openai/judge"),
+            environment=environment,
+        )
+        assert judge.counts()["refused"] == 0, errors
+    assert code == 0, errors
+    summary = checked(json.loads(lines[-1]))
+    assert summary["judges"][0].startswith("llm@")
+    values = [v for v in truths[: summary["acknowledged"]] if v is not None]
+    estimate = summary["estimate"]["before"]["faithfulness"]
+    assert estimate["value"] == pytest.approx(sum(values) / len(values), abs=1e-9)
+    assert estimate["samples"] == pytest.approx(len(values))
+
+
+def traffic_labels(seed: int, count: int) -> tuple[Labels, list[float | None]]:
+    """Labels of the first interactions of a seed, and their true faithfulness."""
+    traffic = Traffic(seed, lambda _: NORMAL)
+    claims: dict[tuple[str, str], tuple[str, ...]] = {}
+    supported: set[tuple[str, str]] = set()
+    truths = []
+    for index in range(count):
+        json_, truth = traffic.interaction(index, EPOCH)
+        passages = [passage["text"] for passage in json_["retrieved_contexts"]]
+        for text, found, by_passage, by_other in (
+            (
+                json_["response"],
+                truth.claims.response,
+                truth.verdicts.response_by_passage,
+                (json_["reference"], truth.verdicts.response_by_reference),
+            ),
+            (
+                json_["reference"],
+                truth.claims.reference,
+                truth.verdicts.reference_by_passage,
+                (json_["response"], truth.verdicts.reference_by_response),
+            ),
+        ):
+            if text is None:
+                continue
+            claims[json_["user_input"], text] = found
+            supported |= {(claim, text) for claim in found}
+            for claim, row in zip(found, by_passage, strict=True):
+                supported |= {(claim, passages[j]) for j, held in enumerate(row) if held}
+            other, flags = by_other
+            supported |= {(c, other) for c, held in zip(found, flags, strict=False) if held}
+        truths.append(truth.values["faithfulness"])
+    return Labels(claims, frozenset(supported)), truths
+
+
+def test_a_page_is_parsed_with_its_labels() -> None:
+    """The helper that all end-to-end tests rely on adds up what the labels select."""
+    page = 'a_total{x="1",y="2"} 3\na_total{x="1",y="3"} 4\na_total{x="2",y="3"} 5\n'
+    samples = parsed("# TYPE a counter\n" + page)
+    assert total(samples, "a_total", x="1") == 7

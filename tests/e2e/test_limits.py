@@ -1,0 +1,175 @@
+"""What bounds the scorer's work: places in flight, concurrency, deadlines, record sizes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import aiohttp
+import pytest
+
+from monitor.records import read_score_record
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.labelled import Case, all_labels, case
+from tests.e2e.process import MonitorProcess, Samples, outcomes, total, until
+from tests.e2e.test_scorer import encoded, interaction
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+
+
+def llm(judge: JudgeServer, topics: Topics, **settings: Any) -> dict[str, Any]:
+    return {
+        "judge__kind": "llm",
+        "judge__model": "openai/judge",
+        "judge__api_base": judge.url,
+        "judge__api_key": "none",
+        **topics,
+        **settings,
+    }
+
+
+async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: int) -> Samples:
+    """The page when all have ended; in every scrape before, in flight stays within its bound."""
+
+    async def ended() -> Samples | None:
+        samples = await scorer.metrics()
+        in_flight = total(samples, "rag_monitor_interactions_in_flight")
+        counted = sum(outcomes(samples).values())
+        assert in_flight <= most_in_flight
+        assert total(samples, "rag_monitor_interactions_consumed_total") == counted + in_flight
+        return samples if counted == len(cases) else None
+
+    samples: Samples = await until(ended, "all outcomes", patience_s=100, every_s=0.02)
+    return samples
+
+
+@pytest.mark.timeout(150)
+async def test_waiting_for_a_place_does_not_count_against_the_deadline(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """40 judgements of over 0.3 s through 4 places wait longer than the deadline; none fails."""
+    rng = Random(3)
+    cases = [case(f"w{i:03d}", rng, time.time() - 60, together=True) for i in range(40)]
+    topics = await make_topics(partitions=1)
+    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.15),))
+    async with JudgeServer(all_labels(cases), slow) as judge:
+        settings = llm(
+            judge, topics, judge__concurrency=4, judge__deadline_s=2.5, ingest__max_in_flight=12
+        )
+        scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
+        try:
+            await scorer.ready()
+            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            broker = kafka_broker.bootstrap
+            await produce(broker, topics["kafka__topics__interactions"], sent)
+            samples = await all_ended(scorer, cases, most_in_flight=12)
+        finally:
+            await scorer.end()
+        # One judgement makes at most two calls at the same time.
+        assert judge.counts()["peak_in_flight"] <= 8
+    assert outcomes(samples) == {"scored": len(cases)}
+    records = await read_all(broker, topics["kafka__topics__scores"])
+    waits = [read_score_record(record.value or b"").timings["wait_s"] for record in records]
+    assert max(waits) > 0.6
+
+
+@pytest.mark.timeout(100)
+async def test_a_judge_that_hangs_meets_the_deadline(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The hanging ones end judge_failed with reason deadline and a record; the rest is scored."""
+    rng = Random(4)
+    cases = [case(f"h{i:03d}", rng, time.time() - 60, together=True) for i in range(12)]
+    topics = await make_topics(partitions=1)
+    hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]")
+    async with JudgeServer(all_labels(cases), FaultPlan(rules=(hang,))) as judge:
+        settings = llm(judge, topics, judge__deadline_s=2)
+        scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
+        try:
+            await scorer.ready()
+            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            broker = kafka_broker.bootstrap
+            await produce(broker, topics["kafka__topics__interactions"], sent)
+            samples = await all_ended(scorer, cases, most_in_flight=256)
+        finally:
+            await scorer.end()
+    name = "rag_monitor_interactions_total"
+    assert outcomes(samples) == {"scored": 11, "judge_failed": 1}
+    assert total(samples, name, outcome="judge_failed", reason="deadline") == 1
+    records = await read_all(broker, topics["kafka__topics__scores"])
+    found = {r.interaction_id: r for r in (read_score_record(x.value or b"") for x in records)}
+    assert (found["h003"].scores, found["h003"].reason) == ({}, "deadline")
+
+
+@pytest.mark.timeout(100)
+async def test_records_too_large_lose_texts_and_never_an_outcome(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """A score record sheds passage texts, a dead letter its value; both say so."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"] + "-large"
+    await create_topic(broker, inputs, 1, {"max.message.bytes": "20000000"})
+    topics["kafka__topics__interactions"] = inputs
+    words = [f"word{i}" for i in range(200_000)]
+    large = interaction("large", retrieved_contexts=["The warranty lasts 24 months.", " ".join(words)])
+    garbage = b"\xff" + bytes(Random(1).randbytes(3_000_000))
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await produce(broker, inputs, [Record(encoded(large)), Record(garbage, key=b"g")])
+
+        async def ended() -> bool:
+            return sum(outcomes(await scorer.metrics()).values()) == 2
+
+        await until(ended, "both outcomes")
+        samples = await scorer.metrics()
+    finally:
+        await scorer.end()
+    assert outcomes(samples) == {"scored": 1, "dead_lettered": 1}
+    assert total(samples, "rag_monitor_records_truncated_total") == 1
+    (record,) = await read_all(broker, topics["kafka__topics__scores"])
+    score = read_score_record(record.value or b"")
+    assert score.truncated
+    assert score.scores["faithfulness"] == 1.0
+    (letter,) = await read_all(broker, topics["kafka__topics__dead_letters"])
+    assert (letter.key, letter.value) == (b"g", None)
+    assert dict(letter.headers)["x-error.value_omitted"] == str(len(garbage)).encode()
+
+
+@pytest.mark.timeout(100)
+async def test_exemplars_and_the_lag_of_a_dead_scorer(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """OpenMetrics scrapes carry interaction ids; the exporter sees that nobody consumes."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    exporter = MonitorProcess("export", broker, tmp_path, "exporter", **topics)
+    try:
+        await scorer.ready()
+        await exporter.ready()
+        await produce(broker, inputs, [Record(encoded(interaction("one")))])
+        await until(lambda: _lag_is(exporter, 0.0, 1.0), "no lag")
+        accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(scorer.url + "/metrics", headers=accept) as answer,
+        ):
+            page = await answer.text()
+        assert '# {interaction_id="one"} 1.0' in page
+        assert page.rstrip().endswith("# EOF")
+        scorer.kill()
+        await produce(broker, inputs, [Record(encoded(interaction(f"x{i}"))) for i in range(5)])
+        await until(lambda: _lag_is(exporter, 5.0, 6.0), "a lag of 5")
+    finally:
+        await scorer.end()
+        await exporter.end()
+
+
+async def _lag_is(exporter: MonitorProcess, lag: float, end: float) -> bool:
+    samples = await exporter.metrics()
+    ends = total(samples, "rag_monitor_input_end_offset")
+    return (total(samples, "rag_monitor_group_lag_records"), ends) == (lag, end)

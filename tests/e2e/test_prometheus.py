@@ -1,0 +1,93 @@
+"""What Prometheus itself says of our ``/metrics``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.process import MonitorProcess, until
+from tests.e2e.test_scorer import encoded, interaction
+from tests.servers.guarded import GuardedProcess
+from tests.servers.kafka_broker import KafkaBroker, free_ports
+from tests.servers.kafka_topics import Record, produce
+from tests.tools import requires_tool
+
+QUERY = 'rag_score{metric="faithfulness",window="5m"}'
+
+
+@pytest.mark.timeout(120)
+async def test_prometheus_scrapes_and_approves(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """``promtool check metrics`` finds no fault, and a real Prometheus answers with the gauge."""
+    missing = [tool for tool in ("prometheus", "promtool") if shutil.which(tool) is None]
+    requires_tool("prometheus", " ".join(missing) or None, "apt-get install prometheus")
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics)
+    try:
+        await monitor.ready()
+        records = [Record(encoded(interaction(f"p{i}"))) for i in range(20)]
+        await produce(broker, topics["kafka__topics__interactions"], records)
+        await until(lambda: _has_score(monitor), "the gauge")
+        _, page = await monitor.get("/metrics")
+        checked = await asyncio.to_thread(
+            subprocess.run,
+            ["promtool", "check", "metrics"],
+            input=page,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+        assert await _asked_of_prometheus(monitor.url, tmp_path) == "1"
+    finally:
+        await monitor.end()
+
+
+async def _has_score(monitor: MonitorProcess) -> bool:
+    return any(line.startswith("rag_score{") for line in await monitor.quality_lines())
+
+
+async def _asked_of_prometheus(target: str, directory: Path) -> str:
+    """The value of ``QUERY`` in a Prometheus that scrapes ``target``."""
+    (port,) = free_ports(1)
+    config = directory / "prometheus.yml"
+    config.write_text(
+        "global: {scrape_interval: 1s}\n"
+        "scrape_configs: [{job_name: rag, static_configs: "
+        f"[{{targets: ['{target.removeprefix('http://')}']}}]}}]\n"
+    )
+    prometheus = GuardedProcess(
+        [
+            "prometheus",
+            f"--config.file={config}",
+            f"--storage.tsdb.path={directory / 'tsdb'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--enable-feature=exemplar-storage",
+        ],
+        directory / "prometheus.log",
+    )
+    try:
+        return str(await until(lambda: _answer(port), "an answer of Prometheus"))
+    finally:
+        prometheus.end()
+
+
+async def _answer(port: int) -> str | None:
+    url = f"http://127.0.0.1:{port}/api/v1/query"
+    try:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(url, params={"query": QUERY}) as found,
+        ):
+            results = json.loads(await found.text())["data"]["result"]
+    except (aiohttp.ClientError, KeyError, ValueError):
+        return None
+    return str(results[0]["value"][1]) if results else None

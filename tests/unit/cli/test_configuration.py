@@ -1,0 +1,137 @@
+"""``config check`` and ``config reference`` from outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from monitor.config import Settings, load, paths
+from tests.unit.cli.command import one_line, rag_monitor
+
+SECRET = "hunter2-4711"
+
+
+def test_check_prints_what_is_in_effect(tmp_path: Path) -> None:
+    """Flag before environment before secret file before file before default, as YAML."""
+    file, secret = tmp_path / "config.yaml", tmp_path / "group"
+    file.write_text("http: {port: 1, host: '::1'}\nsampling: {rate: 0.5}", encoding="utf-8")
+    secret.write_text("from-file\n", encoding="utf-8")
+    environ = {
+        "RAG_MONITOR_HTTP__PORT": "2",
+        "RAG_MONITOR_SAMPLING__RATE": "0.25",
+        "RAG_MONITOR_KAFKA__GROUP_ID_FILE": str(secret),
+    }
+    result = rag_monitor(
+        "config", "check", "--config", file, "--set", "http.port=3", environ=environ
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    shown = yaml.safe_load(result.stdout)
+    assert shown["http"] == {"port": 3, "host": "::1"}
+    assert shown["sampling"]["rate"] == 0.25
+    assert shown["kafka"]["group_id"] == "from-file"
+    assert shown["log"] == Settings().log.model_dump()
+
+
+def test_what_check_prints_is_a_configuration(tmp_path: Path) -> None:
+    """Its output, as a file, is in effect what it was printed from."""
+    file = tmp_path / "config.yaml"
+    file.write_text(rag_monitor("config", "check").stdout, encoding="utf-8")
+    assert load({}, file) == Settings()
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_check_masks_secrets(form: list[str], tmp_path: Path) -> None:
+    """From whichever source; that there is one is shown."""
+    file, key = tmp_path / "config.yaml", tmp_path / "key"
+    file.write_text(f"judge: {{headers: {{x-key: {SECRET}-header}}}}", encoding="utf-8")
+    key.write_text(f"{SECRET}-file", encoding="utf-8")
+    environ = {
+        "RAG_MONITOR_JUDGE__API_KEY_FILE": str(key),
+        "RAG_MONITOR_KAFKA__SASL_PASSWORD": f"{SECRET}-environment",
+        "RAG_MONITOR_CONFIG": str(file),
+    }
+    result = rag_monitor("config", "check", *form, environ=environ)
+    assert SECRET not in result.stdout + result.stderr
+    shown = yaml.safe_load(result.stdout)  # JSON is YAML
+    assert shown["judge"]["api_key"] == "**********"
+    assert shown["judge"]["headers"] == {"x-key": "**********"}
+    assert shown["kafka"]["sasl_password"] == "**********"
+
+
+def test_check_shows_an_absent_secret_as_absent() -> None:
+    """Masked and missing are told apart."""
+    shown = json.loads(rag_monitor("config", "check", "--json").stdout)
+    assert shown["kafka"]["sasl_password"] is None
+    assert shown["judge"]["api_key"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "message"),
+    [
+        (["--set", "http.prot=1"], {}, "http.prot: unknown setting, did you mean http.port?"),
+        (["--set", "http.port"], {}, "--set: found 'http.port', expected path=value"),
+        (
+            [],
+            {"RAG_MONITOR_SAMPLING__RATE": "2"},
+            "sampling.rate: found '2', expected: input should be less than or equal to 1",
+        ),
+        (
+            ["--config", "/absent.yaml"],
+            {},
+            "config file /absent.yaml: No such file or directory",
+        ),
+    ],
+)
+def test_a_wrong_setting_ends_with_two_and_its_path(
+    arguments: list[str], environ: dict[str, str], message: str
+) -> None:
+    """One line on stderr, nothing on stdout."""
+    result = rag_monitor("config", "check", *arguments, environ=environ)
+    assert result.returncode == 2
+    assert one_line(result) == message
+
+
+def test_a_wrong_secret_is_not_quoted(tmp_path: Path) -> None:
+    """Neither in a broken file nor under a wrong name."""
+    file = tmp_path / "config.yaml"
+    for text in (f'judge: {{api_key: "{SECRET}\n', f"judge: {{api_kee: {SECRET}}}\n"):
+        file.write_text(text, encoding="utf-8")
+        result = rag_monitor("config", "check", "--config", file)
+        assert result.returncode == 2
+        assert SECRET not in one_line(result)
+
+
+@pytest.mark.parametrize("command", ["run", "score", "export", "traffic"])
+def test_no_role_starts_with_a_wrong_setting(command: str) -> None:
+    """Refused before anything is connected to."""
+    result = rag_monitor(command, "--set", "kafka.topics.score=x")
+    assert result.returncode == 2
+    assert one_line(result).startswith("kafka.topics.score: unknown setting, did you mean")
+
+
+def test_the_reference_has_every_setting() -> None:
+    """Path, variable, default and meaning, in the order of declaration."""
+    result = rag_monitor("config", "reference", "--json")
+    rows = json.loads(result.stdout)
+    assert [row["path"] for row in rows] == [path for path, _ in paths()]
+    by_path = {row["path"]: row for row in rows}
+    assert by_path["kafka.topics.dead_letters"] == {
+        "path": "kafka.topics.dead_letters",
+        "environment": "RAG_MONITOR_KAFKA__TOPICS__DEAD_LETTERS",
+        "default": "rag.dead-letters.v1",
+        "meaning": "records that could not be read",
+    }
+    assert by_path["export.windows"]["default"] == ["5m", "1h", "24h"]
+    assert by_path["judge.model"]["default"] is None
+
+
+def test_the_reference_can_be_read_by_people() -> None:
+    """Three lines a setting: default, meaning, variable."""
+    lines = rag_monitor("config", "reference").stdout.splitlines()
+    at = lines.index("http.port = 9750")
+    assert lines[at + 1] == "    port; 0 takes a free one"
+    assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
+    assert len(lines) == 3 * len(list(paths()))

@@ -1,0 +1,138 @@
+"""Settings: defaults, units, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.config import Settings, load, paths, seconds
+from monitor.errors import ConfigurationError
+from monitor.stats.windows import parse_window
+
+
+def refusal(**environ: str) -> str:
+    """What is said about settings from the environment (names without the prefix)."""
+    with pytest.raises(ConfigurationError) as caught:
+        load({f"RAG_MONITOR_{name}": value for name, value in environ.items()})
+    return str(caught.value)
+
+
+def test_the_defaults_need_nothing() -> None:
+    """A laptop with a broker on the usual port; the server is not reachable from outside."""
+    settings = load({})
+    assert settings == Settings()
+    assert settings.kafka.bootstrap_servers == "127.0.0.1:9092"
+    assert (settings.http.host, settings.http.port) == ("127.0.0.1", 9750)
+    assert settings.kafka.create_topics is False
+    assert settings.judge.kind == "offline"
+    assert settings.export.windows == ("5m", "1h", "24h")
+
+
+def test_the_topics_have_their_fixed_names() -> None:
+    """Dashboards and other readers rely on them."""
+    assert set(Settings().kafka.topics.model_dump().values()) == {
+        "rag.interactions.v1",
+        "rag.scores.v1",
+        "rag.dead-letters.v1",
+        "rag.control.v1",
+        "rag.alarms.v1",
+    }
+
+
+def test_every_setting_has_a_meaning() -> None:
+    """The reference has no empty line."""
+    assert [path for path, field in paths() if not field.description] == []
+
+
+@given(st.integers(1, 999_999_999), st.sampled_from("smhd"))
+def test_durations(number: int, unit: str) -> None:
+    """A whole number and a unit; the statistics read the same."""
+    assert seconds(f"{number}{unit}") == parse_window(f"{number}{unit}")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "m", "0m", "-5m", "1.5h", "5 m", "5m ", "5M", "²m", "٥m", "9" * 5000 + "d"]
+)
+def test_what_is_no_duration(text: str) -> None:
+    """What was found and what was expected."""
+    with pytest.raises(ValueError, match=r"^found .*, expected a whole number and s, m, h, d or w"):
+        seconds(text)
+
+
+@pytest.mark.parametrize("windows", ["", "5m,5m", "x", "301s", "[5m", "5m,1x"])
+def test_windows_are_distinct_whole_durations(windows: str) -> None:
+    """At least one, each once, and whole minutes from five minutes up."""
+    assert refusal(EXPORT__WINDOWS=windows).startswith("export.windows: ")
+
+
+@pytest.mark.parametrize("text", ["15s,1m,5m", '["15s", "1m", "5m"]', " 15s , 1m,5m,"])
+def test_lists_arrive_as_commas_or_json(text: str) -> None:
+    """The environment has no lists."""
+    assert load({"RAG_MONITOR_EXPORT__WINDOWS": text}).export.windows == ("15s", "1m", "5m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("HTTP__PORT", "65536", "http.port: found '65536', expected: input should be less than"),
+        ("HTTP__PORT", "http", "http.port: found 'http', expected: input should be a valid int"),
+        ("SAMPLING__RATE", "1.5", "sampling.rate: found '1.5', expected: input should be less"),
+        ("SAMPLING__RATE", "nan", "sampling.rate: found 'nan', expected"),
+        ("SAMPLING__KEY", "header:", "sampling.key: found 'header:', expected interaction_id, rec"),
+        ("SAMPLING__KEY", "key", "sampling.key: found 'key', expected interaction_id, record_key"),
+        ("JUDGE__KIND", "gpt", "judge.kind: found 'gpt', expected: input should be 'offline' or"),
+        ("JUDGE__CLAIMS_PER_CALL", "13", "judge.claims_per_call: found '13', expected"),
+        ("JUDGE__DEADLINE_S", "0", "judge.deadline_s: found '0', expected"),
+        ("DRIFT__PERIOD", "90s", "drift.period: found '90s', expected whole minutes"),
+        ("LOG__LEVEL", "loud", "log.level: found 'loud', expected"),
+        ("KAFKA__MAX_RECORD_BYTES", "9999", "kafka.max_record_bytes: found '9999', expected"),
+        ("KAFKA__CREATE_TOPICS", "perhaps", "kafka.create_topics: found 'perhaps', expected"),
+    ],
+)
+def test_a_wrong_value_is_shown_with_its_path(name: str, value: str, message: str) -> None:
+    """The path, what was found and what was expected."""
+    assert refusal(**{name: value}).startswith(message)
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    """In one line, so that nobody mends one setting at a time."""
+    said = refusal(HTTP__PORT="x", SAMPLING__RATE="2")
+    assert "http.port: " in said
+    assert "; " in said
+    assert "sampling.rate: " in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("missing", ["SASL_MECHANISM", "SASL_USERNAME", "SASL_PASSWORD"])
+def test_a_sasl_protocol_needs_all_of_sasl(missing: str) -> None:
+    """The error names what is missing and what needs it."""
+    whole = {
+        "KAFKA__SECURITY_PROTOCOL": "SASL_SSL",
+        "KAFKA__SASL_MECHANISM": "SCRAM-SHA-256",
+        "KAFKA__SASL_USERNAME": "u",
+        "KAFKA__SASL_PASSWORD": "p",
+    }
+    said = refusal(**{name: v for name, v in whole.items() if not name.endswith(missing)})
+    assert said == f"kafka: {missing.lower()} is missing, SASL_SSL needs it"
+
+
+@pytest.mark.parametrize("alone", ["KAFKA__SSL_CERTFILE", "KAFKA__SSL_KEYFILE"])
+def test_certificate_and_key_go_together(alone: str) -> None:
+    """One without the other is a mistake that a broker would explain worse."""
+    assert "ssl_certfile and ssl_keyfile go together" in refusal(**{alone: "x.pem"})
+
+
+def test_the_llm_judge_needs_a_model() -> None:
+    """There is no default model: it would be somebody's bill."""
+    assert refusal(JUDGE__KIND="llm") == (
+        "judge: model is missing, kind llm needs one, like openai/gpt-4o-mini"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"), [({}, "offline"), ({"RAG_MONITOR_JUDGE__NAME": "mine"}, "mine")]
+)
+def test_a_judge_is_called_by_its_kind_or_its_name(environ: dict[str, str], name: str) -> None:
+    """First part of the label ``judge``."""
+    assert load(environ).judge.label_name == name
