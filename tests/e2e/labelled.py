@@ -65,7 +65,10 @@ class Case:
                 totals["noise_sensitivity_relevant"] += 1
             else:
                 totals["noise_sensitivity_irrelevant"] += 1
-        return {m: totals[m] / claims if self._defined(m, claims, passages) else None for m in METRICS}
+        return {
+            metric: total / claims if self._defined(metric, claims, passages) else None
+            for metric, total in totals.items()
+        }
 
     def picks(self, metric: str) -> list[float | None]:
         """What it adds to a series: nothing without a reference, but for faithfulness."""
@@ -99,8 +102,8 @@ def case(name: str, rng: Random, event_time: float, *, together: bool = False) -
     t = [rng.random() < 0.6 for _ in claims]
     g = [[rng.random() < 0.3 for _ in passages] for _ in truths]
     supported = {(c, response) for c in claims} | {(r, reference) for r in truths}
-    supported |= {(c, passages[j]) for c, row in zip(claims, a, strict=True) for j, y in enumerate(row) if y}
-    supported |= {(r, passages[j]) for r, row in zip(truths, g, strict=True) for j, y in enumerate(row) if y}
+    for claim, row in [*zip(claims, a, strict=True), *zip(truths, g, strict=True)]:
+        supported |= {(claim, passages[j]) for j, held in enumerate(row) if held}
     supported |= {(c, reference) for c, y in zip(claims, t, strict=True) if y and has_reference}
     supported |= {(r, response) for r in truths if rng.random() < 0.5}
     if together:
@@ -126,7 +129,7 @@ def case(name: str, rng: Random, event_time: float, *, together: bool = False) -
         by_context=tuple(f),
         by_reference=tuple(t) if has_reference else None,
         reference_by_passage=tuple(map(tuple, g)),
-    )  # fmt: skip
+    )
 
 
 def all_labels(cases: Iterable[Case]) -> Labels:

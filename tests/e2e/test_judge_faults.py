@@ -14,6 +14,7 @@ from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.labelled import Case, all_labels, case
 from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
+from tests.servers.judge_request import Task
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
@@ -41,7 +42,7 @@ def faulty_cases(rng: Random, name: str, count: int) -> list[Case]:
 
 def rules(fault: Fault, name: str, times: int | None) -> list[FaultRule]:
     """The fault for both tasks where a task can show it; a verify-only fault for verify."""
-    task = "verify_claims" if fault in VERIFY_ONLY else None
+    task: Task | None = "verify_claims" if fault in VERIFY_ONLY else None
     return [
         FaultRule(
             fault=fault,

@@ -1,4 +1,4 @@
-"""2,000 labelled interactions: real Kafka, litellm over HTTP, gauges against a batch computation."""
+"""2,000 labelled interactions over Kafka and HTTP: the gauges against a batch computation."""
 
 from __future__ import annotations
 

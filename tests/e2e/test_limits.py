@@ -114,7 +114,8 @@ async def test_records_too_large_lose_texts_and_never_an_outcome(
     await create_topic(broker, inputs, 1, {"max.message.bytes": "20000000"})
     topics["kafka__topics__interactions"] = inputs
     words = [f"word{i}" for i in range(200_000)]
-    large = interaction("large", retrieved_contexts=["The warranty lasts 24 months.", " ".join(words)])
+    passages = ["The warranty lasts 24 months.", " ".join(words)]
+    large = interaction("large", retrieved_contexts=passages)
     garbage = b"\xff" + bytes(Random(1).randbytes(3_000_000))
     scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
     try:

@@ -43,7 +43,7 @@ def encoded(value: dict[str, Any]) -> bytes:
 async def test_every_kind_of_record_ends_in_its_outcome(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
-    """Scored, unscorable, tombstone, dead letter: each counted once; nothing of a text is logged."""
+    """Scored, unscorable, tombstone, dead letter: each counted once; no text is logged."""
     topics = await make_topics(partitions=1)
     broker, inputs = kafka_broker.bootstrap, topics["kafka__topics__interactions"]
     bad = Record(
