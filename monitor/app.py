@@ -34,6 +34,8 @@ from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry, new_registry
 
 Role = Literal["score", "export"]
+#: What each role calls itself in ``Health`` once it runs.
+PARTS: dict[Role, str] = {"score": "consumer", "export": "exporter"}
 SECOND_INTERRUPT = 130
 DAY_S = 86_400
 
@@ -52,6 +54,9 @@ class Monitor:
 
     async def run(self, roles: list[Role], stop: asyncio.Event) -> None:
         """Serve HTTP and run the roles until ``stop`` is set, or one of them fails."""
+        # Not ready before the roles have said what they wait for.
+        for role in roles:
+            self.health.waits(PARTS[role], "start")
         # Bound first: a taken port is said before anything is consumed.
         server = HttpServer(self.registry, self.health, self._process)
         self.port = await server.start(self.settings.http.host, self.settings.http.port)

@@ -12,7 +12,7 @@ import pytest
 from monitor.records import read_score_record
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, until
+from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
@@ -49,8 +49,8 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
                 scorers[kill % 2].kill()
                 scorers[kill % 2] = MonitorProcess("score", broker, tmp_path, f"s{kill % 2}", **llm)
             await feeding
-            await until(lambda: _seen(exporter), "all score records", patience_s=150)
-            _compare(await exporter.quality_lines(), cases)
+            await until(lambda: _all_counted(exporter, cases), "all once", patience_s=150)
+            await _compare(exporter, cases)
         finally:
             for process in (*scorers, exporter):
                 await process.end()
@@ -65,36 +65,24 @@ async def _feed(broker: str, topics: dict[str, str], cases: list[Case]) -> None:
         await produce(broker, topics["kafka__topics__interactions"], records)
 
 
-async def _seen(exporter: MonitorProcess) -> bool:
-    """Whether each of the interactions with a defined faithfulness has been counted."""
-    lag = sum(
-        value
-        for (name, _), value in (await exporter.metrics()).items()
-        if name == "rag_monitor_group_lag_records"
+async def _all_counted(exporter: MonitorProcess, cases: list[Case]) -> bool:
+    """Whether the gauges count exactly the labelled number: more, and they never will again."""
+    samples = await exporter.metrics()
+    return all(
+        total(samples, "rag_score_samples", metric=metric, window="1h") == len(values)
+        for metric, values in _values(cases).items()
     )
-    lines = await exporter.quality_lines()
-    counted = [line for line in lines if line.startswith("rag_score_samples") and '"1h"' in line]
-    return lag == 0 and bool(counted)
 
 
-def _compare(lines: list[str], cases: list[Case]) -> None:
-    samples = {
-        metric: sum(
-            float(line.rpartition(" ")[2])
-            for line in lines
-            if line.startswith("rag_score_samples") and f'"{metric}"' in line and '"1h"' in line
-        )
+def _values(cases: list[Case]) -> dict[str, list[float]]:
+    return {
+        metric: [v for one in cases if (v := one.scores()[metric]) is not None]
         for metric in ("faithfulness", "incorrect_claims")
     }
-    means = {
-        metric: sum(
-            float(line.rpartition(" ")[2])
-            for line in lines
-            if line.startswith("rag_score{") and f'"{metric}"' in line and '"1h"' in line
-        )
-        for metric in ("faithfulness", "incorrect_claims")
-    }
-    for metric in samples:
-        values = [v for one in cases if (v := one.scores()[metric]) is not None]
-        assert samples[metric] == pytest.approx(len(values), abs=1e-9)
-        assert means[metric] == pytest.approx(sum(values) / len(values), abs=1e-9)
+
+
+async def _compare(exporter: MonitorProcess, cases: list[Case]) -> None:
+    samples = await exporter.metrics()
+    for metric, values in _values(cases).items():
+        mean = total(samples, "rag_score", metric=metric, window="1h")
+        assert mean == pytest.approx(sum(values) / len(values), abs=1e-9)

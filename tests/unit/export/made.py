@@ -110,5 +110,6 @@ def slots(draw: st.DrawFn, offset: int, kind: Kind, directed: bool) -> SamplingR
 
 
 def pools(*, directed: bool) -> st.SearchStrategy[list[ScoreRecord]]:
-    """Sets of records."""
-    return st.lists(any_records(directed=directed), max_size=40)
+    """Sets of up to 40 records, small ones no more often than large ones."""
+    records = any_records(directed=directed)
+    return st.integers(0, 40).flatmap(lambda n: st.lists(records, min_size=n, max_size=n))

@@ -1,0 +1,127 @@
+"""The server: three pages, and what is said when it cannot be bound."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import aiohttp
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from monitor.errors import DependencyRefused
+from monitor.export.http import HttpServer
+from monitor.health import STUCK_AFTER_S, Health
+from monitor.telemetry import ProcessTelemetry, ScorerTelemetry, new_registry
+
+
+class Served(NamedTuple):
+    """A running server and what it shows."""
+
+    url: str
+    health: Health
+    clock: list[float]
+    scorer: ScorerTelemetry
+
+    async def get(self, path: str, accept: str = "") -> tuple[int, str, str]:
+        """Status, content type and body."""
+        headers = {"Accept": accept} if accept else {}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(self.url + path, headers=headers) as answer,
+        ):
+            return answer.status, answer.headers["Content-Type"], await answer.text()
+
+    async def asked(self, path: str) -> tuple[int, dict[str, Any]]:
+        """Status and JSON."""
+        async with aiohttp.ClientSession() as session, session.get(self.url + path) as answer:
+            return answer.status, await answer.json()
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    """A server on a free port."""
+    registry, clock = new_registry(), [0.0]
+    health = Health(lambda: clock[0])
+    server = HttpServer(registry, health, ProcessTelemetry(registry, "0.1.0"))
+    scorer = ScorerTelemetry(registry)
+    port = await server.start("127.0.0.1", 0)
+    try:
+        yield Served(f"http://127.0.0.1:{port}", health, clock, scorer)
+    finally:
+        await server.stop()
+
+
+async def test_metrics_is_a_page_for_prometheus(served: Served) -> None:
+    """The classic text format, unless OpenMetrics is asked for."""
+    status, kind, body = await served.get("/metrics")
+    assert (status, kind.split(";")[0]) == (200, "text/plain")
+    assert 'rag_monitor_build_info{version="0.1.0"} 1.0' in body
+    assert "process_resident_memory_bytes" in body
+
+
+async def test_openmetrics_carries_exemplars(served: Served) -> None:
+    """Whatever the id looks like, the page can be parsed and leads to the interaction."""
+    name = 'a"b\\c\n中'
+    served.scorer.observe_score("faithfulness", "bot", 0.35, name)
+    status, kind, body = await served.get("/metrics", "application/openmetrics-text;version=1.0.0")
+    assert (status, kind.split(";")[0]) == (200, "application/openmetrics-text")
+    exemplars = [
+        (sample.labels["le"], sample.exemplar.labels, sample.exemplar.value)
+        for family in text_string_to_metric_families(body)
+        for sample in family.samples
+        if sample.exemplar
+    ]
+    assert exemplars == [("0.4", {"interaction_id": name}, 0.35)]
+
+
+async def test_ready_names_what_it_waits_for(served: Served) -> None:
+    """503 with the parts and their reasons; 200 when none is left. The gauge says the same."""
+    served.health.waits("consumer", "partitions of t")
+    served.health.waits("exporter", "replay of s")
+    served.health.ready("exporter")
+    assert await served.asked("/readyz") == (
+        503,
+        {"ok": False, "waiting_for": {"consumer": "partitions of t"}},
+    )
+    assert "rag_monitor_ready 0.0" in (await served.get("/metrics"))[2]
+    served.health.ready("consumer")
+    assert await served.asked("/readyz") == (200, {"ok": True, "waiting_for": {}})
+    assert "rag_monitor_ready 1.0" in (await served.get("/metrics"))[2]
+
+
+async def test_healthy_means_that_no_loop_is_stuck(served: Served) -> None:
+    """Waiting for a dependency is no reason to be restarted; a silent loop is."""
+    served.health.waits("producer", "topic t: no leader")
+    served.health.beat("consumer")
+    served.clock[0] = STUCK_AFTER_S
+    assert await served.asked("/healthz") == (200, {"ok": True, "stuck": {}})
+    served.clock[0] = STUCK_AFTER_S + 1
+    assert await served.asked("/healthz") == (503, {"ok": False, "stuck": {"consumer": 61.0}})
+
+
+async def test_there_is_no_other_page(served: Served) -> None:
+    """404, without naming what serves it."""
+    status, _, _ = await served.get("/")
+    assert status == 404
+
+
+async def test_a_taken_port_is_refused_with_the_mend() -> None:
+    """The setting to change is in the message."""
+    registry = new_registry()
+    server = HttpServer(registry, Health(lambda: 0.0), ProcessTelemetry(registry, "x"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(DependencyRefused, match=rf"127\.0\.0\.1:{port}: .*set http\.port"):
+            await server.start("127.0.0.1", port)
+    await server.stop()
+
+
+async def test_a_server_that_never_started_can_be_stopped() -> None:
+    """So that a failed start needs no care."""
+    registry = new_registry()
+    await HttpServer(registry, Health(lambda: 0.0), ProcessTelemetry(registry, "x")).stop()
+    assert registry.get_sample_value("rag_monitor_build_info", {"version": "x"}) == 1

@@ -1,0 +1,100 @@
+"""Own health: names, labels and bounds that dashboards and rules rely on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from monitor.telemetry import (
+    ExporterTelemetry,
+    LabelCap,
+    ProcessTelemetry,
+    ScorerTelemetry,
+    new_registry,
+)
+
+
+@given(st.lists(st.text(max_size=3)), st.integers(0, 5))
+def test_a_label_has_so_many_values_and_other(values: list[str], most: int) -> None:
+    """The first distinct ones keep their name for ever, the rest share one."""
+    cap = LabelCap(most)
+    shown = [cap(value) for value in values]
+    known = list(dict.fromkeys(values))[:most]
+    assert shown == [value if value in known else "other" for value in values]
+
+
+def test_applications_are_capped_on_the_page() -> None:
+    """Traffic that makes up application names adds 20 label values, and one more."""
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry)
+    for i in range(100):
+        telemetry.observe_score("faithfulness", f"app-{i}", 0.5, "id")
+    page = generate_latest(registry).decode()
+    shown = set(re.findall(r'rag_interaction_score_count\{application="([^"]+)"', page))
+    assert shown == {f"app-{i}" for i in range(20)} | {"other"}
+    assert (
+        registry.get_sample_value(
+            "rag_interaction_score_count", {"metric": "faithfulness", "application": "other"}
+        )
+        == 80
+    )
+
+
+@pytest.mark.parametrize(("length", "exemplars"), [(1, 1), (100, 1), (101, 0), (10_000, 0)])
+@pytest.mark.parametrize("character", ["x", "中", "😀"])
+def test_an_id_too_long_for_an_exemplar_is_left_out(
+    length: int, exemplars: int, character: str
+) -> None:
+    """The score is counted all the same, and the page can be read by a strict parser."""
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry)
+    telemetry.observe_score("faithfulness", "bot", 0.35, character * length)
+    samples = [
+        sample
+        for family in text_string_to_metric_families(openmetrics(registry).decode())
+        for sample in family.samples
+    ]
+    assert sum(sample.exemplar is not None for sample in samples) == exemplars
+    assert [s.value for s in samples if s.name == "rag_interaction_score_count"] == [1.0]
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1, 0.35, 1.0])
+def test_a_score_lies_in_the_bucket_of_its_tenth(score: float) -> None:
+    """Zero has a bucket of its own, because many scores are exactly 0."""
+    registry = CollectorRegistry()
+    ScorerTelemetry(registry).observe_score("faithfulness", "bot", score, "id")
+    for tenth in range(11):
+        labels = {"metric": "faithfulness", "application": "bot", "le": str(tenth / 10)}
+        value = registry.get_sample_value("rag_interaction_score_bucket", labels)
+        assert value == (score <= tenth / 10)
+
+
+def test_every_metric_of_our_own_has_its_prefix_and_a_meaning() -> None:
+    """``rag_monitor_``, but for the histogram of scores; and no series of creation times."""
+    registry = CollectorRegistry()
+    ProcessTelemetry(registry, "1")
+    ScorerTelemetry(registry)
+    ExporterTelemetry(registry)
+    families = list(registry.collect())
+    assert len(families) > 25
+    assert {f.name for f in families if not f.name.startswith("rag_monitor_")} == {
+        "rag_interaction_score"
+    }
+    assert [f.name for f in families if not f.documentation.endswith(".")] == []
+    assert "_created" not in generate_latest(registry).decode()
+
+
+def test_a_registry_belongs_to_one_process() -> None:
+    """Two in one interpreter do not share counters; each has what the system says of it."""
+    first, second = new_registry(), new_registry()
+    ScorerTelemetry(first).consumed.inc()
+    ScorerTelemetry(second)
+    assert first.get_sample_value("rag_monitor_interactions_consumed_total") == 1
+    assert second.get_sample_value("rag_monitor_interactions_consumed_total") == 0
+    assert second.get_sample_value("process_start_time_seconds") is not None
