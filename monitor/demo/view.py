@@ -2,102 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from rich.console import Group, RenderableType
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from monitor.demo.schedule import Schedule
 from monitor.export.scrape import Gauge, Page
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import Outcome
 
-BAR = 30
 #: The gauge that the demo's incident moves.
-MOVED = "noise_sensitivity_irrelevant"
+MOVED: Final = "noise_sensitivity_irrelevant"
+NO_DATA: Final = "no data yet"
+#: Short enough for the first column; a metric without one gets only its arrow.
+MEANINGS: Final[Mapping[str, str]] = {
+    "faithfulness": "claims that passages support",
+    "noise_sensitivity_relevant": "wrong, by a relevant passage",
+    "noise_sensitivity_irrelevant": "wrong, by irrelevant ones",
+    "incorrect_claims": "wrong by the reference",
+    "hallucination": "wrong, and in no passage",
+}
+OUTCOMES: Final[Mapping[str, str]] = {
+    Outcome.SCORED: "judged, and at least one metric has a value",
+    Outcome.NOT_SAMPLED: "left out by the sample",
+    Outcome.UNSCORABLE: "judged, but claims nothing: a refusal",
+    Outcome.JUDGE_FAILED: "the judge gave no usable answer",
+    Outcome.DEAD_LETTERED: "could not be read",
+    Outcome.HANDED_OVER: "left to the next owner of the partition",
+}
+
+HISTORY_S: Final = 60.0
+RATE_OVER_S: Final = 10.0
+_LEVELS: Final = " ▁▂▃▄▅▆▇█"
+_NAME, _WINDOW, _BAR, _SPARK, _PAD = 30, 13, (16, 34), (12, 30), 2
 
 
-def plain(page: Page, elapsed_s: float, phase: str, windows: tuple[str, ...]) -> str:
-    """One line for a log: elapsed, phase, counts, the gauge that the incident moves."""
-    parts = [f"{elapsed_s:5.0f} s", f"{phase:8}", f"consumed {page.consumed}"]
-    scored = sum(n for (outcome, _), n in page.outcomes.items() if outcome == "scored")
-    parts.append(f"scored {scored}")
-    for metric in (MOVED, "faithfulness"):
-        gauge = page.gauges.get((metric, windows[0]))
-        parts.append(f"{metric}[{windows[0]}] {said(gauge)}")
-    return "  ".join(parts)
+class _Look(NamedTuple):
+    elapsed_s: float
+    in_incident: bool
+    page: Page
 
 
-def said(gauge: Gauge | None) -> str:
-    """A gauge in words.
+class View:
+    """Remembers the last minute of scrapes, so that it can show a course and rates.
 
-    >>> said(Gauge(0.08, 0.05, 0.12, 240.0)), said(None)
-    ('0.080 (0.050–0.120, n=240)', 'no data yet')
+    ``url`` is where the metrics are served, ``judge`` its label, ``is_screen`` whether it is the
+    lexical one.
     """
-    if gauge is None or gauge.value is None or gauge.lower is None or gauge.upper is None:
-        return "no data yet"
-    return f"{gauge.value:.3f} ({gauge.lower:.3f}–{gauge.upper:.3f}, n={gauge.samples:.0f})"
 
+    def __init__(
+        self, schedule: Schedule, windows: tuple[str, ...], *, url: str, judge: str, is_screen: bool
+    ) -> None:
+        self._schedule, self._windows = schedule, windows
+        self._url, self._judge, self._is_screen = url, judge, is_screen
+        self._looks: deque[_Look] = deque()
 
-def picture(
-    page: Page, elapsed_s: float, phase: str, windows: tuple[str, ...], url: str, judge: str
-) -> RenderableType:
-    """The live picture: gauges with bounds and counts, outcomes, rates."""
-    return Group(
-        _header(elapsed_s, phase, url, judge), _gauges(page, windows), _outcomes(page, elapsed_s)
-    )
+    def look(self, page: Page, now: float) -> None:
+        """Take in a scrape made at ``now`` (epoch seconds)."""
+        elapsed_s = max(0.0, now - self._schedule.start)
+        self._looks.append(_Look(elapsed_s, self._schedule.phase_at(now) == "incident", page))
+        while self._looks[0].elapsed_s < elapsed_s - HISTORY_S:
+            self._looks.popleft()
 
+    def intro(self) -> str:
+        """The first plain line: where to look, and who judges."""
+        return f"rag-monitor demo: {self._url}/metrics, judge {self._judged_by()}; Ctrl-C ends it"
 
-def _header(elapsed_s: float, phase: str, url: str, judge: str) -> RenderableType:
-    incident = phase == "incident"
-    note = (
-        "INCIDENT: an outdated index went live, irrelevant passages mislead the answers"
-        if incident
-        else "traffic as usual"
-    )
-    screen = " (a lexical screen, not a model)" if judge.startswith("offline") else ""
-    body = Text.assemble(
-        (f"{elapsed_s:4.0f} s  ", "bold"),
-        (note, "bold red" if incident else "green"),
-        f"\njudge {judge}{screen}   metrics {url}/metrics   Ctrl-C ends it",
-    )
-    return Panel(body, title="rag-monitor demo", border_style="red" if incident else "blue")
-
-
-def _gauges(page: Page, windows: tuple[str, ...]) -> Table:
-    table = Table(expand=False)
-    table.add_column("metric")
-    table.add_column(f"0 … 1  ({windows[0]}, ━ 95 % interval, ● estimate)")
-    for window in windows:
-        table.add_column(window, justify="right")
-    for metric in CATALOGUE:
-        found = [page.gauges.get((metric, window)) for window in windows]
-        style = "bold" if metric == MOVED else ""
-        table.add_row(metric, _bar(found[0]), *[said(gauge) for gauge in found], style=style)
-    return table
-
-
-def _bar(gauge: Gauge | None) -> str:
-    """The interval on a line from 0 to 1."""
-    if gauge is None or gauge.value is None or gauge.lower is None or gauge.upper is None:
-        return "·" * BAR
-    at = [round(bound * (BAR - 1)) for bound in (gauge.lower, gauge.value, gauge.upper)]
-    return "".join("●" if i == at[1] else "━" if at[0] <= i <= at[2] else "·" for i in range(BAR))
-
-
-def _outcomes(page: Page, elapsed_s: float) -> Table:
-    table = Table(expand=False)
-    table.add_column("outcome")
-    table.add_column("reason")
-    table.add_column("interactions", justify="right")
-    table.add_column("a second", justify="right")
-    for outcome, reason, count in _rows(page):
-        table.add_row(outcome, reason, str(count), f"{count / max(elapsed_s, 1):.1f}")
-    return table
-
-
-def _rows(page: Page) -> Iterator[tuple[str, str, int]]:
-    for (outcome, reason), count in sorted(page.outcomes.items()):
-        yield outcome, reason or "–", count
-    yield "in flight", "–", page.in_flight
-    yield "consumed", "= sum of the above", page.consumed
+    def plain(self) -> str:
+        """The last scrape as one line for a log: counts, and the gauge that the incident moves."""
+        last, window = self._looks[-1], self._windows[0]
+        scored = _totals(last.page).get(Outcome.SCORED, 0)
+        phase = self._schedule.phase_at(self._schedule.start + last.elapsed_s)
+        gauges = "  ".join(
+            f"{metric}[{window}] {said(last.page.gauges.get((metric, window)))}"
+            for metric in (MOVED, "faithfulness")
+        )
+        counts = f"consumed {last.page.consumed:5}  scored {scored:5}"
+        return f"{last.elapsed_s:4.0f} s  {phase:8}  {counts}  {gauges}"

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from tests.servers.judge_labels import Labels
+from tests.servers.kafka_topics import Record
 
 METRICS = (
     "faithfulness",
@@ -130,6 +131,11 @@ def case(name: str, rng: Random, event_time: float, *, together: bool = False) -
         by_reference=tuple(t) if has_reference else None,
         reference_by_passage=tuple(map(tuple, g)),
     )
+
+
+def as_logged(cases: Iterable[Case]) -> list[Record]:
+    """The Kafka records of the cases, keyed by interaction."""
+    return [Record(one.value, key=one.id.encode()) for one in cases]
 
 
 def all_labels(cases: Iterable[Case]) -> Labels:

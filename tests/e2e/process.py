@@ -15,6 +15,7 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.guarded import GuardedProcess
+from tests.servers.judge_server import JudgeServer
 
 Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
@@ -60,6 +61,17 @@ def outcomes(samples: Samples) -> dict[str, int]:
             outcome = dict(labels)["outcome"]
             counts[outcome] = counts.get(outcome, 0) + int(value)
     return counts
+
+
+def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
+    """Settings of a scorer that asks this judge."""
+    return {
+        "judge__kind": "llm",
+        "judge__model": "openai/judge",
+        "judge__api_base": judge.url,
+        "judge__api_key": "none",
+        **settings,
+    }
 
 
 class MonitorProcess:

@@ -11,13 +11,13 @@ import pytest
 
 from monitor.records import Outcome, ScoreRecord, read_score_record
 from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, outcomes, total, until
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
 from tests.servers.judge_request import Task
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.kafka_topics import produce, read_all
 
 #: What an interaction ends with when a fault never ends.
 REASONS = {
@@ -65,18 +65,17 @@ async def judged(
             broker.bootstrap,
             tmp_path,
             "scorer",
-            judge__kind="llm",
-            judge__model="openai/judge",
-            judge__api_base=judge.url,
-            judge__api_key="none",
-            judge__concurrency=16,
-            judge__attempt_timeout_s=1,
-            judge__deadline_s=45,
-            **topics,
+            **asking(
+                judge,
+                judge__concurrency=16,
+                judge__attempt_timeout_s=1,
+                judge__deadline_s=45,
+                **topics,
+            ),
         )
         try:
             await scorer.ready()
-            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            sent = as_logged(cases)
             await produce(broker.bootstrap, topics["kafka__topics__interactions"], sent)
 
             async def ended() -> bool:

@@ -11,11 +11,11 @@ import pytest
 
 from monitor.records import read_score_record
 from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, total, until
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.process import MonitorProcess, asking, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.kafka_topics import produce, read_all
 
 COUNT, KILLS = 900, 3
 
@@ -31,13 +31,7 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
     broker = kafka_broker.bootstrap
     slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.1),))
     async with JudgeServer(all_labels(cases), slow) as judge:
-        llm = {
-            "judge__kind": "llm",
-            "judge__model": "openai/judge",
-            "judge__api_base": judge.url,
-            "judge__api_key": "none",
-            **topics,
-        }
+        llm = asking(judge, **topics)
         exporter = MonitorProcess("export", broker, tmp_path, "export", **topics)
         scorers = [MonitorProcess("score", broker, tmp_path, f"s{i}", **llm) for i in range(2)]
         try:
@@ -61,8 +55,8 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
 
 async def _feed(broker: str, topics: dict[str, str], cases: list[Case]) -> None:
     for start in range(0, len(cases), 100):
-        records = [Record(one.value, key=one.id.encode()) for one in cases[start : start + 100]]
-        await produce(broker, topics["kafka__topics__interactions"], records)
+        part = as_logged(cases[start : start + 100])
+        await produce(broker, topics["kafka__topics__interactions"], part)
 
 
 async def _all_counted(exporter: MonitorProcess, cases: list[Case]) -> bool:

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import METRICS, Case, all_labels, batch, case
-from tests.e2e.process import MonitorProcess, Samples, outcomes, total, until
+from tests.e2e.labelled import METRICS, Case, all_labels, as_logged, batch, case
+from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, produce
+from tests.servers.kafka_topics import produce
 
 COUNT, TOGETHER = 2_000, 250
 HOUR = 3_600
@@ -46,18 +46,12 @@ async def test_every_gauge_equals_the_batch_computation(
             kafka_broker.bootstrap,
             tmp_path,
             "monitor",
-            judge__kind="llm",
-            judge__model="openai/judge",
-            judge__api_base=judge.url,
-            judge__api_key="none",
-            judge__concurrency=32,
-            export__windows=",".join(AGES),
-            **topics,
+            **asking(judge, judge__concurrency=32, export__windows=",".join(AGES), **topics),
         )
         try:
             await monitor.ready()
-            records = [Record(one.value, key=one.id.encode()) for one in everything]
-            await produce(kafka_broker.bootstrap, topics["kafka__topics__interactions"], records)
+            inputs = topics["kafka__topics__interactions"]
+            await produce(kafka_broker.bootstrap, inputs, as_logged(everything))
             samples = await until(lambda: _finished(monitor), f"{COUNT} read", patience_s=240)
         finally:
             await monitor.end()

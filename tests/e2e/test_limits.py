@@ -5,30 +5,18 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import aiohttp
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, Samples, outcomes, total, until
-from tests.e2e.test_scorer import encoded, interaction
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
-
-
-def llm(judge: JudgeServer, topics: Topics, **settings: Any) -> dict[str, Any]:
-    return {
-        "judge__kind": "llm",
-        "judge__model": "openai/judge",
-        "judge__api_base": judge.url,
-        "judge__api_key": "none",
-        **topics,
-        **settings,
-    }
 
 
 async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: int) -> Samples:
@@ -56,13 +44,13 @@ async def test_waiting_for_a_place_does_not_count_against_the_deadline(
     topics = await make_topics(partitions=1)
     slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.15),))
     async with JudgeServer(all_labels(cases), slow) as judge:
-        settings = llm(
-            judge, topics, judge__concurrency=4, judge__deadline_s=2.5, ingest__max_in_flight=12
+        settings = asking(
+            judge, judge__concurrency=4, judge__deadline_s=2.5, ingest__max_in_flight=12, **topics
         )
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
             await scorer.ready()
-            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            sent = as_logged(cases)
             broker = kafka_broker.bootstrap
             await produce(broker, topics["kafka__topics__interactions"], sent)
             samples = await all_ended(scorer, cases, most_in_flight=12)
@@ -86,11 +74,11 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     topics = await make_topics(partitions=1)
     hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]")
     async with JudgeServer(all_labels(cases), FaultPlan(rules=(hang,))) as judge:
-        settings = llm(judge, topics, judge__deadline_s=2)
+        settings = asking(judge, judge__deadline_s=2, **topics)
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
             await scorer.ready()
-            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            sent = as_logged(cases)
             broker = kafka_broker.bootstrap
             await produce(broker, topics["kafka__topics__interactions"], sent)
             samples = await all_ended(scorer, cases, most_in_flight=256)

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from tests.e2e.conftest import MakeTopics
+from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, until
-from tests.e2e.test_scorer import encoded, interaction
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import KafkaBroker, free_ports
 from tests.servers.kafka_topics import Record, produce

@@ -14,8 +14,8 @@ import pytest
 from monitor.app import Monitor
 from monitor.config import load
 from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, outcomes, until
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.process import MonitorProcess, asking, outcomes, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
@@ -55,16 +55,11 @@ async def _score(broker: str, topics: Topics, cases: list[Case], tmp_path: Path)
             broker,
             tmp_path,
             "scorer",
-            sampling__rate=0.7,
-            judge__kind="llm",
-            judge__model="openai/judge",
-            judge__api_base=judge.url,
-            judge__api_key="none",
-            **topics,
+            **asking(judge, sampling__rate=0.7, **topics),
         )
         try:
             await scorer.ready()
-            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            sent = as_logged(cases)
             await produce(broker, topics["kafka__topics__interactions"], sent)
 
             async def ended() -> bool:

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from monitor.records import read_score_record
 from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import all_labels, case
-from tests.e2e.process import MonitorProcess, outcomes, total, until
+from tests.e2e.labelled import all_labels, as_logged, case
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 
 SECRET = "the moon landing was sponsored by Acme"
-
-
-def interaction(name: str, **fields: Any) -> dict[str, Any]:
-    """A plain interaction that the offline judge can score."""
-    return {
-        "interaction_id": name,
-        "application": "bot",
-        "user_input": "How long is the warranty?",
-        "response": "The warranty lasts 24 months.",
-        "retrieved_contexts": ["The warranty lasts 24 months."],
-        "reference": "The warranty lasts 24 months.",
-        **fields,
-    }
-
-
-def encoded(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode()
 
 
 @pytest.mark.timeout(120)
@@ -154,19 +136,11 @@ async def test_sigterm_drains_commits_and_hands_over_the_rest(
     broker = kafka_broker.bootstrap
     slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.3),))
     async with JudgeServer(all_labels(cases), slow) as judge:
-        settings = {
-            "judge__kind": "llm",
-            "judge__model": "openai/judge",
-            "judge__api_base": judge.url,
-            "judge__api_key": "none",
-            "judge__concurrency": 4,
-            "ingest__drain_s": 2,
-            **topics,
-        }
+        settings = asking(judge, judge__concurrency=4, ingest__drain_s=2, **topics)
         first = MonitorProcess("score", broker, tmp_path, "first", **settings)
         try:
             await first.ready()
-            sent = [Record(one.value, key=one.id.encode()) for one in cases]
+            sent = as_logged(cases)
             await produce(broker, topics["kafka__topics__interactions"], sent)
             await judge.until_logged(40)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,11 @@ def write(directory: Path, text: str, name: str = "config.yaml") -> Path:
     return path
 
 
-def refusal(file: Path | None = None, environ: dict[str, str] | None = None, **flags: Any) -> str:
+def refusal(
+    file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> str:
     """What is said about wrong settings; always one line."""
     with pytest.raises(ConfigurationError) as caught:
         load(environ or {}, file, flags)
@@ -114,7 +119,7 @@ def test_no_key_is_overlooked(tmp_path: Path) -> None:
     said = "kafka.bootstrap_server: unknown setting, did you mean kafka.bootstrap_servers?"
     assert refusal(write(tmp_path, "kafka: {bootstrap_server: x}")) == said
     assert refusal(environ={"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVER": "x"}) == said
-    assert refusal(**{"kafka.bootstrap_server": "x"}) == said
+    assert refusal(flags={"kafka.bootstrap_server": "x"}) == said
     secret = write(tmp_path, "x", "secret")
     assert refusal(environ={"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVER_FILE": str(secret)}) == said
 
@@ -145,7 +150,7 @@ def test_a_section_given_as_a_value_is_an_error(
     environ: dict[str, str], flags: dict[str, str]
 ) -> None:
     """Also where another variable sets a key inside it, in either order."""
-    assert refusal(environ=environ, **flags).split(".")[0] in ("kafka", "http")
+    assert refusal(environ=environ, flags=flags).split(".")[0] in ("kafka", "http")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def agree(estimates: Iterable[SeriesEstimate], expected: dict[batch.Series, batc
         assert estimate.samples == pytest.approx(gauges.samples, rel=1e-9, abs=1e-9)
 
 
+@settings(max_examples=60)
 @given(st.booleans().flatmap(lambda d: pools(directed=d)), st.lists(CLOCKS, max_size=5), st.data())
 def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
     pool: list[ScoreRecord], clock: list[float], data: st.DataObject
@@ -101,6 +102,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
         assert parts[0] == parts[1]
 
 
+@settings(max_examples=60)
 @given(pools(directed=False), CLOCKS)
 def test_the_estimates_equal_a_batch_computation(pool: list[ScoreRecord], now: float) -> None:
     """Plain hash sampling at mixed rates: every gauge to 1e-9, and no series more or less."""
@@ -108,6 +110,7 @@ def test_the_estimates_equal_a_batch_computation(pool: list[ScoreRecord], now: f
     agree(book.estimates(), batch.gauges(pool, START + now, WINDOWS, PERIOD))
 
 
+@settings(max_examples=60)
 @given(pools(directed=True), CLOCKS)
 def test_directed_slots_equal_a_batch_computation(pool: list[ScoreRecord], now: float) -> None:
     """Slots of several with picks by weight: the same, where the estimate is worth anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import aiohttp
 import pytest
 from aiohttp import web
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -39,6 +39,7 @@ def test_an_empty_page_is_all_zero() -> None:
     assert read("") == Page({}, {}, 0, 0, 0)
 
 
+@settings(max_examples=30)
 @given(pools(directed=False), st.floats(0, 100))
 def test_estimates_survive_the_page(pool: list[ScoreRecord], now: float) -> None:
     """To the bit, for one application and one judge."""
@@ -46,8 +47,7 @@ def test_estimates_survive_the_page(pool: list[ScoreRecord], now: float) -> None
     for each in pool:
         alone = each.model_copy(update={"application": "bot", "judge": FIRST})
         book.add(alone, alone.to_json())
-    telemetry = ExporterTelemetry(registry)
-    registry.register(QualityCollector(book, telemetry, lambda: START + now, lambda: True))
+    registry.register(QualityCollector(book, lambda: START + now, lambda: True))
     found = read(generate_latest(registry).decode()).gauges
     assert found == {
         (s.key.metric, s.window): Gauge(
@@ -113,8 +113,7 @@ def test_a_record_makes_the_page_of_one_interaction() -> None:
     """The smallest case, by hand: one faithful answer, Wilson's interval for 1 of 1."""
     book, registry = ScoreBook(WINDOWS, PERIOD), CollectorRegistry()
     book.add(record("1", 0.0), record("1", 0.0).to_json())
-    telemetry = ExporterTelemetry(registry)
-    registry.register(QualityCollector(book, telemetry, lambda: float(START), lambda: True))
+    registry.register(QualityCollector(book, lambda: float(START), lambda: True))
     gauge = read(generate_latest(registry).decode()).gauges["faithfulness", "10s"]
     assert (gauge.value, gauge.upper, gauge.samples) == (1.0, 1.0, 1.0)
     assert gauge.lower == pytest.approx(1 / (1 + 1.959963984540054**2))

@@ -14,6 +14,7 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
+from monitor.judge.protocol import Judge
 from monitor.kafka.producer import Producer, RecordTooLarge
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings
@@ -83,6 +84,9 @@ class Raising:
         except KeyError as error:
             raise self._error(interaction.response) from error
 
+    async def prepare(self) -> None:
+        return
+
     async def aclose(self) -> None:
         return
 
@@ -107,7 +111,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
         yield read
 
 
-async def run(value: bytes, judge: OfflineJudge | Raising, written: Written) -> str:
+async def run(value: bytes, judge: Judge, written: Written) -> str:
     """Bring one record to its end; the outcome."""
     registry = CollectorRegistry()
     scorer = Scorer(

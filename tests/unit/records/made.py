@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from monitor.records import (
     Claims,
@@ -118,9 +119,12 @@ def score_records(draw: st.DrawFn) -> ScoreRecord:
 
 
 @st.composite
-def interactions_as_stored(draw: st.DrawFn) -> dict[str, object]:
+def interactions_as_stored(draw: st.DrawFn) -> dict[str, JsonValue]:
     """The texts on a score record."""
-    passages = st.fixed_dictionaries({"id": TEXTS, "text": st.text("aé中", max_size=60)})
+    texts = st.text("aé中", max_size=60)
+    passages: st.SearchStrategy[JsonValue] = st.builds(
+        lambda id, text: {"id": id, "text": text}, TEXTS, texts
+    )
     return {
         "user_input": draw(TEXTS),
         "response": draw(TEXTS),

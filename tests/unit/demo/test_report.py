@@ -1,0 +1,106 @@
+"""The demo's summary: truth and estimate per phase, over event time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from monitor.demo.mix import INCIDENT, NORMAL, expected
+from monitor.demo.report import report
+from monitor.demo.schedule import Schedule
+from monitor.demo.traffic import APPLICATION
+from monitor.export.book import ScoreBook
+from monitor.export.scrape import Page
+from monitor.records import ScoreRecord
+from tests.unit.export.made import FIRST, SECOND, START, record
+from tests.unit.records.made import METRICS
+
+PAGE = Page(
+    gauges={},
+    outcomes={("scored", ""): 5, ("not_sampled", "hash"): 2, ("not_sampled", "lag"): 1},
+    consumed=9,
+    in_flight=1,
+    records_read=5,
+)
+PHASES = Schedule(START, 20, 10).phases(START + 40)
+
+
+def made(name: str, seconds: float, score: float, **fields: Any) -> ScoreRecord:
+    """A record of the demo's application with all metrics."""
+    scores = dict.fromkeys(METRICS, score)
+    return record(name, seconds, application=APPLICATION, scores=scores, **fields)
+
+
+def summary(records: list[ScoreRecord]) -> dict[str, object]:
+    """What is reported after 40 s."""
+    book = ScoreBook({"15s": 15, "1m": 60}, 86_400)
+    for each in records:
+        book.add(each, each.to_json())
+    book.advance(START + 40.0)
+    found = report(PAGE, book, PHASES, acknowledged=9, end_offset=9, first_gauge_s=2.5)
+    again: dict[str, object] = json.loads(json.dumps(found))
+    return again
+
+
+def estimates(records: list[ScoreRecord], phase: str) -> dict[str, dict[str, float]]:
+    """Metric → estimate of a phase."""
+    found = summary(records)["estimate"]
+    assert isinstance(found, dict)
+    phases: dict[str, dict[str, dict[str, float]]] = found
+    return phases[phase]
+
+
+def test_the_counts_are_those_of_the_page() -> None:
+    """Outcomes are summed over their reasons, so that they add up with what is in flight."""
+    found = summary([])
+    assert found["outcomes"] == {"scored": 5, "not_sampled": 3}
+    assert (found["consumed"], found["in_flight"]) == (9, 1)
+    assert (found["acknowledged"], found["end_offset"], found["first_gauge_s"]) == (9, 9, 2.5)
+
+
+def test_the_truth_is_the_expectation_of_each_mix() -> None:
+    """Before and after the incident the same, exactly as the traffic was drawn."""
+    assert summary([])["truth"] == {
+        "before": expected(NORMAL),
+        "incident": expected(INCIDENT),
+        "after": expected(NORMAL),
+    }
+
+
+def test_estimates_are_over_the_event_times_of_a_phase() -> None:
+    """A record of second 20 belongs to the incident, one of second 30 to what follows."""
+    records = [
+        made("1", 0, 0.0),
+        made("2", 19.99, 0.5),
+        made("3", 20, 1.0),
+        made("4", 29.99, 0.75),
+        made("5", 30, 0.25),
+    ]
+    for phase, value, samples in [("before", 0.25, 2), ("incident", 0.875, 2), ("after", 0.25, 1)]:
+        found = estimates(records, phase)
+        assert set(found) == set(METRICS)
+        for metric in METRICS:
+            assert found[metric]["value"] == pytest.approx(value)
+            assert found[metric]["samples"] == samples
+            assert found[metric]["lower"] < value < found[metric]["upper"]
+
+
+def test_without_records_nothing_is_estimated() -> None:
+    """Empty, not zero; and no judge is named."""
+    assert summary([])["judges"] == []
+    assert [estimates([], phase.name) for phase in PHASES] == [{}, {}, {}]
+
+
+def test_a_phase_without_records_has_no_value() -> None:
+    """The series is there, its value in that phase is null."""
+    found = estimates([made("1", 0, 0.5)], "incident")
+    assert found["faithfulness"] == {"value": None, "lower": None, "upper": None, "samples": 0.0}
+
+
+def test_the_latest_judge_is_reported() -> None:
+    """Judges never mix; both are named, the last one's estimates stand."""
+    records = [made("1", 0, 0.0, judge=FIRST), made("2", 0, 1.0, judge=SECOND)]
+    assert summary(records)["judges"] == [FIRST.label, SECOND.label]
+    assert estimates(records, "before")["hallucination"]["value"] == 1.0
