@@ -1,0 +1,100 @@
+"""Topics that are missing: waited for, or created when the configuration says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from tests.e2e.conftest import Topics
+from tests.e2e.process import MonitorProcess, outcomes, until
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import create_topic
+
+
+def unmade_topics() -> Topics:
+    """Settings that name topics which nobody has created."""
+    run = uuid.uuid4().hex[:8]
+    keys = ("interactions", "scores", "dead_letters", "control", "alarms")
+    return {f"kafka__topics__{key}": f"{key}-{run}" for key in keys} | {
+        "kafka__group_id": f"group-{run}"
+    }
+
+
+@pytest.mark.timeout(100)
+async def test_a_missing_topic_is_waited_for_and_named(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Not ready, alive, the missing topics named; ready as soon as somebody creates them."""
+    topics, broker = unmade_topics(), kafka_broker.bootstrap
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics)
+    try:
+        await monitor.listening()
+
+        async def named() -> bool:
+            status, body = await monitor.get("/readyz")
+            return status == 503 and topics["kafka__topics__interactions"] in body
+
+        await until(named, "the topic's name in /readyz")
+        assert (await monitor.get("/healthz"))[0] == 200
+        for name in list(topics.values())[:3]:
+            await create_topic(broker, name)
+        await monitor.ready()
+    finally:
+        await monitor.end()
+
+
+@pytest.mark.timeout(100)
+async def test_topics_are_created_on_request_and_traffic_flows(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """``create_topics`` makes all five as needed; ``traffic`` and ``run`` then agree on counts."""
+    topics, broker = unmade_topics(), kafka_broker.bootstrap
+    settings = {"kafka__create_topics": "true", **topics}
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **settings)
+    try:
+        await monitor.ready()
+        scores = await settings_of(broker, topics["kafka__topics__scores"])
+        assert scores["cleanup.policy"] == "delete"
+        assert int(scores["retention.ms"]) == 3 * 86_400_000
+        alarms = await settings_of(broker, topics["kafka__topics__alarms"])
+        assert alarms["cleanup.policy"] == "compact"
+        sent = await traffic(broker, topics, "--for", "3", "--rate", "30")
+
+        async def all_ended() -> bool:
+            return sum(outcomes(await monitor.metrics()).values()) == sent
+
+        await until(all_ended, f"{sent} outcomes")
+    finally:
+        await monitor.end()
+
+
+async def settings_of(broker: str, topic: str) -> dict[str, str]:
+    """The settings of a topic, as the broker tells them."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    try:
+        answer = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+    finally:
+        await admin.close()
+    return {entry[0]: entry[1] for entry in answer[0].resources[0][4]}
+
+
+async def traffic(broker: str, topics: Topics, *arguments: str) -> int:
+    """How many interactions ``rag-monitor traffic`` says were acknowledged."""
+    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "traffic", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0
+    return int(json.loads(out.splitlines()[-1])["acknowledged"])
