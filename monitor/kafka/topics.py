@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -14,8 +14,6 @@ from monitor.health import Health
 from monitor.kafka.connection import REFUSALS, Connection, refusal, start_patiently
 from monitor.logs import logger
 
-BROKER_DEFAULT = -1
-
 
 class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka ships no types
     async def stop(self) -> None:
@@ -23,10 +21,10 @@ class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka ships no ty
 
 
 class TopicSpec(NamedTuple):
-    """A topic to create; −1 partitions is the broker's default."""
+    """A topic to create; without a number of partitions the broker's default."""
 
     name: str
-    partitions: int = BROKER_DEFAULT
+    partitions: int | None = None
     configs: Mapping[str, str] = {}
 
 
@@ -40,15 +38,23 @@ async def create_missing(connection: Connection, specs: list[TopicSpec], health:
     )
     try:
         existing = set(await admin.list_topics())
-        for spec in specs:
-            if spec.name not in existing:
-                await _create(admin, connection, spec)
+        missing = [spec for spec in specs if spec.name not in existing]
+        defaults = await _broker_settings(admin) if missing else {}
+        for spec in missing:
+            await _create(admin, connection, spec, defaults)
     finally:
         await admin.close()
 
 
-async def _create(admin: _Admin, connection: Connection, spec: TopicSpec) -> None:
-    topic = NewTopic(spec.name, spec.partitions, BROKER_DEFAULT, topic_configs=dict(spec.configs))
+async def _create(
+    admin: _Admin, connection: Connection, spec: TopicSpec, defaults: Mapping[str, str]
+) -> None:
+    topic = NewTopic(
+        spec.name,
+        spec.partitions or int(defaults.get("num.partitions", 1)),
+        int(defaults.get("default.replication.factor", 1)),
+        topic_configs=dict(spec.configs),
+    )
     answer = await admin.create_topics([topic])
     error = errors.for_code(answer.topic_errors[0][1])
     if error in (errors.NoError, errors.TopicAlreadyExistsError):
@@ -57,6 +63,18 @@ async def _create(admin: _Admin, connection: Connection, spec: TopicSpec) -> Non
         raise DependencyRefused(refusal(connection, error(spec.name), spec.name))
     else:
         raise DependencyRefused(f"Kafka: cannot create topic {spec.name}: {error.__name__}")
+
+
+async def _broker_settings(admin: _Admin) -> dict[str, str]:
+    """The settings of one broker: the library speaks a version without «take the default»."""
+    brokers = (await admin.describe_cluster())["brokers"]
+    resource = ConfigResource(ConfigResourceType.BROKER, str(brokers[0]["node_id"]))
+    return _settings(await admin.describe_configs([resource]))
+
+
+def _settings(answers: Any) -> dict[str, str]:
+    """Name → value of the one resource that was asked for."""
+    return {entry[0]: str(entry[1]) for entry in answers[0].resources[0][4]}
 
 
 async def check_retention(connection: Connection, topic: str, keep_s: int, health: Health) -> None:
@@ -68,9 +86,8 @@ async def check_retention(connection: Connection, topic: str, keep_s: int, healt
         lambda: _Admin(**connection.options()), connection, health, "check_retention"
     )
     try:
-        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
-        entries = answers[0].resources[0][4]
-        found = {entry[0]: str(entry[1]) for entry in entries}
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+        found = _settings(await admin.describe_configs([resource]))
     except (errors.KafkaError, IndexError) as error:
         logger().debug("topic_settings_unknown", topic=topic, error=str(error))
         return

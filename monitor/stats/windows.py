@@ -6,33 +6,13 @@ What a window holds depends on the slots added and on ``now`` only, never on the
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from monitor.errors import ConfigurationError
 from monitor.stats.sums import ZERO, Sums
 
-_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_DURATION: Final = re.compile(r"([1-9][0-9]{0,8})([smhd])", re.ASCII)
 _FINE_BELOW_S: Final = 300
-
-
-def parse_window(text: str) -> int:
-    """Seconds of a duration such as ``15s``, ``5m``, ``24h`` or ``7d``.
-
-    Raises ``ConfigurationError``, which says what was found and what was expected.
-
-    >>> parse_window("15s"), parse_window("24h")
-    (15, 86400)
-    """
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise ConfigurationError(
-            f"{text!r} is not a duration: expected a whole number above 0 and one of s, m, h, d, "
-            'such as "5m"'
-        )
-    return int(found[1]) * _UNITS[found[2]]
 
 
 def bucket_seconds(windows_s: Iterable[int]) -> int:

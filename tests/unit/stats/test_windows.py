@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from monitor.errors import ConfigurationError
 from monitor.stats.horizon import horizon_start
 from monitor.stats.sums import ZERO, Sums, terms
-from monitor.stats.windows import RollingSums, bucket_seconds, parse_window
+from monitor.stats.windows import RollingSums, bucket_seconds
 
 Timed = tuple[float, Sums]
 
@@ -150,24 +150,6 @@ def test_a_window_must_be_whole_buckets(seconds: int) -> None:
     """The error names the window and the bucket."""
     with pytest.raises(ConfigurationError, match=f"window w: {seconds} s .* 10 s buckets"):
         RollingSums(BUCKET_S, {"w": seconds})
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("1s", 1), ("15s", 15), ("5m", 300), ("24h", 86_400), ("7d", 604_800)]
-)
-def test_durations(text: str, seconds: int) -> None:
-    """A whole number and one unit."""
-    assert parse_window(text) == seconds
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "5", "m", "0m", "05m", "-5m", "1.5h", "5 m", "5m ", "5m\n", "1h30m", "5M", "2w", "٥m"],
-)
-def test_anything_else_is_no_duration(text: str) -> None:
-    """The error shows what was found and what was expected."""
-    with pytest.raises(ConfigurationError, match=r"is not a duration: expected .* such as"):
-        parse_window(text)
 
 
 @pytest.mark.parametrize(
