@@ -1,0 +1,116 @@
+"""What every judge must do, held against both that ship: the offline one and the LLM's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from monitor.ingest.event_time import EPOCH
+from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.offline import OfflineJudge
+from monitor.judge.protocol import Judge
+from monitor.records import Interaction, Passage, Source
+from tests.servers.judge_server import JudgeServer, Labels
+
+QUESTION = "How long is the warranty, and what does shipping cost?"
+WARRANTY, SHIPPING = "The warranty lasts 24 months.", "Shipping costs 7 euros."
+WRONG = "The warranty lasts 36 months."
+RESPONSE, REFERENCE = f"{WRONG} {SHIPPING}", f"{WARRANTY} {SHIPPING}"
+PASSAGES = (f"{WARRANTY} Ask us.", f"{WRONG} Old note.", "Our shop opened in 1999.")
+LABELS = Labels(
+    claims={(QUESTION, RESPONSE): (WRONG, SHIPPING), (QUESTION, REFERENCE): (WARRANTY, SHIPPING)},
+    supported=frozenset(
+        {
+            (WARRANTY, PASSAGES[0]),
+            (WRONG, PASSAGES[1]),
+            (WRONG, RESPONSE),
+            (SHIPPING, RESPONSE),
+            (WARRANTY, REFERENCE),
+            (SHIPPING, REFERENCE),
+        }
+    ),
+)
+
+
+def interaction(
+    response: str = RESPONSE,
+    passages: tuple[str, ...] = PASSAGES,
+    reference: str | None = REFERENCE,
+) -> Interaction:
+    return Interaction(
+        interaction_id="one",
+        event_time=EPOCH,
+        application="bot",
+        user_input=QUESTION,
+        response=response,
+        retrieved_contexts=tuple(Passage(text=text) for text in passages),
+        reference=reference,
+        source=Source(topic="t", partition=0, offset=0),
+    )
+
+
+@pytest.fixture(params=["offline", "llm"])
+async def judge(request: pytest.FixtureRequest) -> AsyncIterator[Judge]:
+    """Either judge, prepared; the LLM's asks a server that knows the labels."""
+    if request.param == "offline":
+        yield OfflineJudge()
+        return
+    async with JudgeServer(LABELS) as server:
+        llm = LlmJudge(LlmSettings(model="openai/judge", api_base=server.url, api_key="none"))
+        await llm.prepare()
+        yield llm
+        await llm.aclose()
+
+
+async def test_verdicts_of_a_plain_interaction(judge: Judge) -> None:
+    """Both find the wrong claim in the old note only, and the unstated one nowhere."""
+    judgement = await judge.judge(interaction())
+    assert judgement.claims.response == (WRONG, SHIPPING)
+    assert judgement.claims.reference == (WARRANTY, SHIPPING)
+    verdicts = judgement.verdicts
+    assert verdicts.response_by_passage == ((False, True, False), (False, False, False))
+    assert verdicts.response_by_context == (True, False)
+    assert verdicts.response_by_reference == (False, True)
+    assert verdicts.reference_by_passage == ((True, False, False), (False, False, False))
+    assert verdicts.reference_by_response == (False, True)
+
+
+async def test_without_a_reference_its_matrices_are_empty(judge: Judge) -> None:
+    """No reference: passages are judged all the same."""
+    judgement = await judge.judge(interaction(reference=None))
+    assert not judgement.has_reference
+    assert judgement.claims.reference == ()
+    assert judgement.verdicts.response_by_reference == ()
+    assert judgement.verdicts.response_by_context == (True, False)
+
+
+@pytest.mark.parametrize("response", ["", " \n", "…!", "？。"])
+async def test_an_empty_response_has_no_claims_and_costs_nothing(
+    judge: Judge, response: str
+) -> None:
+    """Nothing to extract, nothing to ask."""
+    judgement = await judge.judge(interaction(response=response))
+    assert judgement.claims.response == ()
+    assert judgement.usage.calls == 0
+
+
+async def test_nothing_to_check_against_costs_nothing(judge: Judge) -> None:
+    """Neither passages nor a reference: a judgement without passages, and no call."""
+    judgement = await judge.judge(interaction(passages=(), reference=None))
+    assert (judgement.passages, judgement.usage.calls) == (0, 0)
+
+
+async def test_the_judgement_names_its_judge(judge: Judge) -> None:
+    """The label is name@version; after a judgement it is the judge's own identity."""
+    judgement = await judge.judge(interaction())
+    assert judgement.judge == judge.identity
+    name, _, version = judgement.judge.label.partition("@")
+    assert name == judgement.judge.name
+    assert len(version) == 6
+
+
+async def test_the_same_interaction_gives_the_same_verdicts(judge: Judge) -> None:
+    """Judged twice: equal claims and verdicts."""
+    first, second = await judge.judge(interaction()), await judge.judge(interaction())
+    assert (first.claims, first.verdicts) == (second.claims, second.verdicts)
