@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -19,12 +20,12 @@ from rich.live import Live
 from monitor import logs
 from monitor.app import Monitor, stop_on_signals
 from monitor.config import Settings, load
-from monitor.demo import view
 from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.generator import Generator
 from monitor.demo.report import report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import Traffic
+from monitor.demo.view import SCREEN, View
 from monitor.export.scrape import Page, scrape
 from monitor.kafka.producer import Producer
 from monitor.kafka.reader import GroupWatch
@@ -89,12 +90,12 @@ async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: floa
     demo = Demo(options, Monitor(settings), began)
     async with asyncio.TaskGroup() as group:
         roles = group.create_task(demo.monitor.run(["score", "export"], over))
-        show = group.create_task(demo.show())
+        show = group.create_task(demo.show(stop))
         summary = await demo.feed(stop)
         show.cancel()
         over.set()
         await asyncio.wait({roles})
-    print(json.dumps(summary, ensure_ascii=False), flush=True)
+    _say(json.dumps(summary, ensure_ascii=False))
 
 
 class Demo:
@@ -102,7 +103,6 @@ class Demo:
 
     def __init__(self, options: DemoOptions, monitor: Monitor, began: float) -> None:
         self._options, self.monitor, self._began = options, monitor, began
-        self._windows = monitor.settings.export.windows
         self._schedule = Schedule(math.ceil(time.time()), options.incident_at, options.incident_for)
         self._first_gauge_s: float | None = None
 
@@ -111,6 +111,7 @@ class Demo:
         options, start = self._options, self._schedule.start
         end = math.inf if options.run_for is None else start + math.ceil(options.run_for)
         topic = self.monitor.settings.kafka.topics.interactions
+        await self._first_page()  # a taken port ends the demo before anything is begun
         producer = await Producer.start(self.monitor.connection, self.monitor.health)
         try:
             traffic = Traffic(options.seed, self._schedule.mix_at)
@@ -153,37 +154,43 @@ class Demo:
         finally:
             await watch.stop()
 
-    async def show(self) -> None:
-        """Show gauges until cancelled."""
-        if not sys.stdout.isatty():
-            while True:
-                await self._show_plainly()
-        with Live(console=Console(), refresh_per_second=4) as live:
-            while True:
-                page = await self._page()
-                if page is not None:
-                    live.update(self._picture(page))
-                await asyncio.sleep(LIVE_EVERY_S)
-
-    async def _show_plainly(self) -> None:
-        page = await self._page()
-        if page is not None:
-            print(view.plain(page, self._elapsed(), self._phase(), self._windows), flush=True)
-        for _ in range(int(PLAIN_EVERY_S / LIVE_EVERY_S)):
-            await asyncio.sleep(LIVE_EVERY_S)
-            if self._first_gauge_s is None:
-                await self._page()
-
-    def _picture(self, page: Page) -> Any:
-        judges = [judge.label for judge in self.monitor.book.judges()]
-        return view.picture(
-            page,
-            self._elapsed(),
-            self._phase(),
-            self._windows,
-            f"http://{self.monitor.settings.http.host}:{self.monitor.port}",
-            judges[-1] if judges else self._options.judge,
+    async def show(self, stop: asyncio.Event) -> None:
+        """Show gauges until cancelled; when nobody reads them any more, ``stop`` is set."""
+        first = await self._first_page()
+        view = View(
+            self._schedule,
+            self.monitor.settings.export.windows,
+            url=f"http://{self.monitor.settings.http.host}:{self.monitor.port}",
+            judge=SCREEN if self._options.judge == "offline" else f"{self._options.model}",
         )
+        view.look(first, self.monitor.clock())
+        console = Console()
+        if not sys.stdout.isatty() or console.is_dumb_terminal:
+            await self._show_plainly(view, stop)
+            return
+        # Drawn when there is something new, and by nobody else: a second clock would flicker.
+        with Live(view, console=console, auto_refresh=False) as live:
+            while True:
+                await asyncio.sleep(LIVE_EVERY_S)
+                if (page := await self._page()) is not None:
+                    view.look(page, self.monitor.clock())
+                    live.refresh()
+
+    async def _show_plainly(self, view: View, stop: asyncio.Event) -> None:
+        read = _say(view.intro())
+        while read:
+            for _ in range(int(PLAIN_EVERY_S / LIVE_EVERY_S)):
+                await asyncio.sleep(LIVE_EVERY_S)
+                if (page := await self._page()) is not None:
+                    view.look(page, self.monitor.clock())
+            read = _say(view.plain())
+        stop.set()
+
+    async def _first_page(self) -> Page:
+        while True:
+            if (page := await self._page()) is not None:
+                return page
+            await asyncio.sleep(LIVE_EVERY_S / 5)
 
     async def _page(self) -> Page | None:
         """A scrape of our own /metrics, as Prometheus would do it."""
@@ -197,16 +204,19 @@ class Demo:
                 self._first_gauge_s = round(time.monotonic() - self._began, 1)
         return page
 
-    def _elapsed(self) -> float:
-        return self.monitor.clock() - self._schedule.start
-
-    def _phase(self) -> str:
-        now = self.monitor.clock()
-        phases = self._schedule.phases(math.floor(now) + 1)
-        return phases[-1].name if phases else "before"
-
 
 def _all_read(page: Page) -> bool:
     """Whether the exporter has read the score record of every pick."""
     picks = sum(n for (outcome, _), n in page.outcomes.items() if outcome in PICKED)
     return page.records_read >= picks
+
+
+def _say(line: str) -> bool:
+    """Print a line; False when nobody reads stdout any more."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from monitor.demo import view
+from monitor.demo.bars import NO_DATA, bar, cell, course, said
+from monitor.demo.schedule import Schedule
+from monitor.demo.view import View
 from monitor.export.scrape import Gauge, Page
 from monitor.metrics.catalogue import CATALOGUE
 
 WINDOWS = ("15s", "1m")
 MOVED = "noise_sensitivity_irrelevant"
+URL = "http://127.0.0.1:1"
+START = 1_000
 PAGE = Page(
     gauges={
         (MOVED, "15s"): Gauge(0.41, 0.3, 0.52, 80.4),
@@ -26,35 +30,49 @@ PAGE = Page(
     in_flight=3,
     records_read=300,
 )
+NOTHING = Page({}, {}, 0, 0, 0)
 
 
-def shown(page: Page, phase: str = "incident", judge: str = "offline@1", width: int = 200) -> str:
+def view(seconds: float = 30.0, page: Page = PAGE) -> View:
+    """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
+    found = View(Schedule(START, 24, 10), WINDOWS, url=URL, judge="offline, a lexical screen")
+    found.look(page, START + seconds)
+    return found
+
+
+def shown(picture: View, width: int = 120, height: int = 60) -> str:
     """The picture as text."""
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(view.picture(page, 30.0, phase, WINDOWS, "http://127.0.0.1:1", judge))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    file = io.StringIO()
+    Console(file=file, width=width, height=height, color_system=None).print(picture)
+    return file.getvalue()
 
 
 def row(text: str, first: str) -> list[str]:
-    """The cells of the row that begins with a word."""
-    (line,) = [line for line in text.splitlines() if line.strip("│┃ ").startswith(first)]
-    return [cell.strip() for cell in line.strip("│┃").split("│")]
+    """The words of the row that begins with these words."""
+    (line,) = [
+        line for line in text.splitlines() if line.split()[: len(first.split())] == first.split()
+    ]
+    return line.split()
 
 
 def test_the_line_has_counts_and_both_gauges() -> None:
     """For a log: where we are, how much, and the gauges with bounds and number."""
-    assert view.plain(PAGE, 30.4, "incident", WINDOWS) == (
-        "   30 s  incident  consumed 600  scored 300"
-        f"  {MOVED}[15s] 0.410 (0.300–0.520, n=80)  faithfulness[15s] no data yet"
-    )
+    words = view(30.4).plain().split()
+    assert words[:3] == ["30", "s", "incident"]
+    assert words[3:7] == ["consumed", "600", "scored", "300"]
+    line = view().plain()
+    assert f"{MOVED}[15s] {said(PAGE.gauges[MOVED, '15s'])}" in line
+    assert f"faithfulness[15s] {NO_DATA}" in line
 
 
 def test_the_line_before_anything_was_scored() -> None:
     """No number is invented."""
-    line = view.plain(Page({}, {}, 0, 0, 0), 0.0, "before", WINDOWS)
-    assert "consumed 0  scored 0" in line
-    assert line.count("no data yet") == 2
+    assert view(0.0, NOTHING).plain().count(NO_DATA) == 2
+
+
+def test_a_gauge_in_words_has_its_bounds_and_its_number() -> None:
+    """To three places."""
+    assert said(Gauge(0.41, 0.3, 0.52, 80.4)) == "0.410 [0.300, 0.520] n=80"
 
 
 @pytest.mark.parametrize(
@@ -62,56 +80,77 @@ def test_the_line_before_anything_was_scored() -> None:
     [Gauge(None, 0.4, 0.6, 9.0), Gauge(0.5, None, 0.6, 9.0), Gauge(0.5, 0.4, None, 9.0), None],
 )
 def test_a_gauge_without_bounds_is_no_data(gauge: Gauge | None) -> None:
-    """A number without its uncertainty is not shown."""
-    assert view.said(gauge) == "no data yet"
+    """A number without its uncertainty is not shown: neither in words nor as a dot."""
+    assert said(gauge) == cell(gauge).plain == NO_DATA
+    assert "●" not in bar(gauge, 20, "").plain
 
 
-def test_the_picture_has_every_metric_in_every_window() -> None:
-    """With interval and number, or that there is no data yet."""
-    text = shown(PAGE)
-    assert row(text, MOVED)[2:] == ["0.410 (0.300–0.520, n=80)", "0.200 (0.150–0.260, n=240)"]
+@settings(max_examples=40)
+@given(st.integers(80, 200), st.integers(24, 80))
+def test_every_metric_is_on_any_terminal(width: int, height: int) -> None:
+    """By name, and no line is broken: that would tear the picture."""
+    text = shown(view(), width, height)
     for metric in CATALOGUE:
-        if metric != MOVED:
-            assert row(text, f"{metric} ")[2:] == ["no data yet", "no data yet"]
+        assert row(text, metric)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert f"{URL}/metrics" in text
 
 
 def test_the_outcomes_add_up_before_the_eye() -> None:
-    """Every outcome with its reason and rate, what is in flight, and the sum of it all."""
-    text = shown(PAGE)
-    assert row(text, "judge_failed") == ["judge_failed", "deadline", "7", "0.2"]
-    assert row(text, "not_sampled") == ["not_sampled", "hash", "290", "9.7"]
-    assert row(text, "scored") == ["scored", "–", "300", "10.0"]
+    """Every outcome with its reason, what is in flight, and the sum of it all."""
+    text = shown(view())
+    assert row(text, "judge_failed")[1:3] == ["deadline", "7"]
+    assert row(text, "not_sampled")[1:3] == ["hash", "290"]
+    assert row(text, "scored")[1] == "300"
     assert row(text, "in flight")[2] == "3"
-    assert row(text, "consumed")[2] == "600" == str(300 + 290 + 7 + 3)
+    assert row(text, "= consumed")[2] == "600"
+    assert sum(PAGE.outcomes.values()) + PAGE.in_flight == PAGE.consumed == 600
 
 
-@pytest.mark.parametrize("phase", ["before", "incident", "after"])
-def test_the_incident_is_announced(phase: str) -> None:
+def test_rates_are_those_of_the_last_seconds() -> None:
+    """From two scrapes; after a single one there is no rate."""
+    first = PAGE._replace(consumed=500)
+    picture = view(20.0, first)
+    assert row(shown(picture), "= consumed")[3] == "–"
+    picture.look(PAGE, START + 25.0)
+    assert row(shown(picture), "= consumed")[3] == "20.0"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "incident"), [(0, False), (23.9, False), (24, True), (33.9, True), (34, False)]
+)
+def test_the_incident_is_announced(seconds: float, incident: bool) -> None:
     """While it lasts, and not otherwise."""
-    assert ("INCIDENT" in shown(PAGE, phase)) == (phase == "incident")
+    assert (" INCIDENT " in shown(view(seconds))) == incident
+    assert (" incident " in view(seconds).plain()) == incident
 
 
-@pytest.mark.parametrize(("judge", "screen"), [("offline@1", True), ("llm@1", False)])
-def test_a_lexical_screen_is_called_one(judge: str, screen: bool) -> None:
+def test_who_judges_is_said() -> None:
     """Nobody should take the offline judge for a model."""
-    assert ("a lexical screen, not a model" in shown(PAGE, judge=judge)) == screen
-    assert judge in shown(PAGE, judge=judge)
+    assert "a lexical screen" in shown(view())
+    assert "a lexical screen" in view().intro()
+    assert f"{URL}/metrics" in view().intro()
 
 
-@given(st.tuples(*[st.floats(0, 1)] * 3).map(sorted))
-def test_the_bar_holds_the_estimate_within_its_interval(bounds: list[float]) -> None:
+@given(st.tuples(*[st.floats(0, 1)] * 3).map(sorted), st.integers(14, 40))
+def test_the_bar_holds_the_estimate_within_its_interval(bounds: list[float], width: int) -> None:
     """One dot, line to both sides of it, and as wide as from 0 to 1."""
     lower, value, upper = bounds
-    page = PAGE._replace(gauges={(MOVED, "15s"): Gauge(value, lower, upper, 9.0)})
-    bar = row(shown(page), MOVED)[1]
-    assert len(bar) == view.BAR
-    assert bar.count("●") == 1
-    assert abs(bar.index("●") / (view.BAR - 1) - value) <= 0.5 / (view.BAR - 1) + 1e-9
-    drawn = bar.strip("·").replace("●", "━")
-    assert drawn == "━" * len(drawn)
-    assert abs((len(drawn) - 1) / (view.BAR - 1) - (upper - lower)) <= 1 / (view.BAR - 1) + 1e-9
+    drawn = bar(Gauge(value, lower, upper, 9.0), width, "cyan").plain
+    assert len(drawn) == width
+    assert drawn.count("●") == 1
+    step = 1 / (width - 1)
+    assert abs(drawn.index("●") * step - value) <= step / 2 + 1e-9
+    interval = drawn.strip("·").replace("●", "━")
+    assert interval == "━" * len(interval)
+    assert abs((len(interval) - 1) * step - (upper - lower)) <= step + 1e-9
 
 
-def test_a_gauge_without_data_has_an_empty_bar() -> None:
-    """No dot at zero."""
-    assert row(shown(PAGE), "faithfulness")[1] == "·" * view.BAR
+@given(st.lists(st.none() | st.floats(0, 1), min_size=1, max_size=30))
+def test_a_course_rises_with_its_values(values: list[float | None]) -> None:
+    """One character a value; a larger value is never lower, and none is blank, not zero."""
+    drawn = course(values, [""] * len(values)).plain
+    assert len(drawn) == len(values)
+    levels = {value: char for value, char in zip(values, drawn, strict=True) if value is not None}
+    assert [char == " " for char in drawn] == [value is None for value in values]
+    assert [levels[value] for value in sorted(levels)] == sorted(levels.values())

@@ -1,0 +1,205 @@
+"""What README and docs say is true: links, names, settings, commands, examples."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+import yaml
+from prometheus_client import CollectorRegistry
+
+from monitor.cli import app
+from monitor.config import Settings, load, paths
+from monitor.export import collector
+from monitor.ingest.formats import native
+from monitor.ingest.outcomes import Reason
+from monitor.judge.offline import OfflineJudge
+from monitor.metrics.catalogue import CATALOGUE, score_all
+from monitor.records import (
+    Judgement,
+    Outcome,
+    SamplingRecord,
+    ScoreRecord,
+    Source,
+    Unscored,
+    read_score_record,
+)
+from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry
+
+ROOT = Path(__file__).parents[3]
+PAGES = {name: ROOT / name for name in ("README.md", "docs/metrics.md", "docs/records.md")}
+PAGE = pytest.mark.parametrize("page", PAGES)
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
+#: What the README says of its example.
+WARRANTY = {
+    "faithfulness": 1.0,
+    "noise_sensitivity_relevant": 0.0,
+    "noise_sensitivity_irrelevant": 0.5,
+    "incorrect_claims": 0.5,
+    "hallucination": 0.0,
+}
+
+
+def text(page: str) -> str:
+    """A page."""
+    return PAGES[page].read_text(encoding="utf-8")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Its fenced blocks in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text(page), re.DOTALL | re.MULTILINE)
+
+
+def code(page: str) -> list[str]:
+    """Its words in code style."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text(page), flags=re.S | re.M))
+
+
+def anchors(path: Path) -> set[str]:
+    """What headings are called in links."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def exported() -> Iterator[str]:
+    """The name of everything on /metrics."""
+    registry = CollectorRegistry()
+    ProcessTelemetry(registry, "0")
+    ScorerTelemetry(registry)
+    ExporterTelemetry(registry)
+    for family in registry.collect():
+        yield family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+    yield from collector.FAMILIES
+    yield "rag_judge_info"
+
+
+@PAGE
+def test_every_link_leads_somewhere(page: str) -> None:
+    """Links are relative, and both the file and the heading are there."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", text(page)):
+        name, _, anchor = link.partition("#")
+        target = (PAGES[page].parent / name).resolve() if name else PAGES[page]
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@PAGE
+def test_every_metric_name_is_exported(page: str) -> None:
+    """Nobody looks in vain for a series."""
+    named = set(re.findall(r"\brag_[a-z_]+\b(?!_)", text(page))) - {"rag_monitor_"}
+    assert named - set(exported()) == set()
+
+
+@PAGE
+def test_every_setting_exists(page: str) -> None:
+    """Paths in code style, and environment variables with or without _FILE."""
+    known = {path for path, _ in paths()}
+    sections = "|".join(Settings.model_fields)
+    spans = "\n".join(code(page))
+    named = set(re.findall(rf"^((?:{sections})\.[a-z_.]+)", spans, re.MULTILINE))
+    assert named - known == set()
+    variables = set(re.findall(r"RAG_MONITOR_[A-Z][A-Z_]*[A-Z]", text(page)))
+    real = {"RAG_MONITOR_" + path.upper().replace(".", "__") for path in known}
+    assert {name.removesuffix("_FILE") for name in variables} - real <= {"RAG_MONITOR_CONFIG"}
+
+
+@PAGE
+def test_every_topic_is_a_default(page: str) -> None:
+    """The names are those of the settings."""
+    defaults = set(Settings().kafka.topics.model_dump().values())
+    assert set(re.findall(r"\brag\.[a-z-]+\.v1\b", text(page))) <= defaults
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/records.md"])
+async def test_the_example_is_an_interaction(page: str) -> None:
+    """It decodes with its own time, and the offline judge scores it as the README says."""
+    (example, *_) = blocks(page, "json")
+    decoded = native.decode(example.encode(), SOURCE, int(NOON.timestamp() * 1000))
+    assert decoded.timestamp_replaced is None
+    assert decoded.interaction.event_time == NOON
+    judgement = await OfflineJudge().judge(decoded.interaction)
+    assert score_all(judgement) == WARRANTY
+
+
+def test_the_example_is_a_score_record() -> None:
+    """It can be read, and nothing of a record is missing in it."""
+    example = json.loads(blocks("docs/records.md", "json")[1])
+    record = read_score_record(json.dumps(example).encode())
+    assert json.loads(record.to_json()) == example
+    assert record.scores == WARRANTY
+
+
+def test_the_example_is_a_judgement() -> None:
+    """Its verdicts give the values of the worked example."""
+    (example,) = blocks("docs/metrics.md", "json")
+    assert score_all(Judgement.model_validate_json(example)) == WARRANTY
+
+
+def test_the_configuration_loads(tmp_path: Path) -> None:
+    """The smallest file is a valid one, and says what its comments say."""
+    file = tmp_path / "monitor.yaml"
+    file.write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
+    settings = load({}, file)
+    assert settings.kafka.create_topics
+    assert (settings.sampling.rate, settings.judge.kind) == (0.1, "llm")
+    assert Settings().sampling.rate == 1.0
+    assert Settings().judge.kind == "offline"
+
+
+def test_the_scrape_configuration_meets_the_default_address() -> None:
+    """Prometheus finds a monitor that was told nothing about HTTP."""
+    (job,) = yaml.safe_load(blocks("README.md", "yaml")[1])["scrape_configs"]
+    http = Settings().http
+    assert job["static_configs"] == [{"targets": [f"{http.host}:{http.port}"]}]
+
+
+def test_every_command_exists() -> None:
+    """With its subcommand and its options."""
+    root = typer.main.get_command(app)
+    # Code that is broken over two lines is joined again.
+    spans = re.findall(r"`(rag-monitor [^`]+)`", text("README.md"))
+    lines = [*blocks("README.md", "sh"), *(" ".join(span.split()) for span in spans)]
+    shown = re.findall(r"rag-monitor ([a-z][^#\n]*)", "\n".join(lines))
+    assert len(shown) >= 5
+    for line in shown:
+        command = root
+        for word in line.split():
+            if word.startswith("--"):
+                options = {name for option in command.params for name in option.opts}
+                assert word in options, line
+            elif hasattr(command, "commands"):
+                command = command.commands[word]
+
+
+def test_every_metric_and_reason_is_explained() -> None:
+    """Nothing that a user meets on a page or a record is left out."""
+    for metric in CATALOGUE:
+        assert metric in code("README.md")
+        assert metric in code("docs/metrics.md")
+    assert set(Unscored) <= set(code("docs/metrics.md"))
+    # Budgets come later: no interaction ends so at this version.
+    assert set(Outcome) - {Outcome.OVER_BUDGET} | set(Reason) <= set(code("README.md"))
+
+
+def test_every_field_is_explained() -> None:
+    """Of score records, their sampling and interactions."""
+    fields = {field.alias or name for name, field in ScoreRecord.model_fields.items()}
+    logged = {"timestamp", "user_input", "response", "retrieved_contexts", "reference"}
+    fields |= set(SamplingRecord.model_fields) | logged
+    assert fields <= set(code("docs/records.md"))
+
+
+def test_the_picture_stands_alone() -> None:
+    """It is an SVG that fetches nothing, and shows the incident."""
+    picture = (ROOT / "docs/demo.svg").read_text(encoding="utf-8")
+    tree = ElementTree.fromstring(picture)
+    assert tree.tag == "{http://www.w3.org/2000/svg}svg"
+    assert not re.search(r"@font-face|@import|url\(\s*['\"]?http|(href|src)\s*=", picture)
+    assert "INCIDENT" in "".join(tree.itertext())
