@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Any, Literal
 
 from monitor import __version__
@@ -75,38 +76,42 @@ class Monitor:
         telemetry = ScorerTelemetry(self.registry)
         judge = build_judge(self.settings, telemetry)
         logger().info("scorer_starting", judge=judge.identity.label, model=judge.identity.model)
-        try:
-            await self._until(stop, self._consume(stop, judge, telemetry), own_stop=True)
-        finally:
-            await judge.aclose()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(judge.aclose)
+            loop: list[ConsumingLoop] = []
+            # Told to stop while it waits for a broker, it stops at once: nothing is under way.
+            if await self._until(stop, self._prepare(stack, judge, telemetry, loop)):
+                topic = self.settings.kafka.topics.interactions
+                await self._until(stop, loop[0].run(topic, stop), own_stop=True)
 
-    async def _consume(self, stop: asyncio.Event, judge: Judge, telemetry: ScorerTelemetry) -> None:
+    async def _prepare(
+        self,
+        stack: AsyncExitStack,
+        judge: Judge,
+        telemetry: ScorerTelemetry,
+        loop: list[ConsumingLoop],
+    ) -> None:
+        """Connect everything that the consuming loop needs, and append the loop."""
         settings, topics = self.settings, self.settings.kafka.topics
         needed = [topics.interactions, topics.scores, topics.dead_letters]
-        if not await self._until(
-            stop, wait_for_topics(self.connection, needed, self.health, "scorer")
-        ):
-            return
+        await wait_for_topics(self.connection, needed, self.health, "scorer")
         await judge.prepare()
         producer = await Producer.start(
             self.connection,
             self.health,
             retried=lambda topic: telemetry.publish_retries.labels(topic).inc(),
         )
-        try:
-            consumer = await GroupConsumer.start(
-                self.connection,
-                settings.kafka.group_id,
-                self.health,
-                drain_s=settings.ingest.drain_s,
-            )
-            scorer = self._scorer(judge, producer, telemetry)
-            loop = ConsumingLoop(
-                consumer, scorer, self._loop_limits(), telemetry, self.health, self.clock
-            )
-            await loop.run(topics.interactions, stop)
-        finally:
-            await producer.stop()
+        stack.push_async_callback(producer.stop)
+        consumer = await GroupConsumer.start(
+            self.connection,
+            settings.kafka.group_id,
+            self.health,
+            drain_s=settings.ingest.drain_s,
+        )
+        stack.push_async_callback(consumer.stop)
+        scorer = self._scorer(judge, producer, telemetry)
+        limits = self._loop_limits()
+        loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
 
     def _scorer(self, judge: Judge, producer: Producer, telemetry: ScorerTelemetry) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
@@ -176,8 +181,9 @@ class Monitor:
             return True
         finally:
             stopping.cancel()
-            if not task.done():
+            if not task.done():  # we are cancelled: its own clean-up comes first
                 task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
 
 def connection(settings: Settings) -> Connection:
@@ -199,7 +205,7 @@ def connection(settings: Settings) -> Connection:
 def book(settings: Settings) -> ScoreBook:
     """An empty book with the windows and the period of the settings."""
     windows = {window: seconds(window) for window in settings.export.windows}
-    return ScoreBook(windows, seconds(settings.drift.period))
+    return ScoreBook(windows, seconds(settings.drift.period), settings.export.top_k)
 
 
 def keep_seconds(settings: Settings) -> int:

@@ -58,6 +58,8 @@ class Exporter:
         try:
             async for records in reader.batches():
                 self._health.beat("exporter")
+                # First, so that records count as they come, and not all at once at the end.
+                self._book.advance(self._clock())
                 await self._take_in(records)
                 if not self.is_ready:
                     await self._look_whether_ready(reader)
@@ -91,10 +93,12 @@ class Exporter:
             self._telemetry.records.labels("read").inc()
 
     async def _look_whether_ready(self, reader: TopicReader) -> None:
-        left = await reader.left_to_replay()
+        try:
+            left = await reader.left_to_replay()
+        except TimeoutError:  # the broker is away: not ready yet
+            return
         self._telemetry.replay_left.set(left)
         if left == 0:
-            self._book.advance(self._clock())
             self.is_ready = True
             self._health.ready("exporter")
             logger().info("exporter_ready", topic=self._topic)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from monitor.errors import DependencyRefused, JudgeFailed, MessageRejected
 from monitor.ingest import score_records
 from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats import native
 from monitor.ingest.loop import Work
 from monitor.ingest.outcomes import Ledger, Reason
@@ -21,7 +22,7 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Judge
-from monitor.kafka.producer import Producer, RecordTooLarge
+from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord
 from monitor.logs import logger
 from monitor.metrics.catalogue import score_all
@@ -84,7 +85,9 @@ class Scorer:
 
     def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
         source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
-        decoded = native.decode(value, source, record.timestamp)
+        # A producer may set any timestamp: none lies further ahead than a plausible event time.
+        newest_ms = (self._clock() + NEWEST.total_seconds()) * 1000
+        decoded = native.decode(value, source, min(record.timestamp, int(newest_ms)))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         return decoded.interaction
@@ -98,20 +101,27 @@ class Scorer:
     ) -> None:
         """Settle the interaction whatever happens to its work."""
         try:
-            outcome, reason = await work
+            outcome, reason = await self._or_buried(record, name, work)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
             self._ledger.settle(Outcome.HANDED_OVER, why)
             raise
+        self._ledger.settle(outcome, reason)
+
+    async def _or_buried(
+        self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
+    ) -> tuple[Outcome, str | None]:
+        """The work's ending; a bug of ours becomes a dead letter, and wedges no partition."""
+        try:
+            return await work
         except DependencyRefused:
             raise
-        except Exception as error:  # noqa: BLE001 - our own bug must not wedge the partition
+        except Exception as error:  # noqa: BLE001 - see above
             logger().exception("scorer_bug", interaction_id=name)
             rejected = MessageRejected(
                 f"internal error: {type(error).__name__}", stage="score", cause=Reason.INTERNAL
             )
-            outcome, reason = await self._bury(record, rejected)
-        self._ledger.settle(outcome, reason)
+        return await self._bury(record, rejected)
 
     async def _bury(
         self, record: KafkaRecord, error: MessageRejected
@@ -187,13 +197,13 @@ class Scorer:
             record, line = score_records.shrink(record, limit)
             try:
                 await self._producer.write(self._settings.scores_topic, line, key=key)
-            except RecordTooLarge as error:
+            except RecordRefused as error:
                 if len(line) > limit or not (record.interaction or record.attributes):
                     raise MessageRejected(
                         f"score record of {len(line)} bytes: {error}; raise the topic's "
                         "max.message.bytes",
                         stage="publish",
-                        cause="too_large",
+                        cause="refused",
                     ) from error
                 limit = len(line) - 1  # the broker takes less than configured: fewer texts
             else:

@@ -89,6 +89,14 @@ class Kafka(Section):
     create_topics: bool = Field(False, description="create missing topics at start")
     topics: Topics = Topics()
 
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _addresses(cls, servers: str) -> str:
+        for address in servers.split(","):
+            if not re.fullmatch(r"\S+:[0-9]{1,5}", address.strip(), re.ASCII):
+                raise ValueError(f"found {address!r}, expected host:port")
+        return servers
+
     @model_validator(mode="after")
     def _sasl_is_whole(self) -> Self:
         if self.security_protocol.startswith("SASL"):
@@ -166,6 +174,9 @@ class Export(Section):
     """Which gauges are served."""
 
     windows: Texts = Field(("5m", "1h", "24h"), description="rolling windows, event time")
+    top_k: int = Field(
+        20, ge=1, description="applications with label values of their own; the rest is `other`"
+    )
     segment: str | None = Field(None, description="attribute that is stored as the segment")
 
     @field_validator("windows")

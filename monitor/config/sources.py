@@ -75,7 +75,18 @@ def _secret_files(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             try:
                 yield _dotted(name.removesuffix("_FILE")), Path(value).read_text("utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                raise ConfigurationError(f"{name}: cannot read {value!r}: {error}") from error
+                raise ConfigurationError(
+                    f"{name}: cannot read {_file(value)}: {_why(error)}"
+                ) from None
+
+
+def _file(value: str) -> str:
+    """The path; not what may be the secret itself, put there by mistake."""
+    return repr(value) if value.startswith(("/", "./", "../")) else "the file"
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or "error") if isinstance(error, OSError) else "not UTF-8"
 
 
 def _names_a_file(name: str) -> bool:

@@ -6,19 +6,22 @@ or restarts.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from monitor.metrics.catalogue import CATALOGUE, defined_for
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Selection
-from monitor.stats.sums import Sums, as_worse, terms
+from monitor.stats.sums import ZERO, Sums, as_worse, terms
 from monitor.stats.windows import RollingSums, bucket_seconds
+
+OTHER: Final = "other"
 
 
 class SeriesKey(NamedTuple):
@@ -56,11 +59,13 @@ class ScoreBook:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
-    seconds, or with the longest window.
+    seconds, or with the longest window. ``top_k`` applications keep their names.
     """
 
-    def __init__(self, windows: Mapping[str, int], period_s: int) -> None:
+    def __init__(self, windows: Mapping[str, int], period_s: int, top_k: int = 20) -> None:
         self.windows = dict(windows)
+        self._top_k = top_k
+        self._applications: Counter[str] = Counter()
         self._period_s = period_s
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
@@ -94,17 +99,32 @@ class ScoreBook:
         self._apply(self._selection.remove_before(start))
         while self._ahead and self._ahead[0][0] <= now:
             self._apply(self._selection.add(heapq.heappop(self._ahead)[2]))
-        for key in [key for key, rolling in self._series.items() if not rolling.horizon().w]:
+        for key in [key for key, rolling in self._series.items() if rolling.is_empty]:
             del self._series[key]
 
     def estimates(self) -> Iterator[SeriesEstimate]:
         """Every window of every series seen within the horizon, in the order of their labels."""
-        for key, rolling in sorted(self._series.items()):
+        for key, parts in sorted(self._by_label().items()):
             better = CATALOGUE[key.metric].higher_is_better
-            horizon = rolling.horizon()
+            horizon = _total(part.horizon() for part in parts)
+            if not horizon.w:
+                continue  # the clock was set back: all of it lies ahead
             for window in self.windows:
-                found = estimate(rolling.window(window), horizon, better)
-                yield SeriesEstimate(key, window, found)
+                found = _total(part.window(window) for part in parts)
+                yield SeriesEstimate(key, window, estimate(found, horizon, better))
+
+    def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
+        """The series by their labels: traffic names applications, so only the largest keep theirs.
+
+        Largest by records that count, ties by name.
+        """
+        ranked = sorted(self._applications, key=lambda name: (-self._applications[name], name))
+        named = set(ranked[: self._top_k])
+        labelled: dict[SeriesKey, list[RollingSums]] = {}
+        for key, rolling in self._series.items():
+            shown = key if key.application in named else key._replace(application=OTHER)
+            labelled.setdefault(shown, []).append(rolling)
+        return labelled
 
     def estimate_between(self, key: SeriesKey, start: float, end: float) -> Estimate | None:
         """The estimate over the buckets in [start, end); None for a series that is not there."""
@@ -126,6 +146,9 @@ class ScoreBook:
             self._judges[slot.judge] += sign
             if not self._judges[slot.judge]:
                 del self._judges[slot.judge]
+            self._applications[candidate.application] += sign
+            if not self._applications[candidate.application]:
+                del self._applications[candidate.application]
             for metric, value in slot.values:
                 key = SeriesKey(metric, candidate.application, slot.judge.label)
                 sums = _terms(slot, metric, value)
@@ -139,6 +162,10 @@ class ScoreBook:
                 found.drop_before(self.horizon_start(self._now))
                 found.advance(self._now)
         return found
+
+
+def _total(parts: Iterable[Sums]) -> Sums:
+    return functools.reduce(Sums.plus, parts, ZERO)
 
 
 def _terms(slot: _Slot, metric: str, value: float | None) -> Sums:

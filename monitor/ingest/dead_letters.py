@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from monitor.errors import MessageRejected
-from monitor.kafka.producer import Producer, RecordTooLarge
+from monitor.errors import DependencyRefused, MessageRejected
+from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord
 
 MOST_MESSAGE_CHARACTERS = 500
@@ -40,21 +40,36 @@ class DeadLetters:
         self._group, self._version = group, version
 
     async def send(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
-        """Key, value and timestamp are the original ones.
+        """Key, value, timestamp and headers are the original ones, as far as the broker takes them.
 
-        A value that the broker finds too large is left out, and ``x-error.value_omitted`` is its
-        size in bytes; the source topic still has it.
+        Where it does not, value, timestamp and original headers are left out (the source topic
+        still has them), and ``x-error.value_omitted`` is the size of the value in bytes; then the
+        key too. Raises ``DependencyRefused`` when the topic takes not even that: the record is not
+        done, and is read again.
         """
         headers = error_headers(record, error, group=self._group, version=self._version, now=now)
+        size = str(len(record.value or b"")).encode()
+        bare = [header for header in headers if header[0].startswith("x-error.")]
+        bare.append(("x-error.value_omitted", size))
         try:
-            await self._write(record, record.value, headers)
-        except RecordTooLarge:
-            size = str(len(record.value or b"")).encode()
-            await self._write(record, None, [*headers, ("x-error.value_omitted", size)])
+            await self._producer.write(
+                self._topic,
+                record.value,
+                key=record.key,
+                timestamp_ms=record.timestamp,
+                headers=headers,
+            )
+        except RecordRefused:
+            await self._send_bare(record.key, bare)
 
-    async def _write(
-        self, record: KafkaRecord, value: bytes | None, headers: list[tuple[str, bytes]]
-    ) -> None:
-        await self._producer.write(
-            self._topic, value, key=record.key, timestamp_ms=record.timestamp, headers=headers
-        )
+    async def _send_bare(self, key: bytes | None, headers: list[tuple[str, bytes]]) -> None:
+        # An empty value, not none: a record with neither key nor value cannot be written.
+        try:
+            await self._producer.write(self._topic, b"", key=key, headers=headers)
+        except RecordRefused as refused:
+            if key is None:
+                raise DependencyRefused(
+                    f"Kafka: topic {self._topic} takes no dead letter, not even without key and "
+                    f"value: {refused}; check its max.message.bytes"
+                ) from refused
+            await self._send_bare(None, headers)

@@ -23,6 +23,8 @@ from monitor.telemetry import ScorerTelemetry
 POLL_MS = 200
 POLL_RECORDS = 500
 PAUSE_AT, RESUME_AT = 0.75, 0.25
+#: One stuck offset must not let everything behind it be read again.
+MOST_SPAN = 50_000
 
 Work = Coroutine[Any, Any, None]
 
@@ -114,7 +116,8 @@ class ConsumingLoop:
     def _throttle(self) -> None:
         """Stop fetching while much is under way. The member keeps polling, or it is evicted."""
         cap = self._limits.max_in_flight
-        if self._backlog or self._in_flight >= PAUSE_AT * cap:
+        stretched = any(held.tracker.span > MOST_SPAN for held in self._held.values())
+        if self._backlog or stretched or self._in_flight >= PAUSE_AT * cap:
             if not self._paused:
                 self._consumer.pause()
             self._paused = True

@@ -60,6 +60,11 @@ class OffsetTracker:
         return self._order[0].offset if self._order else self._next
 
     @property
+    def span(self) -> int:
+        """Offsets from the watermark to the next one: what a crash now would read again."""
+        return self._next - self._order[0].offset if self._order and self._next else 0
+
+    @property
     def in_flight(self) -> int:
         """Number of offsets taken and not settled."""
         return len(self._open)

@@ -37,6 +37,7 @@ class _Spent:
     """The running bill of one judgement; also right when it fails half way."""
 
     usage: Usage = field(default_factory=Usage)
+    model: str | None = None
 
     def add(self, usage: Usage | None) -> None:
         self.usage += usage or Usage()
@@ -49,7 +50,7 @@ class JointPipeline:
         self,
         complete: Complete,
         prompts: Prompts,
-        identity: Callable[[], JudgeIdentity],
+        identity: Callable[[str | None], JudgeIdentity],
         *,
         claims_per_call: int = 8,
         observe: CallObserver | None = None,
@@ -80,7 +81,7 @@ class JointPipeline:
             passages=len(interaction.retrieved_contexts),
             has_reference=interaction.reference is not None,
             verdicts=_verdicts(interaction, claims, answers),
-            judge=self._identity(),
+            judge=self._identity(spent.model),
             usage=spent.usage,
         )
 
@@ -165,6 +166,7 @@ class JointPipeline:
             spent.add(failure.usage)
             raise
         spent.add(reply.usage)
+        spent.model = reply.model or spent.model
         if reply.finish_reason == "length":
             raise ReplyRejected("the reply was cut at the output limit", reason="output_limit")
         return request.read(reply.text)

@@ -68,7 +68,7 @@ class LlmJudge:
         self._pipeline = JointPipeline(
             self._client,
             self._prompts,
-            lambda: self.identity,
+            self._identified,
             claims_per_call=settings.claims_per_call,
             observe=observe,
         )
@@ -76,7 +76,11 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        prompts, model = self._prompts.hash, self._client.model_id
+        return self._identified(None)
+
+    def _identified(self, answered: str | None) -> JudgeIdentity:
+        """The identity with the model that answered; None: the one that answered last."""
+        prompts, model = self._prompts.hash, answered or self._client.model_id
         claims_per_call = min(self._settings.claims_per_call, MAX_CLAIMS_PER_CALL)
         parts = (model, prompts, PIPELINE, str(claims_per_call), str(self._settings.max_tokens))
         version = blake2b("\0".join(parts).encode()).hexdigest()[:6]
@@ -168,7 +172,7 @@ class LlmClient:
             raise _failure(error) from None
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
-        return _reply(response, self._settings.model)
+        return _reply(response, self._settings.model, self.model_id)
 
 
 class _Backoff:
@@ -239,13 +243,14 @@ def _route(settings: LlmSettings) -> dict[str, Any]:
     return route
 
 
-def _reply(response: Any, model: str) -> Reply:
+def _reply(response: Any, model: str, answered: str) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     usage = getattr(response, "usage", None)
     return Reply(
         text=content if isinstance(content, str) else "",
         finish_reason=getattr(choice, "finish_reason", None),
+        model=answered,
         usage=Usage(
             calls=1,
             prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,

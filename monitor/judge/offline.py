@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import blake2b
 
 from monitor.judge.overlap import THRESHOLD, score_claim, support_score, supported
@@ -41,7 +42,8 @@ class OfflineJudge:
 
     async def judge(self, interaction: Interaction) -> Judgement:
         """All verdicts on one interaction; never fails, costs no calls."""
-        return _judge(interaction, self._identity)
+        # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
+        return await asyncio.to_thread(_judge, interaction, self._identity)
 
     async def prepare(self) -> None:
         """Nothing to load."""

@@ -11,11 +11,15 @@ from monitor.records import Usage
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered; ``text`` is empty if it answered nothing."""
+    """What a model answered; ``text`` is empty if it answered nothing.
+
+    ``model`` is the id that the provider gave with it.
+    """
 
     text: str
     finish_reason: str | None = None
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
+    model: str | None = None
 
 
 class Complete(Protocol):

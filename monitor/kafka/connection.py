@@ -94,16 +94,33 @@ async def start_patiently(
 
     Raises ``DependencyRefused`` when the broker answers and says no.
     """
-    wait = FIRST_WAIT_S
-    while True:
+
+    async def start() -> Client:
         client = build()
         try:
             await client.start()
+        except BaseException:
+            await client.stop()
+            raise
+        return client
+
+    return await patiently(start, connection, health, part)
+
+
+async def patiently(
+    action: Callable[[], Awaitable[Result]], connection: Connection, health: Health, part: str
+) -> Result:
+    """The action's result, tried again while the broker is away; until then not ready.
+
+    Raises ``DependencyRefused`` when the broker answers and says no.
+    """
+    wait = FIRST_WAIT_S
+    while True:
+        try:
+            result = await action()
         except REFUSALS as error:
-            await client.stop()
             raise DependencyRefused(refusal(connection, error)) from error
-        except (errors.KafkaError, OSError) as error:
-            await client.stop()
+        except (errors.KafkaError, OSError, TimeoutError) as error:
             why = f"broker {connection.bootstrap_servers} ({connection.security_protocol})"
             health.waits(part, why)
             logger().warning("kafka_unreachable", what=part, broker=why, error=str(error))
@@ -111,7 +128,7 @@ async def start_patiently(
             wait = min(2 * wait, LONGEST_WAIT_S)
         else:
             health.ready(part)
-            return client
+            return result
 
 
 def refusal(connection: Connection, error: Exception, topic: str = "") -> str:

@@ -16,6 +16,7 @@ from monitor.logs import logger
 
 COMMIT_LIMIT_S = 10.0
 STOP_LIMIT_S = 10.0
+FAILING_LIMIT_S = 60.0
 #: Beyond the drain budget, so that a draining member is not evicted.
 REBALANCE_SLACK_S = 30.0
 
@@ -46,6 +47,7 @@ class GroupConsumer:
 
     def __init__(self, connection: Connection, client: AIOKafkaConsumer) -> None:
         self._connection, self._client = connection, client
+        self._failing_since: float | None = None
 
     @classmethod
     async def start(
@@ -77,10 +79,22 @@ class GroupConsumer:
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except errors.KafkaError as error:
+            self._give_up_on(error)
             logger().warning("kafka_read_retried", error=f"{type(error).__name__}: {error}")
             await asyncio.sleep(timeout_ms / 1000)
             return []
+        self._failing_since = None
         return [record for records in batches.values() for record in records]
+
+    def _give_up_on(self, error: errors.KafkaError) -> None:
+        """A client whose inner tasks have died fails for ever; a broker that is away does not."""
+        now = asyncio.get_running_loop().time()
+        self._failing_since = self._failing_since or now
+        if now - self._failing_since > FAILING_LIMIT_S:
+            raise DependencyRefused(
+                f"Kafka {self._connection.bootstrap_servers}: every read has failed for "
+                f"{FAILING_LIMIT_S:.0f} s, last with {type(error).__name__}: {error}; start again"
+            ) from error
 
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again)."""

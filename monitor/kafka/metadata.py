@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from aiokafka import AIOKafkaClient
+from aiokafka import AIOKafkaClient, errors
 
 from monitor.health import Health
 from monitor.kafka.connection import (
@@ -56,6 +56,15 @@ class ClusterView:
         await self._client.stop()
 
 
+async def _existing(cluster: ClusterView) -> dict[str, list[int]]:
+    """No topic at all while the broker is away."""
+    try:
+        return await cluster.partitions()
+    except (errors.KafkaError, TimeoutError, OSError) as error:
+        logger().warning("kafka_unreachable", what="topics", error=str(error))
+        return {}
+
+
 async def wait_for_topics(
     connection: Connection, topics: Sequence[str], health: Health, part: str
 ) -> None:
@@ -63,7 +72,7 @@ async def wait_for_topics(
     cluster = await ClusterView.start(connection, health, part)
     wait = FIRST_WAIT_S
     try:
-        while missing := sorted(set(topics) - set(await cluster.partitions())):
+        while missing := sorted(set(topics) - set(await _existing(cluster))):
             why = f"topics {', '.join(missing)}: create them, or grant the right to describe them"
             health.waits(part, why)
             logger().warning("kafka_topic_missing", topic=missing[0], what=part, hint=why)

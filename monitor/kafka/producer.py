@@ -24,8 +24,18 @@ from monitor.logs import logger
 MOST_BYTES = 64 * 1_048_576
 
 
-class RecordTooLarge(Exception):
-    """The client or the broker does not take a record of this size."""
+#: Answers that are about this one record: neither waiting nor another record changes them.
+RECORD_FAULTS = (
+    errors.MessageSizeTooLargeError,
+    errors.RecordListTooLargeError,
+    errors.RecordTooLargeError,
+    errors.InvalidTimestampError,
+    errors.PolicyViolationError,
+)
+
+
+class RecordRefused(Exception):
+    """The client or the broker does not take this record: its size, its timestamp, a policy."""
 
 
 class Producer:
@@ -74,7 +84,7 @@ class Producer:
     ) -> None:
         """Write one record and wait for the acknowledgement; try again while brokers are away.
 
-        Raises ``RecordTooLarge``, and ``DependencyRefused`` when the broker says no for good.
+        Raises ``RecordRefused``, and ``DependencyRefused`` when the broker says no for good.
         """
         wait = FIRST_WAIT_S
         while True:
@@ -82,8 +92,8 @@ class Producer:
                 await self._client.send_and_wait(
                     topic, value, key=key, timestamp_ms=timestamp_ms, headers=list(headers)
                 )
-            except (errors.MessageSizeTooLargeError, errors.RecordTooLargeError) as error:
-                raise RecordTooLarge(str(error)) from error
+            except RECORD_FAULTS as error:
+                raise RecordRefused(f"{type(error).__name__}: {error}") from error
             except REFUSALS as error:
                 raise DependencyRefused(refusal(self._connection, error, topic)) from error
             except (errors.KafkaError, OSError) as error:

@@ -13,6 +13,7 @@ from monitor.kafka.connection import (
     REFUSALS,
     Connection,
     bounded,
+    patiently,
     refusal,
     start_patiently,
 )
@@ -59,7 +60,7 @@ class TopicReader:
         cluster = await ClusterView.start(connection, health, "reader")
         reader = cls(connection, client, cluster, topic)
         reader._start_ms = start_ms
-        await reader._assign_new()
+        await patiently(reader._assign_new, connection, health, "reader")
         return reader
 
     async def _assign_new(self) -> None:

@@ -11,7 +11,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
-from monitor.kafka.connection import REFUSALS, Connection, refusal, start_patiently
+from monitor.kafka.connection import REFUSALS, Connection, patiently, refusal, start_patiently
 from monitor.logs import logger
 
 
@@ -37,7 +37,7 @@ async def create_missing(connection: Connection, specs: list[TopicSpec], health:
         lambda: _Admin(**connection.options()), connection, health, "create_topics"
     )
     try:
-        existing = set(await admin.list_topics())
+        existing = set(await patiently(admin.list_topics, connection, health, "create_topics"))
         missing = [spec for spec in specs if spec.name not in existing]
         defaults = await _broker_settings(admin) if missing else {}
         for spec in missing:

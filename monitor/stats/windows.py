@@ -97,6 +97,11 @@ class RollingSums:
         self._settle()
         return self._horizon
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held, not even ahead of the current bucket."""
+        return not self._buckets and not self._waiting
+
     def between(self, start: float, end: float) -> Sums:
         """The sums of the buckets that begin in [start, end), in seconds since the epoch."""
         self._settle()

@@ -7,6 +7,7 @@ list); unknown fields are kept in ``attributes``.
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple, NoReturn
 
@@ -131,7 +132,12 @@ def decode(value: bytes, source: Source, broker_ms: int) -> Decoded:
 
 
 def _extras(logged: _Logged) -> dict[str, Any]:
-    return {key: _checked(value, key) for key, value in (logged.model_extra or {}).items()}
+    return {key: _checked(value, _named(key)) for key, value in (logged.model_extra or {}).items()}
+
+
+def _named(key: str) -> str:
+    """An unknown field's name, unless it may be a text that somebody used as a key."""
+    return key if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII) else "an unknown field"
 
 
 def _checked(value: Any, path: str) -> Any:

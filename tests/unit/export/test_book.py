@@ -330,3 +330,27 @@ def test_the_horizon_holds_the_longest_window() -> None:
     """A window longer than two periods decides."""
     book = ScoreBook({"5m": 300, "1h": 3_600}, PERIOD)
     assert book.horizon_start(START + 59.0) == START - 3_600 + 60
+
+
+def test_only_the_largest_applications_keep_their_names() -> None:
+    """With ``top_k`` 2 the third and fourth become ``other``, their records summed up."""
+    names = ["small", "large", "large", "large", "tiny", "middle", "middle"]
+    book = ScoreBook(WINDOWS, PERIOD, top_k=2)
+    for i, application in enumerate(names):
+        each = record(str(i), 1.0, i / 10, application=application)
+        book.add(each, each.to_json())
+    book.advance(START + 5)
+    shown = {e.key.application: e.estimate for e in book.estimates() if e.window == "10s"}
+    assert list(shown) == ["large", "middle", "other"]
+    assert shown["other"].samples == 2
+    assert shown["other"].value == pytest.approx((0 + 4 / 10) / 2)
+
+
+def test_a_clock_that_was_set_back_and_right_again_forgets_nothing() -> None:
+    """While it is back, the records lie ahead and show nothing; afterwards all count again."""
+    each = record("1", 100.0)
+    book = book_of([each], 110.0)
+    book.advance(START + 50.0)
+    assert list(book.estimates()) == []
+    book.advance(START + 110.0)
+    assert must_find(book).samples == 1

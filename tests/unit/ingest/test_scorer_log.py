@@ -15,7 +15,7 @@ from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
-from monitor.kafka.producer import Producer, RecordTooLarge
+from monitor.kafka.producer import Producer, RecordRefused
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
@@ -60,7 +60,7 @@ class Written(Producer):
         headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
         if topic == "scores" and value is not None and len(value) > self._most:
-            raise RecordTooLarge(f"{len(value)} bytes")
+            raise RecordRefused(f"{len(value)} bytes")
         self.values.append((topic, value))
 
 
@@ -192,7 +192,7 @@ async def test_a_record_too_large_is_logged_without_its_texts(
     value = json.dumps(TEXTS).encode()
     assert await run(value, OfflineJudge(), Written(most=10)) == "dead_lettered"
     said = log()
-    assert "too_large" in said
+    assert "max.message.bytes" in said
     assert MARKER not in said
 
 

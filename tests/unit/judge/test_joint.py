@@ -126,7 +126,7 @@ async def judged(
     pipeline = JointPipeline(
         model,
         load_prompts(),
-        lambda: IDENTITY,
+        lambda _: IDENTITY,
         claims_per_call=claims_per_call,
         observe=watcher,
     )
