@@ -15,8 +15,9 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from tests.e2e.conftest import Topics
 from tests.e2e.process import MonitorProcess, outcomes, until
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
 from tests.servers.kafka_topics import create_topic
+from tests.tools import requires_tool
 
 
 def unmade_topics() -> Topics:
@@ -98,3 +99,39 @@ async def traffic(broker: str, topics: Topics, *arguments: str) -> int:
     out, _ = await process.communicate()
     assert process.returncode == 0
     return int(json.loads(out.splitlines()[-1])["acknowledged"])
+
+
+@pytest.mark.timeout(120)
+async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: Path) -> None:
+    """Killed while topics are missing, back again: alive throughout, then ready."""
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    topics = unmade_topics()
+    broker = await asyncio.to_thread(KafkaBroker(tmp_path).__enter__)
+    monitor = MonitorProcess("run", broker.bootstrap, tmp_path, "monitor", **topics)
+    try:
+        await monitor.listening()
+        await until(lambda: _logged(monitor, "kafka_topic_missing"), "waiting for topics")
+        broker.kill()
+        await until(lambda: _logged(monitor, "kafka_unreachable"), "a broker that is away")
+        await asyncio.to_thread(broker.start)
+        for name in list(topics.values())[:3]:
+            await create_topic(broker.bootstrap, name)
+        await monitor.ready()
+        assert monitor.alive()
+    finally:
+        await monitor.end()
+        await asyncio.to_thread(broker.stop)
+
+
+@pytest.mark.timeout(60)
+async def test_sigterm_while_waiting_for_a_broker_ends_at_once(tmp_path: Path) -> None:
+    """Nothing is under way, so nothing is drained: the end comes within the usual grace."""
+    (port,) = free_ports(1)
+    monitor = MonitorProcess("run", f"127.0.0.1:{port}", tmp_path, "monitor")
+    await until(lambda: _logged(monitor, "kafka_unreachable"), "a broker that is away")
+    await monitor.end()
+    assert [event["event"] for event in monitor.events()][-1] == "stopped"
+
+
+def _logged(monitor: MonitorProcess, event: str) -> bool:
+    return any(found.get("event") == event for found in monitor.events())
