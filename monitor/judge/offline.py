@@ -22,7 +22,7 @@ class OfflineJudge:
     It splits texts into sentences and measures how much of a claim's words, numbers and names one
     or two sentences of a text contain. It needs no network and a fraction of a millisecond per
     pair. It sees most wrong numbers, dates, names and denials. It cannot see what needs reading:
-    it rejects about half of the free paraphrases and whatever has to be inferred or computed, and
+    it rejects most of the free paraphrases and whatever has to be inferred or computed, and
     it accepts some facts swapped within a sentence and new facts about a known topic.
     """
 
