@@ -21,7 +21,7 @@ from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
 from monitor.judge.limits import Limits
-from monitor.judge.protocol import Judge
+from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord
 from monitor.logs import logger
@@ -157,13 +157,14 @@ class Scorer:
 
     async def _judged(self, interaction: Interaction) -> Ending:
         """The judgement within the deadline, as an ending."""
+        bill = Bill()
         try:
             async with self._limits.deadline():
-                judgement = await self._judge.judge(interaction)
+                judgement = await self._judge.judge(interaction, bill)
         except TimeoutError:
-            return self._failed(interaction, Reason.DEADLINE, Usage())
+            return self._failed(interaction, Reason.DEADLINE, bill.usage)
         except JudgeFailed as error:
-            return self._failed(interaction, error.reason, error.usage or Usage())
+            return self._failed(interaction, error.reason, bill.usage)
         scores = score_all(judgement)
         scored = any(isinstance(score, float) for score in scores.values())
         return Ending(

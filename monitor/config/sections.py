@@ -42,7 +42,10 @@ def _split(value: Any) -> Any:
 
 
 def _mapping(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError('expected a JSON object, like {"name": "value"}') from None
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_split)]

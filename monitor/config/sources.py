@@ -32,6 +32,7 @@ def load(
     chosen = file or (
         Path(environ["RAG_MONITOR_CONFIG"]) if "RAG_MONITOR_CONFIG" in environ else None
     )
+    _refuse_single_underscores(environ)
     tree: Tree = {}
     for source in (
         _yaml_tree(chosen) if chosen else {},
@@ -61,6 +62,19 @@ def _yaml_tree(path: Path) -> Tree:
             f"config file {path}: expected sections, found {type(tree).__name__}"
         )
     return tree
+
+
+def _refuse_single_underscores(environ: Mapping[str, str]) -> None:
+    """A setting spelled with one underscore would be passed over in silence.
+
+    Not every such name: Kubernetes sets RAG_MONITOR_PORT and the like for a service of that name.
+    """
+    spelled = {path.upper().replace(".", "_"): path for path, _ in paths()}
+    for name in environ:
+        path = spelled.get(name.removeprefix(ENV_PREFIX)) if name.startswith(ENV_PREFIX) else None
+        if path and "__" not in name:
+            right = ENV_PREFIX + path.upper().replace(".", "__")
+            raise ConfigurationError(f"{name}: unknown setting, did you mean {right}?")
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -9,6 +10,7 @@ OLDEST = timedelta(days=7)
 NEWEST = timedelta(minutes=5)
 
 Replaced = Literal["missing", "implausible"]
+_LEAP = re.compile(r"(:[0-5][0-9]):60")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 253_370_764_800_000  # the year 9999 begins
 
@@ -25,7 +27,8 @@ def parse_timestamp(found: object) -> datetime | None:
     """
     if isinstance(found, str):
         try:
-            parsed = datetime.fromisoformat(found.upper())
+            # A leap second is valid, and unknown to the library: the second before it.
+            parsed = datetime.fromisoformat(_LEAP.sub(r"\1:59", found.upper()))
         except ValueError:
             parsed = None
         if parsed is not None and parsed.tzinfo is not None:

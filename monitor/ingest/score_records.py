@@ -100,21 +100,25 @@ def _without_text(passage: JsonValue) -> JsonValue:
 def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
     """The record and its bytes, without texts as far as needed to be at most ``limit`` bytes.
 
-    First the passage texts go (ids and SHA-256 stay), then all texts, claims and attributes. What
-    the numbers need (slot, scores, verdicts, outcome) always stays.
+    First the passage texts go (ids and SHA-256 stay), then attributes and claims, then the other
+    texts, and only then the list of passages. What the numbers need (slot, scores, verdicts,
+    outcome) always stays.
     """
     line = record.to_json()
     if len(line) <= limit:
         return record, line
     contexts = record.interaction.get("retrieved_contexts", [])
     bare = [_without_text(p) for p in contexts] if isinstance(contexts, list) else []
-    light = record.model_copy(
-        update={
-            "interaction": {**record.interaction, "retrieved_contexts": bare},
-            "truncated": True,
-        }
+    listed: dict[str, JsonValue] = {"retrieved_contexts": bare}
+    cuts: tuple[dict[str, object], ...] = (
+        {"interaction": {**record.interaction, **listed}},
+        {"attributes": {}, "claims": Claims()},
+        {"interaction": listed},
+        {"interaction": {}},
     )
-    if len(line := light.to_json()) <= limit:
-        return light, line
-    lightest = light.model_copy(update={"interaction": {}, "attributes": {}, "claims": Claims()})
-    return lightest, lightest.to_json()
+    for cut in cuts:
+        record = record.model_copy(update={**cut, "truncated": True})
+        line = record.to_json()
+        if len(line) <= limit:
+            break
+    return record, line

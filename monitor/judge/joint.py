@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from monitor.errors import JudgeFailed, ReplyRejected
@@ -15,7 +14,8 @@ from monitor.judge import parsing
 from monitor.judge.parsing import ClaimVerdict, ExtractRequest, Task, VerifyRequest
 from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
-from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage, Verdicts
+from monitor.judge.protocol import Bill
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 
 PIPELINE = "joint"
 MAX_CLAIMS_PER_CALL = 12  # larger batches cost accuracy
@@ -30,17 +30,6 @@ class _Request(Protocol[T_co]):
     def message(self, complaint: str | None = None) -> str: ...
 
     def read(self, reply: str) -> T_co: ...
-
-
-@dataclass(slots=True)
-class _Spent:
-    """The running bill of one judgement; also right when it fails half way."""
-
-    usage: Usage = field(default_factory=Usage)
-    model: str | None = None
-
-    def add(self, usage: Usage | None) -> None:
-        self.usage += usage or Usage()
 
 
 class JointPipeline:
@@ -64,13 +53,13 @@ class JointPipeline:
         self._claims_per_call = min(claims_per_call, MAX_CLAIMS_PER_CALL)
         self._observe = observe or Silent()
 
-    async def judge(self, interaction: Interaction) -> Judgement:
-        """All verdicts on one interaction.
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+        """All verdicts on one interaction; ``bill`` says at any moment what it has cost.
 
         Raises ``JudgeFailed`` with the usage so far: ``malformed_reply`` or ``output_limit`` after
         a second bad reply, or whatever reason the port gives.
         """
-        spent = _Spent()
+        spent = bill or Bill()
         try:
             claims, answers = await self._checked(interaction, spent)
         except JudgeFailed as failure:
@@ -86,7 +75,7 @@ class JointPipeline:
         )
 
     async def _checked(
-        self, interaction: Interaction, spent: _Spent
+        self, interaction: Interaction, spent: Bill
     ) -> tuple[Claims, Mapping[str, ClaimVerdict]]:
         """Claims and answers; a text whose claims all deny their own text is extracted anew."""
         if not _can_be_judged(interaction):
@@ -104,7 +93,7 @@ class JointPipeline:
         return claims, answers
 
     async def _extract(
-        self, interaction: Interaction, wanted: tuple[str, ...], known: Claims, spent: _Spent
+        self, interaction: Interaction, wanted: tuple[str, ...], known: Claims, spent: Bill
     ) -> Claims:
         """``known`` with the wanted texts' claims (``A``, ``R``) asked for, each text alone."""
 
@@ -122,7 +111,7 @@ class JointPipeline:
         return Claims(response=response, reference=reference)
 
     async def _verify(
-        self, interaction: Interaction, claims: Claims, spent: _Spent
+        self, interaction: Interaction, claims: Claims, spent: Bill
     ) -> tuple[Claims, dict[str, ClaimVerdict]]:
         """All claims against all texts; without response claims there is nothing to ask."""
         if not claims.response:
@@ -145,7 +134,7 @@ class JointPipeline:
             for start in range(0, len(named), step)
         ]
 
-    async def _ask(self, request: _Request[T], spent: _Spent) -> T:
+    async def _ask(self, request: _Request[T], spent: Bill) -> T:
         """Ask, and once more with the complaint if the reply breaks the wire format."""
         try:
             return await self._once(request, None, spent)
@@ -158,7 +147,7 @@ class JointPipeline:
             message = f"{request.task}: {rejected.complaint}"
             raise JudgeFailed(message, reason=rejected.reason) from rejected
 
-    async def _once(self, request: _Request[T], complaint: str | None, spent: _Spent) -> T:
+    async def _once(self, request: _Request[T], complaint: str | None, spent: Bill) -> T:
         system = self._systems[request.task]
         try:
             reply = await self._complete(request.task, system, request.message(complaint))

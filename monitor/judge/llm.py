@@ -25,6 +25,7 @@ from monitor.judge.joint import MAX_CLAIMS_PER_CALL, PIPELINE, JointPipeline
 from monitor.judge.parsing import Task
 from monitor.judge.ports import CallObserver, Reply, Silent
 from monitor.judge.prompts import Prompts, load_prompts
+from monitor.judge.protocol import Bill
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
@@ -96,9 +97,9 @@ class LlmJudge:
         """Import the client library, which takes seconds."""
         await self._client.prepare()
 
-    async def judge(self, interaction: Interaction) -> Judgement:
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far."""
-        return await self._pipeline.judge(interaction)
+        return await self._pipeline.judge(interaction, bill)
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""

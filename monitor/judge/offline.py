@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from hashlib import blake2b
 
+from monitor.errors import JudgeFailed
 from monitor.judge.overlap import THRESHOLD, score_claim, support_score, supported
+from monitor.judge.protocol import Bill
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Verdicts
@@ -14,6 +16,11 @@ __all__ = ["RULES_VERSION", "THRESHOLD", "OfflineJudge", "support_score", "suppo
 
 RULES_VERSION = "1"
 """Raised with every change of the rules, so that scores of two rule sets are never mixed."""
+
+
+#: Claims times characters to compare them with: one to two seconds of CPU. A thread cannot be
+#: stopped, so what takes longer must not begin.
+MOST_WORK = 100_000_000
 
 
 class OfflineJudge:
@@ -40,8 +47,11 @@ class OfflineJudge:
         """The same from the first call to the last."""
         return self._identity
 
-    async def judge(self, interaction: Interaction) -> Judgement:
-        """All verdicts on one interaction; never fails, costs no calls."""
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+        """All verdicts on one interaction; costs no calls.
+
+        Raises ``JudgeFailed`` with reason ``input_too_long`` where it would take seconds of CPU.
+        """
         # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
         return await asyncio.to_thread(_judge, interaction, self._identity)
 
@@ -63,6 +73,7 @@ def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
         response=_claims(interaction.response),
         reference=() if reference is None else _claims(reference),
     )
+    _refuse_the_endless(claims, interaction)
     passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
     response_claims = [read_sentence(claim) for claim in claims.response]
     reference_claims = [read_sentence(claim) for claim in claims.reference]
@@ -81,6 +92,17 @@ def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
         verdicts=verdicts,
         judge=identity,
     )
+
+
+def _refuse_the_endless(claims: Claims, interaction: Interaction) -> None:
+    texts = [interaction.response, interaction.reference or ""]
+    texts += [passage.text for passage in interaction.retrieved_contexts]
+    number = len(claims.response) + len(claims.reference)
+    characters = sum(map(len, texts))
+    if number * characters > MOST_WORK:
+        raise JudgeFailed(
+            f"{number} claims against {characters} characters", reason="input_too_long"
+        )
 
 
 def _claims(text: str) -> tuple[str, ...]:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from monitor.records import Interaction, JudgeIdentity, Judgement
+from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
+
+
+@dataclass(slots=True)
+class Bill:
+    """The running cost of one judgement, right at any moment; ``model`` is who answered last."""
+
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+
+    def add(self, usage: Usage | None) -> None:
+        """One more attempt has been paid for."""
+        self.usage += usage or Usage()
 
 
 class Judge(Protocol):
@@ -17,10 +30,11 @@ class Judge(Protocol):
     async def prepare(self) -> None:
         """Load what the first judgement would otherwise wait for, within its deadline."""
 
-    async def judge(self, interaction: Interaction) -> Judgement:
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         """All verdicts on one interaction.
 
         Raises ``JudgeFailed`` with a ``reason`` and the usage so far. It never guesses a verdict.
+        Whoever cuts it short finds on ``bill`` what it has cost until then.
         """
 
     async def aclose(self) -> None:

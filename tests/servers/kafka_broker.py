@@ -26,9 +26,9 @@ _JVM = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.h
 
 
 def kafka_libs() -> Path:
-    """Where the jars are looked up: ``RAG_MONITOR_KAFKA_LIBS``, else the user's cache."""
+    """Where the jars are looked up: ``KAFKA_TEST_LIBS``, else the user's cache."""
     default = Path.home() / ".cache" / "rag-monitor" / f"kafka-{KAFKA_VERSION}"
-    return Path(os.environ.get("RAG_MONITOR_KAFKA_LIBS") or default)
+    return Path(os.environ.get("KAFKA_TEST_LIBS") or default)
 
 
 def missing_kafka() -> str | None:

@@ -134,7 +134,7 @@ def test_free_ports_are_different() -> None:
 
 def test_missing_jars_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing, where it was looked for, and what brings it."""
-    monkeypatch.setenv("RAG_MONITOR_KAFKA_LIBS", str(tmp_path))
+    monkeypatch.setenv("KAFKA_TEST_LIBS", str(tmp_path))
     monkeypatch.setenv("PATH", str(_fake_java(tmp_path)))
     assert missing_kafka() == f"no Kafka jars in {tmp_path}: .ci/fetch-kafka"
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))

@@ -190,4 +190,6 @@ def _described(found: Any) -> str:
         return f"{type(found).__name__} of {len(found)}"
     if isinstance(found, int) and abs(found) >= _LARGEST_INTEGER:
         return "an integer of more than 64 bits"
-    return "null" if found is None else repr(found)
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return "a number"
+    return "null" if found is None else str(found).lower()

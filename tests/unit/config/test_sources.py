@@ -130,6 +130,12 @@ def test_unknown_sections_are_errors_too(text: str, tmp_path: Path) -> None:
     assert "unknown setting" in refusal(write(tmp_path, text))
 
 
+def test_one_underscore_where_two_belong_is_an_error() -> None:
+    """It would be passed over in silence; the right name is said."""
+    said = refusal(environ={"RAG_MONITOR_LOG_LEVEL": "debug"})
+    assert said == "RAG_MONITOR_LOG_LEVEL: unknown setting, did you mean RAG_MONITOR_LOG__LEVEL?"
+
+
 @pytest.mark.parametrize(
     "environ", [{"RAG_MONITOR_PORT": "tcp://10.0.0.1:9750"}, {"RAG_MONITOR_SERVICE_HOST": "x"}]
 )

@@ -162,10 +162,12 @@ def test_first_the_passage_texts_go(cut: int) -> None:
 
 
 def test_then_all_texts_go() -> None:
-    """Where the question itself is too long, nothing of it is left to be half a text."""
+    """Where the question itself is too long, only the passages' ids and hashes are left."""
     interaction = INTERACTION.model_copy(update={"user_input": "x" * 10_000})
     record = build(interaction, SCORED, rate=1.0, segment_by=None, now=NOON)
     found, line = shrink(record, 5_000)
     assert len(line) <= 5_000
-    assert (found.interaction, found.attributes, found.claims) == ({}, {}, Claims())
+    assert (list(found.interaction), found.attributes) == (["retrieved_contexts"], {})
+    assert "x" * 100 not in line.decode()
+    assert found.claims == Claims()
     assert found.truncated

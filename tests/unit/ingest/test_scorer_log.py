@@ -14,7 +14,7 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
-from monitor.judge.protocol import Judge
+from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings
@@ -74,7 +74,7 @@ class Raising:
     def identity(self) -> JudgeIdentity:
         return JUDGE
 
-    async def judge(self, interaction: Interaction) -> Judgement:
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         if self._error is JudgeFailed:
             raise JudgeFailed(f"said: {interaction.response}", reason="malformed_reply")
         if self._error is ExceptionGroup:
@@ -94,7 +94,7 @@ class Raising:
 class WrongShape(Raising):
     """A judge whose bug is found by the judgement itself; such an error quotes its input."""
 
-    async def judge(self, interaction: Interaction) -> Judgement:
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         return Judgement(
             claims=Claims(response=(interaction.response,)),
             passages=1,
