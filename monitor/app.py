@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -38,6 +39,9 @@ Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
 PARTS: dict[Role, str] = {"score": "consumer", "export": "exporter"}
 SECOND_INTERRUPT = 130
+SHOW_CURSOR = "\x1b[?25h"
+#: On top of the drain: the last commit, leaving the group, closing connections.
+STOP_SLACK_S = 30.0
 DAY_S = 86_400
 
 
@@ -63,7 +67,7 @@ class Monitor:
         self.port = await server.start(self.settings.http.host, self.settings.http.port)
         try:
             if self.settings.kafka.create_topics:
-                await self._until(stop, self._create_topics())
+                await until(stop, self._create_topics())
             async with asyncio.TaskGroup() as group:
                 if "score" in roles and not stop.is_set():
                     group.create_task(self._score(stop))
@@ -80,9 +84,10 @@ class Monitor:
             stack.push_async_callback(judge.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await self._until(stop, self._prepare(stack, judge, telemetry, loop)):
+            if await until(stop, self._prepare(stack, judge, telemetry, loop)):
                 topic = self.settings.kafka.topics.interactions
-                await self._until(stop, loop[0].run(topic, stop), own_stop=True)
+                grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
+                await until(stop, loop[0].run(topic, stop), grace_s=grace_s)
 
     async def _prepare(
         self,
@@ -153,7 +158,7 @@ class Monitor:
             )
         )
         try:
-            await self._until(stop, exporter.run())
+            await until(stop, exporter.run())
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
@@ -161,29 +166,28 @@ class Monitor:
     async def _create_topics(self) -> None:
         await create_missing(self.connection, topic_specs(self.settings), self.health)
 
-    async def _until(
-        self, stop: asyncio.Event, work: Coroutine[Any, Any, None], *, own_stop: bool = False
-    ) -> bool:
-        """Whether the work ended by itself; when told to stop, it is cancelled.
 
-        Work with ``own_stop`` watches the event itself and gets its drain budget first.
-        """
-        task, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
-        try:
-            await asyncio.wait({task, stopping}, return_when="FIRST_COMPLETED")
-            if own_stop and not task.done():
-                await asyncio.wait({task}, timeout=self.settings.ingest.drain_s + 30)
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                return False
-            task.result()
-            return True
-        finally:
-            stopping.cancel()
-            if not task.done():  # we are cancelled: its own clean-up comes first
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+async def until(
+    stop: asyncio.Event, work: Coroutine[Any, Any, None], *, grace_s: float = 0.0
+) -> bool:
+    """Whether the work ended by itself; when told to stop, it is cancelled.
+
+    Work that watches the event itself gets ``grace_s`` seconds to come to its own end first.
+    """
+    task, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({task, stopping}, return_when="FIRST_COMPLETED")
+        if grace_s and not task.done():
+            await asyncio.wait({task}, timeout=grace_s)
+        if not task.done():
+            return False
+        task.result()
+        return True
+    finally:
+        stopping.cancel()
+        if not task.done():  # its own clean-up comes first
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 def connection(settings: Settings) -> Connection:
@@ -254,8 +258,10 @@ def stop_on_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
 
     def interrupted() -> None:
-        if stop.is_set():
-            os._exit(SECOND_INTERRUPT)  # the user does not want to wait for the drain
+        if stop.is_set():  # the user does not want to wait for the drain
+            if sys.stdout.isatty():
+                print(SHOW_CURSOR, end="", flush=True)  # a live view may have hidden it
+            os._exit(SECOND_INTERRUPT)
         stop.set()
 
     loop.add_signal_handler(signal.SIGTERM, stop.set)

@@ -37,7 +37,10 @@ def _split(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
-        return json.loads(value)
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError('expected a list, like a,b or ["a", "b"]') from None
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
@@ -176,7 +179,9 @@ class Judge(Section):
 class Export(Section):
     """Which gauges are served."""
 
-    windows: Texts = Field(("5m", "1h", "24h"), description="rolling windows, event time")
+    windows: Texts = Field(
+        ("5m", "1h", "24h"), description="rolling windows, event time; as a,b or a JSON list"
+    )
     top_k: int = Field(
         20, ge=1, description="applications with label values of their own; the rest is `other`"
     )

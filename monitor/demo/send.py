@@ -7,7 +7,7 @@ import json
 import math
 import time
 
-from monitor.app import connection, stop_on_signals
+from monitor.app import connection, stop_on_signals, until
 from monitor.config import Settings
 from monitor.demo.generator import Generator
 from monitor.demo.schedule import Schedule
@@ -15,6 +15,9 @@ from monitor.demo.traffic import Traffic
 from monitor.health import Health
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+
+#: For the writes under way when a signal comes.
+GRACE_S = 5.0
 
 
 async def send(
@@ -26,18 +29,25 @@ async def send(
     incident_for: int,
 ) -> None:
     """Send until ``run_for`` seconds have passed or a signal comes; print a JSON summary."""
-    stop, health = asyncio.Event(), Health(time.monotonic)
+    stop = asyncio.Event()
     stop_on_signals(stop)
-    topic, where = settings.kafka.topics.interactions, connection(settings)
-    await wait_for_topics(where, [topic], health, "traffic")
-    producer = await Producer.start(where, health)
+    topic = settings.kafka.topics.interactions
     schedule = Schedule(math.ceil(time.time()), incident_at, incident_for)
-    generator = Generator(
-        producer, topic, Traffic(seed, schedule.mix_at), rate=rate, clock=time.time
-    )
-    try:
+    sent = 0
+
+    async def work() -> None:
+        nonlocal sent
+        where, health = connection(settings), Health(time.monotonic)
+        await wait_for_topics(where, [topic], health, "traffic")
+        producer = await Producer.start(where, health)
+        traffic = Traffic(seed, schedule.mix_at)
+        generator = Generator(producer, topic, traffic, rate=rate, clock=time.time)
         end = math.inf if run_for is None else schedule.start + run_for
-        await generator.run(schedule.start, end, stop)
-    finally:
-        await producer.stop()
-    print(json.dumps({"topic": topic, "acknowledged": generator.acknowledged}), flush=True)
+        try:
+            await generator.run(schedule.start, end, stop)
+        finally:
+            sent = generator.acknowledged
+            await producer.stop()
+
+    await until(stop, work(), grace_s=GRACE_S)
+    print(json.dumps({"topic": topic, "acknowledged": sent}), flush=True)

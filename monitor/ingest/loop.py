@@ -196,7 +196,7 @@ class ConsumingLoop:
             await asyncio.sleep(self._limits.commit_interval_s)
             if self._failure is not None:
                 raise self._failure
-            self._measure()
+            await self._measure()
             if not self._draining:
                 await self._commit()
 
@@ -215,19 +215,30 @@ class ConsumingLoop:
                 if partition in self._held:
                     self._held[partition].committed = mark
 
-    def _measure(self) -> None:
+    async def _measure(self) -> None:
+        """The lag of every partition, also of those that no record has been taken from yet."""
+        waiting: dict[Partition, KafkaRecord] = {}
+        for record in self._backlog:
+            waiting.setdefault(Partition(record.topic, record.partition), record)
+        unread = [p for p, held in self._held.items() if held.tracker.watermark is None]
+        standing = await self._consumer.standing(unread) if unread else {}
         now = self._clock()
         for partition, held in self._held.items():
-            labels = (partition.topic, str(partition.partition))
-            end, mark, oldest = (
-                self._consumer.end_offset(partition),
-                held.tracker.watermark,
-                held.tracker.oldest,
-            )
-            if end is None or mark is None:
-                continue  # nothing fetched yet: the lag is not known
-            behind = max(0, end - mark)
-            since = oldest[1] if oldest else held.last_record_time
-            self._telemetry.lag_records.labels(*labels).set(behind)
-            self._telemetry.lag_seconds.labels(*labels).set(max(0.0, now - since) if behind else 0)
-            self._telemetry.watermark_age.labels(*labels).set(now - oldest[0] if oldest else 0)
+            mark, end = held.tracker.watermark, self._consumer.end_offset(partition)
+            first = waiting.get(partition)
+            if mark is None and partition in standing:
+                position, end = standing[partition]
+                mark = first.offset if first else position
+                held.last_record_time = first.timestamp / 1000 if first else 0.0
+            if mark is not None and end is not None:
+                self._show(partition, held, max(0, end - mark), now)
+
+    def _show(self, partition: Partition, held: _Held, behind: int, now: float) -> None:
+        labels = (partition.topic, str(partition.partition))
+        oldest = held.tracker.oldest
+        since = oldest[1] if oldest else held.last_record_time
+        self._telemetry.lag_records.labels(*labels).set(behind)
+        if since or not behind:  # else: how old the first unread record is, nobody knows yet
+            age = max(0.0, now - since) if behind else 0.0
+            self._telemetry.lag_seconds.labels(*labels).set(age)
+        self._telemetry.watermark_age.labels(*labels).set(now - oldest[0] if oldest else 0)

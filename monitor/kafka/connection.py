@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from aiokafka import errors
 
@@ -16,6 +17,7 @@ from monitor.health import Health
 from monitor.logs import logger
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
+UNREACHABLE = "waiting for it; check kafka.bootstrap_servers, security_protocol and sasl_*"
 
 #: Answers of a broker that waiting does not heal.
 REFUSALS = (
@@ -87,6 +89,30 @@ Client = TypeVar("Client", bound=Startable)
 Result = TypeVar("Result")
 
 
+class _Overheard(logging.Handler):
+    """What aiokafka logs while a client starts.
+
+    A wrong password ends in «Unable to bootstrap», as a broker that is away does; the cause stands
+    in the log only.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.login_refused = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if "Authentication" in message or "UnsupportedSaslMechanism" in message:
+            self.login_refused = message
+
+    def __enter__(self) -> Self:
+        logging.getLogger("aiokafka").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("aiokafka").removeHandler(self)
+
+
 async def start_patiently(
     build: Callable[[], Client], connection: Connection, health: Health, part: str
 ) -> Client:
@@ -97,11 +123,14 @@ async def start_patiently(
 
     async def start() -> Client:
         client = build()
-        try:
-            await client.start()
-        except BaseException:
-            await client.stop()
-            raise
+        with _Overheard() as said:
+            try:
+                await client.start()
+            except BaseException:
+                await client.stop()
+                if said.login_refused:
+                    raise DependencyRefused(refusal(connection, said.login_refused)) from None
+                raise
         return client
 
     return await patiently(start, connection, health, part)
@@ -123,7 +152,9 @@ async def patiently(
         except (errors.KafkaError, OSError, TimeoutError) as error:
             why = f"broker {connection.bootstrap_servers} ({connection.security_protocol})"
             health.waits(part, why)
-            logger().warning("kafka_unreachable", what=part, broker=why, error=str(error))
+            logger().warning(
+                "kafka_unreachable", what=part, broker=why, error=str(error), hint=UNREACHABLE
+            )
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
         else:
@@ -131,13 +162,14 @@ async def patiently(
             return result
 
 
-def refusal(connection: Connection, error: Exception, topic: str = "") -> str:
+def refusal(connection: Connection, error: Exception | str, topic: str = "") -> str:
     """One line that names broker, protocol, principal and topic."""
+    why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     who = f" as {connection.sasl_username}" if connection.sasl_username else ""
     where = f", topic {topic}" if topic else ""
     return (
         f"Kafka {connection.bootstrap_servers} ({connection.security_protocol}{who}{where}) "
-        f"refuses: {type(error).__name__}: {error}; check kafka.* settings and the broker's rights"
+        f"refuses: {why}; check kafka.* settings and the broker's rights"
     )
 
 

@@ -16,6 +16,7 @@ from monitor.logs import logger
 
 COMMIT_LIMIT_S = 10.0
 STOP_LIMIT_S = 10.0
+REQUEST_LIMIT_S = 5.0
 FAILING_LIMIT_S = 60.0
 #: Beyond the drain budget, so that a draining member is not evicted.
 REBALANCE_SLACK_S = 30.0
@@ -129,6 +130,21 @@ class GroupConsumer:
         except errors.IllegalStateError:  # revoked since
             return None
         return found
+
+    async def standing(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
+        """Partition → (position, end offset) as the broker tells it; empty when it does not."""
+        asked = [TopicPartition(*partition) for partition in partitions]
+        try:
+            ends = await bounded(self._client.end_offsets(asked), REQUEST_LIMIT_S)
+            return {
+                Partition(*p): (
+                    await bounded(self._client.position(p), REQUEST_LIMIT_S),
+                    ends[p],
+                )
+                for p in asked
+            }
+        except (errors.KafkaError, TimeoutError):  # away, or revoked meanwhile
+            return {}
 
     async def stop(self) -> None:
         """Leave the group and disconnect."""

@@ -164,3 +164,31 @@ async def _lag_is(exporter: MonitorProcess, lag: float, end: float) -> bool:
     samples = await exporter.metrics()
     ends = total(samples, "rag_monitor_input_end_offset")
     return (total(samples, "rag_monitor_group_lag_records"), ends) == (lag, end)
+
+
+@pytest.mark.timeout(100)
+async def test_the_lag_covers_partitions_not_reached_yet(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """A judge that hangs on the first partition's records hides no other partition's lag."""
+    rng = Random(6)
+    cases = [case(f"l{i:03d}", rng, time.time() - 60, together=True) for i in range(40)]
+    topics, broker = await make_topics(partitions=4), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    sent = [Record(one.value, key=b"k", partition=i % 4) for i, one in enumerate(cases)]
+    await produce(broker, inputs, sent)
+    hang = FaultPlan(rules=(FaultRule(fault=Fault.TIMEOUT, times=None),))
+    async with JudgeServer(all_labels(cases), hang) as judge:
+        settings = asking(judge, ingest__max_in_flight=4, ingest__drain_s=1, **topics)
+        scorer = MonitorProcess("score", broker, tmp_path, "scorer", **settings)
+        try:
+            await scorer.ready()
+            await until(lambda: _all_lag(scorer, 10), "a lag of 10 on each of 4 partitions")
+        finally:
+            await scorer.end()
+
+
+async def _all_lag(scorer: MonitorProcess, lag: float) -> bool:
+    samples = await scorer.metrics()
+    found = [v for (name, _), v in samples.items() if name == "rag_monitor_consumer_lag_records"]
+    return found == [lag] * 4

@@ -124,13 +124,16 @@ async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: 
 
 
 @pytest.mark.timeout(60)
-async def test_sigterm_while_waiting_for_a_broker_ends_at_once(tmp_path: Path) -> None:
-    """Nothing is under way, so nothing is drained: the end comes within the usual grace."""
+@pytest.mark.parametrize("command", ["run", "score", "export", "traffic"])
+async def test_sigterm_while_waiting_for_a_broker_is_heard(command: str, tmp_path: Path) -> None:
+    """Nothing is under way, so nothing is drained: the end comes, and it is an orderly one."""
     (port,) = free_ports(1)
-    monitor = MonitorProcess("run", f"127.0.0.1:{port}", tmp_path, "monitor")
+    monitor = MonitorProcess(command, f"127.0.0.1:{port}", tmp_path, "monitor")
     await until(lambda: _logged(monitor, "kafka_unreachable"), "a broker that is away")
     await monitor.end()
-    assert [event["event"] for event in monitor.events()][-1] == "stopped"
+    assert "Traceback" not in monitor.log.read_text("utf-8")
+    last = monitor.events()[-1]
+    assert last.get("event") == "stopped" or last.get("acknowledged") == 0
 
 
 def _logged(monitor: MonitorProcess, event: str) -> bool:
