@@ -200,7 +200,7 @@ class UnscoredMark(Frozen):
 
 
 class SamplingRecord(Frozen):
-    """The slot of a pick and its weights (statistics.md); nulls on a forced record."""
+    """The slot of a pick and its weights; nulls on a forced record."""
 
     first_offset: int | None
     last_offset: int | None
