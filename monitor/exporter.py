@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from monitor.errors import RecordSkipped
+from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.book import ScoreBook
 from monitor.health import Health
 from monitor.kafka.connection import Connection
@@ -107,8 +107,16 @@ class Exporter:
 async def watch_group(
     connection: Connection, group_id: str, topic: str, telemetry: ExporterTelemetry, health: Health
 ) -> None:
-    """Export the lag of the scorer's group for ever, so that a dead scorer is seen."""
-    watch = await GroupWatch.start(connection, group_id, topic, health)
+    """Export the lag of the scorer's group for ever, so that a dead scorer is seen.
+
+    Without the right to look at the group there are no such gauges, and the log says so.
+    """
+    try:
+        watch = await GroupWatch.start(connection, group_id, topic, health)
+    except DependencyRefused as error:
+        logger().error("group_watch_refused", topic=topic, error=str(error))
+        health.ready("group_watch")
+        return
     try:
         while True:
             try:

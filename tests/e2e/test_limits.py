@@ -72,7 +72,7 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     rng = Random(4)
     cases = [case(f"h{i:03d}", rng, time.time() - 60, together=True) for i in range(12)]
     topics = await make_topics(partitions=1)
-    hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]")
+    hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]", task="verify_claims")
     async with JudgeServer(all_labels(cases), FaultPlan(rules=(hang,))) as judge:
         settings = asking(judge, judge__deadline_s=2, **topics)
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
@@ -90,6 +90,8 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     records = await read_all(broker, topics["kafka__topics__scores"])
     found = {r.interaction_id: r for r in (read_score_record(x.value or b"") for x in records)}
     assert (found["h003"].scores, found["h003"].reason) == ({}, "deadline")
+    # What was paid for before the deadline is on the bill: the extractions.
+    assert found["h003"].usage.calls == 1 + (cases[3].by_reference is not None)
 
 
 @pytest.mark.timeout(100)

@@ -32,6 +32,11 @@ def test_all_ways_to_write_noon(found: object) -> None:
     assert parse_timestamp(found) == NOON
 
 
+def test_a_leap_second_is_the_second_before_it() -> None:
+    """Valid in RFC 3339, and unknown to the calendar of the library."""
+    assert parse_timestamp("2016-12-31T23:59:60Z") == datetime(2016, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
 @given(
     st.datetimes(
         datetime(1971, 1, 1),  # noqa: DTZ001

@@ -41,6 +41,8 @@ def test_the_watermark_is_the_first_offset_that_is_not_done(
                 under_way.add(offset)
         assert tracker.watermark == watermark(seen, under_way)
         assert tracker.in_flight == len(under_way)
+        again = seen[-1] + 1 - min(under_way) if under_way else 0
+        assert tracker.span == again
         assert tracker.oldest == (times[min(under_way)] if under_way else None)
 
 

@@ -15,6 +15,7 @@ from monitor.judge.joint import JointPipeline
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
+from monitor.judge.protocol import Bill
 from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
@@ -489,3 +490,17 @@ async def test_hostile_text_stays_inside_its_strings() -> None:
     assert model.asked[1]["claims"] == {"c1": evil}
     assert found.claims.response == (evil,)
     assert found.verdicts.response_by_passage == ((True, False),)
+
+
+async def test_the_identity_is_that_of_the_model_which_answered_this_one() -> None:
+    """Not of whoever answered somebody else last; and the bill holds what was paid, and by whom."""
+    named = Reply('{"claims": ["A1"]}', "stop", PRICE, model="model-b")
+    model, bill = Model({"A1. A2.": ["A1"]}, answers=(lambda _: named,)), Bill()
+    pipeline = JointPipeline(
+        model,
+        load_prompts(),
+        lambda answered: IDENTITY.model_copy(update={"model": answered or "nobody"}),
+    )
+    judgement = await pipeline.judge(interaction(passages=("A1 and more.",)), bill)
+    assert judgement.judge.model == "model-b"
+    assert bill.usage == judgement.usage == PRICE + PRICE

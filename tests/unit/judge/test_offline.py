@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.errors import JudgeFailed
 from monitor.judge.offline import THRESHOLD, OfflineJudge, rules_hash, support_score, supported
 from monitor.judge.protocol import Judge
 from monitor.judge.quantities import read_facts
@@ -322,3 +323,11 @@ def test_a_sentence_supports_itself() -> None:
     """What is copied word for word scores 1."""
     for text in (*split_sentences(PLANS), "退款将在五个工作日内到账。"):
         assert support_score(text, text) == pytest.approx(1.0)
+
+
+async def test_what_would_take_minutes_is_refused_by_name() -> None:
+    """A thread cannot be stopped: too many claims against too much text do not even begin."""
+    endless = " ".join(f"Pump {i} needs careful winter maintenance." for i in range(3_000))
+    with pytest.raises(JudgeFailed, match="3000 claims against") as caught:
+        await OfflineJudge().judge(interaction(endless, endless))
+    assert caught.value.reason == "input_too_long"
