@@ -116,6 +116,10 @@ class MonitorProcess:
         """Whether it runs."""
         return self._process.alive()
 
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.exit_code()
+
     async def listening(self) -> None:
         """Wait for the HTTP server."""
         self.url = await until(self._url, "http_listening in the log")

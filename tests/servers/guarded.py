@@ -48,6 +48,10 @@ class GuardedProcess:
         """Whether it still runs (also when frozen)."""
         return self._process.poll() is None
 
+    def exit_code(self) -> int | None:
+        """How it ended, negative by a signal; None while it runs."""
+        return self._process.poll()
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; nothing happens when the process has ended."""
         self._process.send_signal(number)

@@ -54,6 +54,7 @@ class KafkaBroker:
 
     All methods block; inside a running event loop call them by ``asyncio.to_thread``.
     ``properties`` are added to the server's, or replace them; topics are not created on use.
+    ``second_listener`` is the protocol of one more listener, on ``second_port``.
     ``format_options`` go to the storage tool (``-S 'SCRAM-SHA-512=[name=u,password=p]'``).
     """
 
@@ -62,14 +63,19 @@ class KafkaBroker:
         directory: Path,
         properties: Mapping[str, str] | None = None,
         format_options: Sequence[str] = (),
+        second_listener: str | None = None,
     ) -> None:
-        self.port, controller_port = free_ports(2)
+        self.port, controller_port, self.second_port = free_ports(3)
         self.log = directory / "broker.log"
         self._directory = directory
         self._settings = directory / "server.properties"
         self._properties = _properties(directory, self.port, controller_port) | dict(
             properties or {}
         )
+        if second_listener:
+            address = f",{second_listener}://127.0.0.1:{self.second_port}"
+            for key in ("listeners", "advertised.listeners"):
+                self._properties[key] += address
         self._format_options = format_options
         self._process: GuardedProcess | None = None
 
