@@ -10,7 +10,13 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
-from monitor.kafka.connection import REFUSALS, Connection, bounded, refusal, start_patiently
+from monitor.kafka.connection import Connection
+from monitor.kafka.patience import (
+    REFUSALS,
+    bounded,
+    refusal,
+    start_patiently,
+)
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.logs import logger
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from aiokafka import AIOKafkaClient, errors
 
 from monitor.health import Health
-from monitor.kafka.connection import (
+from monitor.kafka.connection import Connection
+from monitor.kafka.patience import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
-    Connection,
     bounded,
     start_patiently,
 )

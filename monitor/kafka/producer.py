@@ -9,11 +9,11 @@ from aiokafka import AIOKafkaProducer, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
-from monitor.kafka.connection import (
+from monitor.kafka.connection import Connection
+from monitor.kafka.patience import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
     REFUSALS,
-    Connection,
     refusal,
     start_patiently,
 )

@@ -9,15 +9,15 @@ from aiokafka import AIOKafkaConsumer, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
-from monitor.kafka.connection import (
+from monitor.kafka.connection import Connection
+from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
+from monitor.kafka.patience import (
     REFUSALS,
-    Connection,
     bounded,
     patiently,
     refusal,
     start_patiently,
 )
-from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.logs import logger
 

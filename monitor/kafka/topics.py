@@ -11,7 +11,13 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
-from monitor.kafka.connection import REFUSALS, Connection, patiently, refusal, start_patiently
+from monitor.kafka.connection import Connection
+from monitor.kafka.patience import (
+    REFUSALS,
+    patiently,
+    refusal,
+    start_patiently,
+)
 from monitor.logs import logger
 
 
