@@ -23,7 +23,8 @@ from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
-from monitor.ingest.loop import ConsumingLoop, LoopLimits
+from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.worker import LoopLimits
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
@@ -113,7 +114,7 @@ class Monitor:
         loop: list[ConsumingLoop],
     ) -> None:
         """Connect everything that the consuming loop needs, and append the loop."""
-        settings, topics = self.settings, self.settings.kafka.topics
+        settings = self.settings
         await self._topics_exist()
         for seat in seats:
             await seat.judge.prepare()

@@ -19,11 +19,11 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
-from monitor.ingest.loop import Work
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
+from monitor.ingest.worker import Work
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
@@ -88,6 +88,7 @@ class Scorer:
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
         self._judging: set[asyncio.Task[None] | None] = set()
+        self._waiting: set[asyncio.Task[None] | None] = set()
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
@@ -104,6 +105,10 @@ class Scorer:
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
         return task in self._judging
+
+    def waits(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work waits for a place at the judge."""
+        return task in self._waiting
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -218,9 +223,11 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
-        waiting_since = self._clock()
+        waiting_since, task = self._clock(), asyncio.current_task()
+        self._waiting.add(task)
         try:
             async with treatment.limits.admitted():
+                self._waiting.discard(task)
                 admitted = self._clock()
                 ending = await self._watched(self._judged(interaction, treatment))
             timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
@@ -229,6 +236,8 @@ class Scorer:
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
+        finally:
+            self._waiting.discard(task)
         self._count(interaction, ending)
         return ending.outcome, ending.reason
 

@@ -7,6 +7,7 @@ itself, for its share.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
@@ -26,7 +27,7 @@ MOST_EXAMINED = 1_000
 EXAMINE_MS = 1_000
 #: What a broken batch raises; the rest of Kafka's errors is about brokers and groups.
 BROKEN = (errors.CorruptRecordException, errors.InvalidMessageError)
-#: A filter that no partition passes: waits, and leaves in its buffer whatever is there.
+#: A filter that no partition passes: while all are paused, their buffers are left as they are.
 _NOBODY = TopicPartition("", -1)
 
 
@@ -59,6 +60,8 @@ class FairReader:
             return await self._examine(self._suspects[0])
         readable = self._client.assignment() - self._client.paused()
         share = max(LEAST_SHARE, most // max(1, len(readable)))
+        if self._more:
+            await asyncio.sleep(0)  # what is there already waits for nothing: let others run
         found = await self._take(readable, share) if self._more else {}
         if not (found or self._suspects or self._error):
             found = await self._next(readable, timeout_ms, share)
@@ -71,9 +74,10 @@ class FairReader:
         """Wait for the first record to come, then take what is there."""
         if len(partitions) == 1:
             return await self._wait(partitions, timeout_ms, share)
-        # Not more than one: a failure on the next partition would lose the others.
+        # Not more than one: a failure on the next partition would lose the others. Where nothing
+        # is assigned yet, it comes from whatever is by then.
         first = await self._wait(partitions, timeout_ms, 1)
-        rest = await self._take(partitions, share) if first else {}
+        rest = await self._take(partitions or first, share) if first else {}
         return {tp: first.get(tp, []) + rest.get(tp, []) for tp in {**first, **rest}}
 
     async def _take(
@@ -94,7 +98,9 @@ class FairReader:
     async def _wait(
         self, partitions: Collection[TopicPartition], timeout_ms: int, most: int
     ) -> dict[TopicPartition, Batch]:
-        asked = tuple(partitions) or (_NOBODY,)
+        asked = tuple(partitions)
+        if not asked and self._client.assignment():
+            asked = (_NOBODY,)
         try:
             found: dict[TopicPartition, Batch] = await self._client.getmany(
                 *asked, timeout_ms=timeout_ms, max_records=most

@@ -12,8 +12,8 @@ from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
-from monitor.ingest.loop import Work
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.worker import Work
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.kafka.record import KafkaRecord, Unreadable
@@ -111,6 +111,7 @@ async def test_a_stuck_judgement_becomes_a_dead_letter(deaf: bool) -> None:
     task.cancel("stuck")
     await task
     assert bench.ended("dead_lettered", "stuck") == 1
+    assert task.cancelling() == 0, "a time limit that comes later would take it for its own"
     assert bench.is_balanced()
     assert [(topic, value) for topic, value in bench.written.values] == [("dead", VALUE)]
     assert not bench.scorer.is_busy(task)
