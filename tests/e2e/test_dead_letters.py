@@ -106,6 +106,29 @@ async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
         }
 
 
+@pytest.mark.timeout(120)
+async def test_a_time_that_the_topic_refuses_costs_only_the_time(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Too old for the topic of the dead letters: key, value and headers are there all the same."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    dead = f"{topics['kafka__group_id']}-young"
+    topics["kafka__topics__dead_letters"] = dead
+    await create_topic(broker, dead, 1, {"message.timestamp.before.max.ms": "3600000"})
+    sent = Record(b"not JSON", b"key", 0, 1_700_000_000_123, (("origin", b"test"),))
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await produce(broker, topics["kafka__topics__interactions"], [sent])
+        await ended(scorer, dead_lettered=1)
+    finally:
+        await scorer.end()
+    (letter,) = await read_all(broker, dead)
+    assert (letter.key, letter.value, letter.headers[0]) == (sent.key, sent.value, sent.headers[0])
+    assert dict(letter.headers)["x-error.timestamp"] == b"1700000000123"
+    assert "x-error.value_omitted" not in dict(letter.headers)
+
+
 @pytest.mark.timeout(150)
 async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
