@@ -32,6 +32,11 @@ class Hold:
         self._gate.hold(self._partition, why, first=not self._held)
         self._held = True
 
+    def begin_unless_held(self, why: str) -> None:
+        """A guess at ``why``: what a refusal has said stands."""
+        if not self._held:
+            self.begin(why)
+
     def end(self) -> None:
         """It waits no more."""
         if self._held:
