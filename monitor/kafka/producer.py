@@ -185,4 +185,8 @@ class Producer:
 
 
 def _has_company(error: Exception, value: bytes | None) -> bool:
-    return not isinstance(error, TOO_LARGE) or len(value or b"") < BATCH_BYTES
+    """Whether another record of the batch may be at fault, and it is worth asking.
+
+    A value that is empty stands for one that was refused: it has been asked for already.
+    """
+    return bool(value) and not (isinstance(error, TOO_LARGE) and len(value or b"") >= BATCH_BYTES)
