@@ -116,7 +116,7 @@ class Scorer:
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
-            self._dead_letters.gate.fine(read)
+            self._dead_letters.gate.glimpsed(read)
             if not self._traffic.screen.samplers[0].needs_decoding:
                 self._telemetry.key_fallbacks.inc(read)
         return left
@@ -173,7 +173,8 @@ class Scorer:
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         where = f"{record.topic}/{record.partition}/{record.offset}"
-        self._dead_letters.gate.failed(error.cause)
+        unread = not native.has_readable_id(record.value or b"")
+        self._dead_letters.gate.failed(error.cause, unread=unread)
         return self._guarded(record, where, self._bury(record, error))
 
     async def _guarded(

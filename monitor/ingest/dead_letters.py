@@ -35,7 +35,7 @@ class DeadLetters:
         hold = Hold(self.gate, Partition(record.topic, record.partition))
         why = f"topic {self._topic} has not taken a dead letter for {SLOW_S:.0f} s: does it exist, "
         why += "and are its brokers there?"
-        slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin, why)
+        slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin_unless_held, why)
         try:
             await self._until_taken(record, error, now, hold)
         finally:

@@ -32,6 +32,11 @@ class Hold:
         self._gate.hold(self._partition, why, first=not self._held)
         self._held = True
 
+    def begin_unless_held(self, why: str) -> None:
+        """A guess at ``why``: what a refusal has said stands."""
+        if not self._held:
+            self.begin(why)
+
     def end(self) -> None:
         """It waits no more."""
         if self._held:
@@ -73,13 +78,20 @@ class Gate:
         self._circuit.roll(self._monotonic())
         self._show()
 
-    def fine(self, count: int = 1) -> None:
-        """``count`` records could be decoded."""
-        self._circuit.fine(count)
+    def fine(self) -> None:
+        """A record could be decoded."""
+        self._circuit.fine()
 
-    def failed(self, cause: str, *, was_fine: bool = False) -> None:
-        """A record becomes a dead letter; ``was_fine``: it could be decoded."""
-        self._circuit.failed(cause, was_fine=was_fine)
+    def glimpsed(self, count: int) -> None:
+        """``count`` records were dropped by their hash, with nothing but their ids read."""
+        self._circuit.glimpsed(count)
+
+    def failed(self, cause: str, *, was_fine: bool = False, unread: bool = False) -> None:
+        """A record becomes a dead letter; ``was_fine``: it could be decoded.
+
+        ``unread``: not even its id could be read.
+        """
+        self._circuit.failed(cause, was_fine=was_fine, unread=unread)
         self._show()
 
     def hold(self, partition: Partition, why: str, *, first: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -187,6 +189,44 @@ async def _held(scorer: MonitorProcess) -> str:
 
 async def _lag(scorer: MonitorProcess, name: str, expected: float) -> bool:
     return total(await scorer.metrics(), name, partition="0") == expected
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [
+        ({"max.message.bytes": "5000", "message.timestamp.after.max.ms": str(2**62)}, 0),
+        ({"message.timestamp.after.max.ms": "3600000"}, 1),
+    ],
+)
+async def test_a_letter_pays_for_no_other_one(
+    limits: dict[str, str],
+    refused: int,
+    kafka_broker: KafkaBroker,
+    make_topics: MakeTopics,
+    tmp_path: Path,
+) -> None:
+    """Letters go out in batches, which the broker refuses as a whole: those that fit stay whole."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, dead = (f"{topics['kafka__group_id']}-{name}" for name in ("in", "dead"))
+    topics |= {"kafka__topics__interactions": inputs, "kafka__topics__dead_letters": dead}
+    await create_topic(broker, inputs, 1, {"message.timestamp.after.max.ms": str(2**62)})
+    await create_topic(broker, dead, 1, limits)
+    now = int(time.time() * 1000)
+    records = [replace(bad(0, 900), key=b"%d" % i, timestamp_ms=now) for i in range(60)]
+    records[30] = replace(records[30], timestamp_ms=now + 10 * 3_600_000)
+    await produce(broker, inputs, records)
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics, ingest__circuit__share=0)
+    try:
+        await scorer.ready()
+        await ended(scorer, dead_lettered=60)
+    finally:
+        await scorer.end()
+    letters = await read_all(broker, dead)
+    assert len(letters) == 60
+    bare = [letter for letter in letters if "x-error.value_omitted" in dict(letter.headers)]
+    assert [letter.key for letter in bare] == [b"30"] * refused
+    assert {letter.key for letter in letters} == {record.key for record in records}
 
 
 @pytest.mark.timeout(100)

@@ -183,3 +183,13 @@ def test_missing_keys_are_counted_where_they_are_dropped() -> None:
     batch = [record._replace(offset=i) for i, record in enumerate(batch)]
     left = bench.scorer.screen(batch)
     assert bench.count("sampling_key_fallbacks_total") == 300 - len(left) > 200
+
+
+@pytest.mark.parametrize("id_", ['"i%d"', "%d"])
+async def test_ids_read_on_the_way_do_not_hide_a_wrong_format(id_: str) -> None:
+    """All that is decoded lacks its fields: the circuit opens, though one in ten is decoded."""
+    bench = Bench(Hanging(), rate=0.1)
+    batch = [Record(f'{{"interaction_id": {id_ % i}}}'.encode(), offset=i) for i in range(1_500)]
+    for record in bench.scorer.screen(batch):
+        await bench.begin(record)
+    assert bench.count("dead_letter_circuit_open") == 1
