@@ -123,19 +123,25 @@ async def test_a_refusal_at_start_ends_in_3_with_its_sentence(
 
 
 @pytest.mark.timeout(120)
-async def test_an_expired_token_ends_in_3(changing_broker: SecuredBroker, tmp_path: Path) -> None:
-    """The token server gives one, the broker does not take it."""
+@pytest.mark.parametrize("create", ["true", "false"])
+@pytest.mark.parametrize(("key", "value"), [("life_s", -60), ("audience", "another")])
+async def test_a_token_that_the_broker_refuses_ends_in_3(
+    key: str, value: Any, create: str, changing_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """The token server gives one, expired or for somebody else, and the broker does not take it."""
     settings = login(changing_broker, "OAUTHBEARER", tmp_path) | own_topics()
+    settings["kafka__create_topics"] = create
     state = changing_broker.oauth.state
-    before, state.life_s = state.life_s, -60
+    before = getattr(state, key)
+    setattr(state, key, value)
     try:
         address = changing_broker.address("SASL_TLS")
-        line = await last_words(MonitorProcess("run", address, tmp_path, "expired", **settings))
+        line = await last_words(MonitorProcess("run", address, tmp_path, "refused", **settings))
     finally:
-        state.life_s = before
-    assert f"Kafka {address} (SASL_SSL as " in line
-    assert "token" in line
-    assert "expired" in line
+        setattr(state, key, before)
+    assert f"Kafka {address} (SASL_SSL" in line
+    assert "the broker refuses the OAuth token" in line
+    assert "check that the token has not expired, and its issuer, audience" in line
 
 
 RIGHTS = {
