@@ -139,7 +139,7 @@ async def test_a_token_that_the_broker_refuses_ends_in_3(
         line = await last_words(MonitorProcess("run", address, tmp_path, "refused", **settings))
     finally:
         setattr(state, key, before)
-    assert f"Kafka {address} (SASL_SSL" in line
+    assert f"Kafka {address} (SASL_SSL OAUTHBEARER as " in line
     assert "the broker refuses the OAuth token" in line
     assert "check that the token has not expired, and its issuer, audience" in line
 
@@ -179,7 +179,7 @@ async def test_a_missing_right_ends_in_3_and_is_named(
     await produce(plain, names["interactions"], [Record(encoded(interaction("one")))])
     address = secured_broker.address("SASL_TLS")
     line = await last_words(MonitorProcess("score", address, tmp_path, "score", **settings))
-    assert f"(SASL_SSL as {STRANGER})" in line
+    assert f"(SASL_SSL PLAIN as {STRANGER})" in line
     assert f"{sentence.format(**names)} for {STRANGER}" in line
     assert f"grant {missing.split()[0]} on " in line
 
