@@ -165,8 +165,10 @@ class Scorer:
         origin = letter.origin_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         # A producer may set any timestamp: none lies further ahead than a plausible event time.
-        newest_ms = (self._clock() + NEWEST.total_seconds()) * 1000
-        decoded = native.decode(value, source, min(origin.timestamp_ms, int(newest_ms)))
+        newest_ms = int((self._clock() + NEWEST.total_seconds()) * 1000)
+        # And it may set none, which Kafka gives as -1: then the record is as old as its reading.
+        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._clock() * 1000)
+        decoded = native.decode(value, source, min(broker_ms, newest_ms))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         return decoded.interaction

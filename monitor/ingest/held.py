@@ -98,5 +98,9 @@ class Held:
     def oldest_time(self) -> float:
         """When the first record was written that is not done; 0.0 when nobody knows."""
         if oldest := self.tracker.oldest:
-            return oldest[1]
-        return self.waiting[0].record.timestamp / 1000 if self.waiting else self.last_record_time
+            found = oldest[1]
+        elif self.waiting:
+            found = self.waiting[0].record.timestamp / 1000
+        else:
+            found = self.last_record_time
+        return max(0.0, found)  # Kafka gives -1 for a record without a time
