@@ -136,6 +136,8 @@ class ConsumingLoop:
         """Hand over what waits, drain, commit, fence: then nothing given is settled any more."""
         for held in given:
             held.waiting.clear()
+        await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
+        for held in given:
             self._places.hand_over_waiting(held, reason)
         await self._drain(given)
         late = [task for held in given for task in self._places.fence(held, reason)]

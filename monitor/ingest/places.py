@@ -84,10 +84,8 @@ class Places:
         self.in_flight -= 1
         self.ended += 1
         error = None if task.cancelled() else task.exception()
-        if held.fenced:
-            return  # handed over: the offset stays open, so that it is never committed
-        if task.cancelled() and held.under_way[task].handed_over:
-            held.leave(task)
+        if held.fenced or (task.cancelled() and held.under_way[task].handed_over):
+            held.leave(task)  # the offset stays open, so that it is never committed
             return
         if task.cancelled() or error is not None:
             self._failed(error or RuntimeError("work was cancelled by nobody"))

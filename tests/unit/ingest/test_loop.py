@@ -92,6 +92,17 @@ async def test_what_waits_for_a_place_is_handed_over_at_once() -> None:
         assert stage.worker.done == [(0, 1), (0, 2)]
 
 
+async def test_what_has_just_begun_is_handed_over_too_when_it_waits() -> None:
+    """A rebalance that begins before its first step finds it waiting all the same."""
+    async with staged(A, limits=replace(LIMITS, drain_s=20.0)) as stage:
+        stage.worker.queued = {(0, 0)}
+        stage.loop._places.receive(batch(A, 0))
+        stage.loop._places.hand_out()
+        await asyncio.wait_for(stage.loop.revoked([A]), 5.0)
+        assert stage.worker.cancelled == {(0, 0): "revoked"}
+        assert stage.consumer.committed(A) is None or stage.consumer.committed(A) == 0
+
+
 async def test_what_ends_after_the_fence_is_not_committed() -> None:
     """Work that swallows its cancellation and ends later moves no watermark, also not the one of
     a new assignment of the same partition."""
@@ -183,6 +194,19 @@ async def test_the_end_during_a_rebalance() -> None:
         await asyncio.gather(revoking, stage.running)
         assert stage.consumer.committed(A) == 2
         assert stage.consumer.stopped
+
+
+async def test_the_end_during_a_rebalance_does_not_wait_for_what_is_fenced() -> None:
+    """What the rebalance has left to the next owner is over: nobody drains it any further."""
+    limits = replace(LIMITS, drain_s=0.6, commit_interval_s=0.02)
+    async with staged(A, limits=limits) as stage:
+        await stage.read(batch(A, 0))
+        revoking = asyncio.create_task(stage.loop.revoked([A]))
+        await asyncio.sleep(0.3)
+        stage.stop.set()
+        await revoking
+        await asyncio.wait_for(stage.running, 0.2)
+        assert stage.worker.cancelled == {(0, 0): "revoked"}
 
 
 async def test_what_ends_during_the_drain_is_committed_during_the_drain() -> None:
