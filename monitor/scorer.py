@@ -107,8 +107,8 @@ class Scorer:
         return task in self._judging
 
     def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits for a place at the judge."""
-        return task in self._waiting
+        """Whether the work waits for a place, at the judge or among the dead letters."""
+        return task in self._waiting or task in self._dead_letters.gate.held_works
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""

@@ -32,7 +32,8 @@ class DeadLetters:
 
     async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Send it, again and again with growing waits; meanwhile its partition is held."""
-        hold = Hold(self.gate, Partition(record.topic, record.partition))
+        partition = Partition(record.topic, record.partition)
+        hold = Hold(self.gate, partition, asyncio.current_task())
         why = f"topic {self._topic} has not taken a dead letter for {SLOW_S:.0f} s: does it exist, "
         why += "and are its brokers there?"
         slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin_unless_held, why)

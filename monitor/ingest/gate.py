@@ -21,15 +21,19 @@ _MOST_NAMED = 10
 
 
 class Hold:
-    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly."""
+    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly.
 
-    def __init__(self, gate: Gate, partition: Partition) -> None:
-        self._gate, self._partition = gate, partition
+    ``work`` is whoever waits with it, as the consuming loop knows it.
+    """
+
+    def __init__(self, gate: Gate, partition: Partition, work: object) -> None:
+        self._gate, self._partition, self._work = gate, partition, work
         self._held = False
 
     def begin(self, why: str) -> None:
         """From now on the letter waits; ``why`` names the topic and what to do."""
         self._gate.hold(self._partition, why, first=not self._held)
+        self._gate.held_works.add(self._work)
         self._held = True
 
     def begin_unless_held(self, why: str) -> None:
@@ -41,6 +45,7 @@ class Hold:
         """It waits no more."""
         if self._held:
             self._gate.release(self._partition)
+            self._gate.held_works.discard(self._work)
         self._held = False
 
 
@@ -61,6 +66,8 @@ class Gate:
         self._circuit = Circuit(limits, monotonic())
         self._shown = False
         self._held: Counter[Partition] = Counter()
+        #: They may be handed over at once: nothing of theirs is on Kafka yet.
+        self.held_works: set[object] = set()
         self._waiting = 0
         self._why = ""
 

@@ -330,8 +330,8 @@ async def test_a_part_that_dies_ends_the_loop(place: str, error: BaseException) 
 async def test_a_refusal_ends_the_loop_with_its_words() -> None:
     """They are ours, name what to do, and make exit code 3."""
     async with staged(A) as stage:
-        stage.consumer.results = [DependencyRefused("no right to Read group g")]
         await stage.read(batch(A, 0))
+        stage.consumer.results = [DependencyRefused("no right to Read group g")]
         stage.worker.end(A, 0)
         with pytest.raises(DependencyRefused, match="no right to Read group g"):
             await stage.running
