@@ -24,18 +24,21 @@ REASONS = {
     Fault.RATE_LIMITED: "rate_limited",
     Fault.SERVER_ERROR: "server_error",
     Fault.TIMEOUT: "timeout",
-} | dict.fromkeys(MALFORMED, "malformed_reply")
+} | dict.fromkeys(sorted(MALFORMED), "malformed_reply")
 ONCE, ALWAYS, UNHARMED = 24, 4, 60
 
 
 def faulty_cases(rng: Random, name: str, count: int) -> list[Case]:
-    """Cases that need all calls and all pairs: passages and a reference."""
+    """Cases that need all calls and can carry every fault: passages, a reference, a support."""
     found: list[Case] = []
     serial = 0
     while len(found) < count:
         serial += 1
         one = case(f"{name}-{serial:03d}", rng, time.time() - 600)
-        if len(one.interaction["retrieved_contexts"]) >= 2 and one.by_reference is not None:
+        # A stray «+» is one only where a passage supports a claim alone.
+        alone = any(map(any, (*one.by_passage, *one.reference_by_passage)))
+        enough = len(one.interaction["retrieved_contexts"]) >= 2 and one.by_reference is not None
+        if alone and enough:
             found.append(one)
     return found
 
