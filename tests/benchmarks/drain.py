@@ -1,6 +1,6 @@
 """How fast a backlog is drained at 1 % sampling, against bare ``getmany`` on the same broker.
 
-``python -m tests.benchmarks.drain [--records N] [--rounds N] [--quick]`` starts a real broker,
+``python -m tests.benchmarks.drain [--records N] [--rounds N] [--full]`` starts a real broker,
 writes backlogs (1 and 6 partitions, 1 and 4 KB, zstd and none), and reads each of them in turns:
 bare aiokafka with the scorer's client options and without a bound on records, which is its fastest
 way, then the scorer with ``sampling.key: record_key``, then with ``interaction_id``, again and
@@ -307,10 +307,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--records", type=int, default=60_000, help="records of a backlog")
     parser.add_argument("--rounds", type=int, default=5, help="times that each is measured")
-    parser.add_argument("--quick", action="store_true", help="two backlogs only")
+    parser.add_argument("--full", action="store_true", help="all eight backlogs, not only two")
     chosen = parser.parse_args()
     cases = [Case(p, s, c) for c in ("none", "zstd") for s in (1_000, 4_000) for p in (1, 6)]
-    if chosen.quick:
+    if not chosen.full:
         cases = [Case(6, 1_000, "zstd"), Case(1, 4_000, "none")]
     logs.configure("error", "console")
     asyncio.run(measure_all(cases, chosen.records, chosen.rounds))
