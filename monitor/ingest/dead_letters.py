@@ -22,21 +22,28 @@ SLOW_S = 5.0
 
 
 class DeadLetters:
-    """Writes dead letters; returns when they are on Kafka."""
+    """Writes dead letters; returns when they are on Kafka. ``slow_s`` is in seconds."""
 
     def __init__(
-        self, producer: Producer, topic: str, gate: Gate, *, group: str, version: str
+        self,
+        producer: Producer,
+        topic: str,
+        gate: Gate,
+        *,
+        group: str,
+        version: str,
+        slow_s: float = SLOW_S,
     ) -> None:
         self._producer, self._topic, self.gate = producer, topic, gate
-        self._group, self._version = group, version
+        self._group, self._version, self._slow_s = group, version, slow_s
 
     async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Send it, again and again with growing waits; meanwhile its partition is held."""
         partition = Partition(record.topic, record.partition)
         hold = Hold(self.gate, partition, asyncio.current_task())
-        why = f"topic {self._topic} has not taken a dead letter for {SLOW_S:.0f} s: does it exist, "
-        why += "and are its brokers there?"
-        slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin_unless_held, why)
+        why = f"topic {self._topic} has not taken a dead letter for {self._slow_s:.0f} s: "
+        why += "does it exist, and are its brokers there?"
+        slow = asyncio.get_running_loop().call_later(self._slow_s, hold.begin_unless_held, why)
         try:
             await self._until_taken(record, error, now, hold)
         finally:

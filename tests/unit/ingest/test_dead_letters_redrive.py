@@ -4,54 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from monitor.health import Health
 from monitor.ingest.letter import Origin, read_letter
 from monitor.ingest.letter_list import LetterGroups, LetterList, in_full
 from monitor.ingest.outcomes import Reason
 from monitor.ingest.redrive import Answer, Redriver, Selection, Told
-from monitor.kafka.connection import Connection
-from monitor.kafka.producer import Producer, RecordRefused
+from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord
 from tests.unit.ingest.letters import ORIGINAL, Record, dead_letter
+from tests.unit.ingest.producers import Memory, at_most
 
 INPUTS = {"rag.interactions.v1": [0, 1, 2, 3]}
 OLD, NEW = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
-
-
-class Sent(NamedTuple):
-    """What was written."""
-
-    topic: str
-    value: bytes | None
-    key: bytes | None
-    partition: int | None
-    timestamp_ms: int | None
-    headers: Sequence[tuple[str, bytes | None]]
-
-
-class Memory(Producer):
-    """Takes records of at most ``most`` bytes."""
-
-    def __init__(self, most: int = 1_000_000) -> None:
-        super().__init__(Connection("127.0.0.1:1"), None, Health(lambda: 0.0), lambda _topic: None)
-        self.sent: list[Sent] = []
-        self._most = most
-
-    async def write(
-        self,
-        topic: str,
-        value: bytes | None,
-        *,
-        key: bytes | None = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes | None]] = (),
-    ) -> None:
-        if len(value or b"") > self._most:
-            raise RecordRefused("MessageSizeTooLargeError")
-        self.sent.append(Sent(topic, value, key, partition, timestamp_ms, headers))
 
 
 async def redriven(
@@ -166,7 +131,7 @@ async def test_letters_of_foreign_topics_stay() -> None:
 
 async def test_a_record_that_its_topic_does_not_take_is_named_and_the_next_goes_on() -> None:
     """Its limit may have been lowered meanwhile."""
-    producer = Memory(most=10)
+    producer = Memory(at_most(10))
     large = dead_letter(record=Record(value=b"x" * 11))
     _, told = await redriven([large, dead_letter(place=(0, 8))], producer)
     assert [one.answer for one in told] == [Answer.TOO_LARGE, Answer.REDRIVEN]

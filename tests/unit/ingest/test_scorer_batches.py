@@ -21,7 +21,8 @@ from monitor.records import Interaction, JudgeIdentity, Judgement
 from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
-from tests.unit.ingest.test_scorer_log import TEXTS, Record, Written
+from tests.unit.ingest.producers import Memory
+from tests.unit.ingest.test_scorer_log import TEXTS, Record
 from tests.unit.records.made import JUDGE
 
 
@@ -60,7 +61,7 @@ class Bench:
     """A scorer without Kafka."""
 
     def __init__(self, judge: Hanging, rate: float = 1.0, key: str = "interaction_id") -> None:
-        self.registry, self.written, self.judge = CollectorRegistry(), Written(), judge
+        self.registry, self.written, self.judge = CollectorRegistry(), Memory(), judge
         self.telemetry = ScorerTelemetry(self.registry)
         gate = Gate(CircuitLimits(), self.telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(

@@ -18,11 +18,11 @@ from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Bill, Judge
-from monitor.kafka.producer import Producer, RecordRefused
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.cli.captured_log import captured_log
+from tests.unit.ingest.producers import Memory, at_most
 from tests.unit.records.made import JUDGE
 
 MARKER = "kidney-stone-4711"
@@ -44,28 +44,6 @@ class Record(NamedTuple):
     timestamp: int = 1_795_176_000_000
     key: bytes | None = None
     headers: Sequence[tuple[str, bytes | None]] = ()
-
-
-class Written(Producer):
-    """A producer that keeps what it is given, but for records that are larger than ``most``."""
-
-    def __init__(self, most: int = 1_000_000) -> None:
-        self.values: list[tuple[str, bytes | None]] = []
-        self._most = most
-
-    async def write(
-        self,
-        topic: str,
-        value: bytes | None,
-        *,
-        key: bytes | None = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes | None]] = (),
-    ) -> None:
-        if topic == "scores" and value is not None and len(value) > self._most:
-            raise RecordRefused(f"{len(value)} bytes")
-        self.values.append((topic, value))
 
 
 class Raising:
@@ -115,7 +93,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
         yield read
 
 
-async def run(value: bytes, judge: Judge, written: Written) -> str:
+async def run(value: bytes, judge: Judge, written: Memory) -> str:
     """Bring one record to its end; the outcome."""
     registry = CollectorRegistry()
     telemetry = ScorerTelemetry(registry)
@@ -158,7 +136,7 @@ async def test_an_error_of_the_judge_is_logged_without_its_words(
 ) -> None:
     """An exception may quote what it could not handle: its type and place are enough."""
     judge = WrongShape(ValueError) if error is None else Raising(error)
-    assert await run(json.dumps(TEXTS).encode(), judge, Written()) == outcome
+    assert await run(json.dumps(TEXTS).encode(), judge, Memory()) == outcome
     said = log()
     assert event in said
     assert MARKER not in said
@@ -181,7 +159,7 @@ async def test_a_dead_letter_is_logged_without_its_texts(
     value: bytes, log: Callable[[], str]
 ) -> None:
     """Path, what was expected and the length; the record itself is among the dead letters."""
-    written = Written()
+    written = Memory()
     assert await run(value, OfflineJudge(), written) == "dead_lettered"
     assert written.values == [("dead", value)]
     said = log()
@@ -194,7 +172,7 @@ async def test_a_record_too_large_is_logged_without_its_texts(
 ) -> None:
     """Neither as it is nor without texts does the broker take it: dead letter, in one event."""
     value = json.dumps(TEXTS).encode()
-    assert await run(value, OfflineJudge(), Written(most=10)) == "dead_lettered"
+    assert await run(value, OfflineJudge(), Memory(at_most(10, "scores"))) == "dead_lettered"
     said = log()
     assert "max.message.bytes" in said
     assert MARKER not in said
@@ -202,7 +180,7 @@ async def test_a_record_too_large_is_logged_without_its_texts(
 
 async def test_a_scored_interaction_is_not_logged(log: Callable[[], str]) -> None:
     """Its texts go to the score record, and there alone."""
-    written = Written()
+    written = Memory()
     assert await run(json.dumps(TEXTS).encode(), OfflineJudge(), written) == "scored"
     assert log() == ""
     ((topic, line),) = written.values
