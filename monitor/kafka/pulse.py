@@ -101,7 +101,9 @@ class Pulse:
 
     def _look_at_topics(self, missing: set[str]) -> None:
         gone = missing & self._missing & self._seen
-        self._seen |= self._topics - missing
+        if found := self._topics - missing - self._seen:
+            logger().debug("kafka_topics_seen", what=self._part, topics=sorted(found))
+        self._seen |= found
         self._missing = missing
         part, troubles = f"{self._part}_topics", self._connection.troubles
         if not gone:
@@ -109,9 +111,9 @@ class Pulse:
             self._health.ready(part)
             return
         names = ", ".join(sorted(gone))
-        found, mend = f"there is no topic {names} any more", "create it again; it is waited for"
-        self._health.waits(part, f"{found}: {mend}")
-        finding = Finding(Trouble.MISSING_TOPIC, found, mend, topic=names)
+        said, mend = f"there is no topic {names} any more", "create it again; it is waited for"
+        self._health.waits(part, f"{said}: {mend}")
+        finding = Finding(Trouble.MISSING_TOPIC, said, mend, topic=names)
         troubles.meet(self._connection, part, finding)
 
     async def _look(self) -> Finding | None:

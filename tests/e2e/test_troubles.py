@@ -314,11 +314,12 @@ async def test_a_topic_that_is_deleted_while_running_is_told(
     """Not ready, shown and said once, alive; created again, it goes on alone."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     name = topics[f"kafka__topics__{which}"]
-    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics)
+    settings: dict[str, Any] = {**topics, "log__level": "debug"}
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **settings)
     try:
         await monitor.ready()
         await scores(topics, "before", broker)
-        await asyncio.sleep(5)  # two beats of the pulse, so that it has seen them
+        await until(lambda: "kafka_topics_seen" in monitor.log.read_text("utf-8"), "a look")
         await delete_topic(broker, name)
         await until(lambda: waits(monitor, f"no topic {name} any more"), "the topic's name")
         assert await shows(monitor, "missing_topic")
