@@ -10,13 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.servers.guarded import GuardedProcess
+from tests.servers.started import Started
 
 KAFKA_VERSION = "4.1.1"
 HOW_TO_GET_KAFKA = ".ci/fetch-kafka; apt-get install default-jre-headless"
@@ -49,7 +48,7 @@ def free_ports(count: int) -> list[int]:
         return [listener.getsockname()[1] for listener in sockets]
 
 
-class KafkaBroker:
+class KafkaBroker(Started):
     """One broker with its data, log and settings in ``directory``; a context manager.
 
     All methods block; inside a running event loop call them by ``asyncio.to_thread``.
@@ -142,18 +141,6 @@ class KafkaBroker:
         """Stop if it runs, and start on the same data and port."""
         self.stop()
         self.start()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     @property
     def _running(self) -> GuardedProcess:

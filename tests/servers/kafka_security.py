@@ -6,8 +6,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import trustme
 from confluent_kafka.admin import (
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives import serialization
 
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.oauth_server import AUDIENCE, OAuthServer
+from tests.servers.started import Started
 
 #: May do everything, by password (all mechanisms), by token or by certificate.
 USER, PASSWORD = "monitor", "right-and-secret"
@@ -96,7 +96,7 @@ def _pkcs8(certificate: trustme.LeafCert, password: str | None = None) -> bytes:
     )
 
 
-class SecuredBroker:
+class SecuredBroker(Started):
     """A broker with the listeners of ``LISTENERS``, an authority and a token server; a context
     manager.
 
@@ -184,18 +184,6 @@ class SecuredBroker:
     def _set_scram(self, user: str, how: ScramCredentialInfo, password: str) -> None:
         change = UserScramCredentialUpsertion(user, how, password.encode())
         self._ask(lambda admin: admin.alter_user_scram_credentials([change]))
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _ask(self, question: Callable[[AdminClient], dict[Any, Future[Any]]]) -> None:
         # The client must outlive its answers.

@@ -14,12 +14,13 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from tests.servers.started import Started
 
 AUDIENCE = "kafka"
 KEY_ID = "test-key"
@@ -49,7 +50,7 @@ class _State:
     requests: list[TokenRequest] = field(default_factory=list)
 
 
-class OAuthServer:
+class OAuthServer(Started):
     """``/token`` and ``/keys``; a context manager.
 
     ``clients`` maps ids to secrets and may be changed at any time in ``state``, as ``life_s`` may,
@@ -125,16 +126,12 @@ class OAuthServer:
         state.requests.append(TokenRequest(client, method, shown, status))
         return status, body
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
+        """Answer, in a thread."""
         self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
+        """Let go of the port."""
         self.state.answers.set()
         self._server.shutdown()
         self._server.server_close()

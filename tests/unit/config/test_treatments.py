@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 
 from monitor.config import load
-from monitor.records import Interaction, Source
 from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import Seat, build_judges, traffic
+from tests.unit.records.made import attributed
 
 
 def built(*entries: dict[str, Any], **settings: str) -> tuple[list[Seat], Traffic]:
@@ -23,19 +22,6 @@ def built(*entries: dict[str, Any], **settings: str) -> tuple[list[Seat], Traffi
     return seats, traffic(loaded, seats)
 
 
-def interaction(application: str, **attributes: Any) -> Interaction:
-    """One of an application."""
-    return Interaction(
-        interaction_id="i",
-        event_time=datetime(2026, 11, 20, 12, tzinfo=UTC),
-        application=application,
-        user_input="?",
-        response="!",
-        attributes=attributes,
-        source=Source(topic="t", partition=0, offset=0),
-    )
-
-
 def test_equal_settings_share_a_judge_and_its_limits() -> None:
     """However they came about; the first judge is that of the settings themselves."""
     seats, chosen = built(
@@ -44,7 +30,7 @@ def test_equal_settings_share_a_judge_and_its_limits() -> None:
         {"application": "c", "sampling": {"rate": 0.5}},
     )
     assert [seat.judge.identity.name for seat in seats] == ["offline", "x"]
-    a, b, c, other = (chosen.treatment(interaction(name)) for name in "abcd")
+    a, b, c, other = (chosen.treatment(attributed(name)) for name in "abcd")
     assert (a.judge, a.limits) == (b.judge, b.limits) == (seats[1].judge, seats[1].limits)
     assert c.judge is other.judge is seats[0].judge
     assert (c.sampler.rate, other.sampler.rate) == (0.5, 1.0)
@@ -53,7 +39,7 @@ def test_equal_settings_share_a_judge_and_its_limits() -> None:
 def test_another_limit_is_another_judge() -> None:
     """The places of one are not taken by the other, though their scores have the same label."""
     seats, chosen = built({"application": "a", "judge": {"concurrency": 1}})
-    a, other = (chosen.treatment(interaction(name)) for name in "ab")
+    a, other = (chosen.treatment(attributed(name)) for name in "ab")
     assert a.limits is not other.limits
     assert len({seat.judge.identity.label for seat in seats}) == 1
 
@@ -65,8 +51,8 @@ def test_an_entry_without_a_name_goes_by_its_rules() -> None:
         {"when": [rule], "segment": "region", "metrics": ["faithfulness"]},
         **{"export.segment": "tenant"},
     )
-    acme = chosen.treatment(interaction("bot", tenant="acme"))
-    rest = chosen.treatment(interaction("bot"))
+    acme = chosen.treatment(attributed("bot", tenant="acme"))
+    rest = chosen.treatment(attributed("bot"))
     assert (acme.segment_by, acme.metrics) == ("region", ("faithfulness",))
     assert (rest.segment_by, rest.metrics) == ("tenant", None)
 

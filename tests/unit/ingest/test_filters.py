@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,8 +18,7 @@ from monitor.ingest.filters import (
     FirstMatch,
     compiled,
 )
-from monitor.records import Interaction, Source
-from tests.unit.records.made import JSON_VALUES, TEXTS
+from tests.unit.records.made import JSON_VALUES, TEXTS, attributed
 
 SCALARS = TEXTS | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.0, 1.0, 2.5])
 
@@ -33,22 +31,9 @@ class Rule(NamedTuple):
     operand: Any
 
 
-def interaction(application: str = "bot", **attributes: Any) -> Interaction:
-    """One with these attributes."""
-    return Interaction(
-        interaction_id="i",
-        event_time=datetime(2026, 11, 20, 12, tzinfo=UTC),
-        application=application,
-        user_input="?",
-        response="!",
-        attributes=attributes,
-        source=Source(topic="t", partition=0, offset=0),
-    )
-
-
 def holds(rule: Rule, **attributes: Any) -> bool:
     """Whether the rule matches an interaction with these attributes."""
-    return compiled(rule)(interaction(**attributes))
+    return compiled(rule)(attributed(**attributes))
 
 
 @given(wanted=SCALARS, found=SCALARS)
@@ -127,7 +112,7 @@ def test_a_path_is_found_however_it_is_nested(attributes: dict[str, Any]) -> Non
 
 def test_the_application_is_the_interactions_own() -> None:
     """An attribute of that name is another thing."""
-    named = interaction("bot").model_copy(update={"attributes": {"application": "attribute"}})
+    named = attributed("bot").model_copy(update={"attributes": {"application": "attribute"}})
     assert compiled(Rule("application", "equals", "bot"))(named)
     assert not compiled(Rule("application", "equals", "attribute"))(named)
     assert compiled(Rule("attributes.application", "equals", "attribute"))(named)
@@ -143,7 +128,7 @@ def test_whatever_is_logged_a_rule_answers(
 ) -> None:
     """Attributes come from traffic: no value of theirs is an error."""
     operand = {"equals": "x", "in": ("x", 1), "exists": True, "regex": "^x"}[operator]
-    one = interaction().model_copy(update={"attributes": attributes})
+    one = attributed().model_copy(update={"attributes": attributes})
     assert compiled(Rule(path, operator, operand))(one) in (True, False)
 
 
@@ -155,7 +140,7 @@ def test_a_filter_lets_through_what_it_should(
     include: list[Rule], exclude: list[Rule], found: int
 ) -> None:
     """One of the included, if there are any, and none of the excluded; it says what held it."""
-    against = Filter.of(include, exclude).against(interaction(a=found))
+    against = Filter.of(include, exclude).against(attributed(a=found))
     if include and found not in [rule.operand for rule in include]:
         assert against == "include"
     else:
@@ -165,7 +150,7 @@ def test_a_filter_lets_through_what_it_should(
 
 def test_no_rules_let_everything_through() -> None:
     """Also an interaction without attributes."""
-    assert EVERYTHING.against(interaction()) is None
+    assert EVERYTHING.against(attributed()) is None
 
 
 def case(names: str, then: str, *rules: Rule) -> Case[str]:
@@ -179,18 +164,18 @@ def test_the_first_case_that_matches_wins() -> None:
     chosen = FirstMatch(
         [case("bot|cat", "acme", acme), case("bo.*", "bo"), case("bot", "never")], "rest"
     )
-    assert chosen(interaction("bot", tenant="acme")) == "acme"
-    assert chosen(interaction("bot", tenant="globex")) == "bo"
-    assert chosen(interaction("cat", tenant="acme")) == "acme"
-    assert chosen(interaction("cat")) == "rest"
-    assert chosen(interaction("robot")) == "rest"
+    assert chosen(attributed("bot", tenant="acme")) == "acme"
+    assert chosen(attributed("bot", tenant="globex")) == "bo"
+    assert chosen(attributed("cat", tenant="acme")) == "acme"
+    assert chosen(attributed("cat")) == "rest"
+    assert chosen(attributed("robot")) == "rest"
 
 
 def test_all_rules_of_a_case_must_match() -> None:
     """Beside the name."""
     chosen = FirstMatch([case("b", "yes", Rule("x", "equals", 1), Rule("y", "equals", 1))], "no")
-    assert chosen(interaction("b", x=1, y=1)) == "yes"
-    assert chosen(interaction("b", x=1)) == "no"
+    assert chosen(attributed("b", x=1, y=1)) == "yes"
+    assert chosen(attributed("b", x=1)) == "no"
 
 
 def test_a_name_is_looked_up_once() -> None:
@@ -202,14 +187,14 @@ def test_a_name_is_looked_up_once() -> None:
         return True
 
     chosen = FirstMatch([Case(named, (), "x")], "rest")
-    assert [chosen(interaction("bot")) for _ in range(3)] == ["x"] * 3
+    assert [chosen(attributed("bot")) for _ in range(3)] == ["x"] * 3
     assert asked == ["bot"]
 
 
 def test_names_from_traffic_take_no_endless_memory() -> None:
     """More applications than are remembered still get their answer."""
     chosen = FirstMatch([case("bot-.*", "bot")], "rest")
-    one = interaction()
+    one = attributed()
     for n in range(MOST_NAMES + 10):
         assert chosen(one.model_copy(update={"application": f"bot-{n}"})) == "bot"
     assert len(chosen._by_name) == MOST_NAMES

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from monitor.records import (
     Claims,
+    Interaction,
     JudgeIdentity,
     Kind,
     Outcome,
@@ -130,3 +132,16 @@ def interactions_as_stored(draw: st.DrawFn) -> dict[str, JsonValue]:
         "response": draw(TEXTS),
         "retrieved_contexts": draw(st.lists(passages, max_size=4)),
     }
+
+
+def attributed(application: str = "bot", **attributes: Any) -> Interaction:
+    """An interaction with these attributes."""
+    return Interaction(
+        interaction_id="i",
+        event_time=NOON,
+        application=application,
+        user_input="?",
+        response="!",
+        attributes=attributes,
+        source=Source(topic="t", partition=0, offset=0),
+    )
