@@ -7,18 +7,19 @@ or restarts.
 from __future__ import annotations
 
 import functools
-import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from monitor.metrics.catalogue import CATALOGUE, defined_for
-from monitor.records import JudgeIdentity, Outcome, ScoreRecord
+from monitor.export.drift import DriftBook
+from monitor.export.slots import Slot, candidate_of
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Selection
-from monitor.stats.sums import ZERO, Sums, as_worse, terms
+from monitor.stats.sums import ZERO, Sums
 from monitor.stats.windows import RollingSums, bucket_seconds
 
 OTHER: Final = "other"
@@ -40,30 +41,23 @@ class SeriesEstimate(NamedTuple):
     estimate: Estimate
 
 
-class _Slot(NamedTuple):
-    """What a counted record adds, compact: the sums are computed when it enters or leaves.
-
-    ``values`` holds metric → value with larger meaning worse (None: unscored or failed).
-    """
-
-    judge: JudgeIdentity
-    m: int
-    q: float
-    u: float
-    expected: Mapping[str, tuple[float, float]]
-    values: tuple[tuple[str, float | None], ...]
-    failed: bool
-
-
 class ScoreBook:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
-    seconds, or with the longest window. ``top_k`` applications keep their names.
+    seconds, or with the longest window. ``top_k`` applications keep their names. ``drift`` is told
+    of every slot that comes to count, or no longer counts.
     """
 
-    def __init__(self, windows: Mapping[str, int], period_s: int, top_k: int = 20) -> None:
+    def __init__(
+        self,
+        windows: Mapping[str, int],
+        period_s: int,
+        top_k: int = 20,
+        drift: DriftBook | None = None,
+    ) -> None:
         self.windows = dict(windows)
+        self.drift = drift
         self._top_k = top_k
         self._applications: Counter[str] = Counter()
         self._period_s = period_s
@@ -82,7 +76,7 @@ class ScoreBook:
 
     def add(self, record: ScoreRecord, line: bytes) -> None:
         """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = _candidate(record, line)
+        candidate = candidate_of(record, line)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
@@ -92,6 +86,8 @@ class ScoreBook:
     def advance(self, now: float) -> None:
         """Let time pass: records whose event time has come count, those too old do not."""
         self._now = now
+        if self.drift is not None:
+            self.drift.advance(now)
         start = self.horizon_start(now)
         for rolling in self._series.values():
             rolling.drop_before(start)
@@ -113,13 +109,17 @@ class ScoreBook:
                 found = _total(part.window(window) for part in parts)
                 yield SeriesEstimate(key, window, estimate(found, horizon, better))
 
-    def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
-        """The series by their labels: traffic names applications, so only the largest keep theirs.
+    def named(self) -> set[str]:
+        """The applications that keep their names: the largest by counted records, ties by name.
 
-        Largest by records that count, ties by name.
+        Traffic names applications: the rest is ``other``.
         """
         ranked = sorted(self._applications, key=lambda name: (-self._applications[name], name))
-        named = set(ranked[: self._top_k])
+        return set(ranked[: self._top_k])
+
+    def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
+        """The series by their labels."""
+        named = self.named()
         labelled: dict[SeriesKey, list[RollingSums]] = {}
         for key, rolling in self._series.items():
             shown = key if key.application in named else key._replace(application=OTHER)
@@ -141,8 +141,10 @@ class ScoreBook:
     def _apply(self, changes: list[Change]) -> None:
         for candidate, sign in changes:
             slot = candidate.payload
-            if not isinstance(slot, _Slot):
+            if not isinstance(slot, Slot):
                 continue  # over budget: such slots do not count
+            if self.drift is not None:
+                self.drift.apply(candidate, slot, sign)
             self._judges[slot.judge] += sign
             if not self._judges[slot.judge]:
                 del self._judges[slot.judge]
@@ -151,7 +153,7 @@ class ScoreBook:
                 del self._applications[candidate.application]
             for metric, value in slot.values:
                 key = SeriesKey(metric, candidate.application, slot.judge.label)
-                sums = _terms(slot, metric, value)
+                sums = slot.terms(metric, value)
                 self._rolling(key).add(candidate.event_time, sums, sign)
 
     def _rolling(self, key: SeriesKey) -> RollingSums:
@@ -166,61 +168,3 @@ class ScoreBook:
 
 def _total(parts: Iterable[Sums]) -> Sums:
     return functools.reduce(Sums.plus, parts, ZERO)
-
-
-def _terms(slot: _Slot, metric: str, value: float | None) -> Sums:
-    f_mean, f = slot.expected.get(metric, (0.0, 0.0))
-    return terms(slot.m, slot.q, slot.u, f_mean, f, value, slot.failed)
-
-
-def _candidate(record: ScoreRecord, line: bytes) -> Candidate:
-    sampling = record.sampling
-    return Candidate(
-        application=record.application,
-        interaction_id=record.interaction_id,
-        event_time=record.event_time.timestamp(),
-        judged_at=record.judged_at.timestamp(),
-        digest=hashlib.sha256(line).digest(),
-        has_slot=not sampling.forced,
-        has_values=bool(record.scores),
-        topic=record.source.topic,
-        partition=record.source.partition,
-        kind=sampling.kind,
-        first_offset=sampling.first_offset or 0,
-        last_offset=sampling.last_offset or 0,
-        payload=_slot(record),
-    )
-
-
-def _slot(record: ScoreRecord) -> _Slot | None:
-    sampling = record.sampling
-    if sampling.m is None or sampling.q is None or sampling.u is None:
-        return None
-    if record.outcome is Outcome.OVER_BUDGET:
-        return None
-    return _Slot(
-        record.judge,
-        sampling.m,
-        sampling.q,
-        sampling.u,
-        sampling.expected,
-        _values(record),
-        record.outcome is Outcome.JUDGE_FAILED,
-    )
-
-
-def _values(record: ScoreRecord) -> tuple[tuple[str, float | None], ...]:
-    """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
-    names = record.scores or CATALOGUE
-    return tuple(
-        (name, _as_worse(record, name))
-        for name in CATALOGUE
-        if name in names and defined_for(CATALOGUE[name], record.sampling.kind)
-    )
-
-
-def _as_worse(record: ScoreRecord, name: str) -> float | None:
-    score = record.scores.get(name)
-    if not isinstance(score, float):
-        return None
-    return as_worse(score, CATALOGUE[name].higher_is_better)

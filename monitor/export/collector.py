@@ -23,6 +23,15 @@ FAMILIES = {
 }
 
 
+DRIFT_LABELS = ("metric", "application", "judge")
+DRIFT_FAMILIES = {
+    "rag_score_baseline": "What the metric is held against: mean, its standard error, tolerance.",
+    "rag_drift_evidence": "log10 of the evidence that the metric is worse than its baseline.",
+    "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
+}
+ALARM = "rag_drift_alarm"
+
+
 class QualityCollector(Collector):
     """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values."""
 
@@ -37,27 +46,54 @@ class QualityCollector(Collector):
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
         yield from _families().values()
+        yield from _drift_families().values()
         yield _judge_info()
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All families; half a replay would give half a mean, so it gives none."""
-        families, info = _families(), _judge_info()
+        families, drift, info = _families(), _drift_families(), _judge_info()
         if self._is_ready():
-            self._book.advance(self._clock())
+            now = self._clock()
+            self._book.advance(now)
             for found in self._book.estimates():
                 _add(families, found)
+            _add_drift(drift, self._book, now)
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-        yield from families.values()
+        all_of_them = [*families.values(), *drift.values()]
+        yield from all_of_them
         yield info
-        yield _series(sum(len(family.samples) for family in families.values()))
+        yield _series(sum(len(family.samples) for family in all_of_them))
 
 
 def _families() -> dict[str, GaugeMetricFamily]:
     return {
         name: GaugeMetricFamily(name, meaning, labels=LABELS) for name, meaning in FAMILIES.items()
     }
+
+
+def _drift_families() -> dict[str, GaugeMetricFamily]:
+    families = {
+        name: GaugeMetricFamily(name, meaning, labels=DRIFT_LABELS)
+        for name, meaning in DRIFT_FAMILIES.items()
+    }
+    meaning = "1 while the evidence is at or above the threshold."
+    families[ALARM] = GaugeMetricFamily(ALARM, meaning, labels=(*DRIFT_LABELS, "direction"))
+    return families
+
+
+def _add_drift(families: dict[str, GaugeMetricFamily], book: ScoreBook, now: float) -> None:
+    named = book.named()
+    for state in book.drift.states(now) if book.drift is not None else ():
+        labels = list(state.key)
+        if state.key.application not in named:
+            continue  # evidence of several applications cannot be added up
+        families["rag_score_baseline"].add_metric(labels, state.baseline)
+        families["rag_drift_threshold"].add_metric(labels, state.threshold)
+        if state.evidence is not None:
+            families["rag_drift_evidence"].add_metric(labels, state.evidence)
+        families[ALARM].add_metric([*labels, "worse"], float(state.alarm))
 
 
 def _judge_info() -> GaugeMetricFamily:

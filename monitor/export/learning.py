@@ -1,0 +1,120 @@
+"""Learning what is normal: baselines from the first scored slots of an application and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from monitor.control import BaselineRecord, MetricBaseline
+from monitor.export.drift import ALWAYS, Normal
+from monitor.export.slots import Slot
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.baseline import Baseline, Pick, learned
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import as_worse
+
+#: Application and judge (``name@version``).
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older."""
+
+    slots: int
+    wait_s: int
+
+
+class Progress(NamedTuple):
+    """How far one application and judge is: scored slots that are old enough, of those needed."""
+
+    pair: Pair
+    slots: int
+    needed: int
+
+    @property
+    def done(self) -> bool:
+        """Whether there is enough to learn from."""
+        return self.slots >= self.needed
+
+
+class _Scored(NamedTuple):
+    event_time: float
+    interaction_id: str
+    slot: Slot
+
+
+class Learner:
+    """The scored slots of all applications and judges that have no baseline yet."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+        self._since: dict[Pair, float] = {}
+
+    def learn_after(self, pair: Pair, event_time: float) -> None:
+        """Learn from slots after this event time only (a baseline was reset)."""
+        self._since[pair] = event_time
+
+    def progress(
+        self, counted: Iterable[Candidate], known: set[Pair], now: float
+    ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
+        """For every pair without a baseline: how far it is, and the baseline when it is there."""
+        by_pair: dict[Pair, list[_Scored]] = {}
+        for candidate in counted:
+            slot = candidate.payload
+            if isinstance(slot, Slot) and any(value is not None for _, value in slot.values):
+                pair = (candidate.application, slot.judge.label)
+                if pair not in known and self._counts(pair, candidate.event_time, now):
+                    place = _Scored(candidate.event_time, candidate.interaction_id, slot)
+                    by_pair.setdefault(pair, []).append(place)
+        for pair, scored in sorted(by_pair.items()):
+            found = Progress(pair, len(scored), self.lesson.slots)
+            yield found, _record(pair, scored, self.lesson.slots) if found.done else None
+
+    def _counts(self, pair: Pair, event_time: float, now: float) -> bool:
+        return self._since.get(pair, ALWAYS) < event_time <= now - self.lesson.wait_s
+
+
+def _record(pair: Pair, scored: list[_Scored], slots: int) -> BaselineRecord:
+    first = sorted(scored, key=lambda one: one[:2])[:slots]
+    metrics: dict[str, MetricBaseline] = {}
+    for name, metric in CATALOGUE.items():
+        baseline = learned(
+            Pick(one.slot.segment, one.slot.u, value)
+            for one in first
+            for metric_name, value in one.slot.values
+            if metric_name == name and value is not None
+        )
+        if baseline is not None and metric.higher_is_better is not None:
+            metrics[name] = _turned(baseline, metric.higher_is_better)
+    return BaselineRecord(
+        application=pair[0],
+        judge=pair[1],
+        origin="learned",
+        effective_from=datetime.fromtimestamp(first[-1].event_time, UTC),
+        slots=len(first),
+        metrics=metrics,
+    )
+
+
+def _turned(baseline: Baseline, higher_is_better: bool) -> MetricBaseline:
+    return MetricBaseline(
+        mean=as_worse(baseline.mean, higher_is_better),
+        se=baseline.se,
+        segments={
+            name: as_worse(mean, higher_is_better) for name, mean in baseline.segments.items()
+        },
+    )
+
+
+def normal_of(record: BaselineRecord) -> Normal:
+    """The baselines of a record with larger meaning worse; metrics unknown here are left out."""
+    metrics = {}
+    for name, found in record.metrics.items():
+        if name in CATALOGUE:
+            better = CATALOGUE[name].higher_is_better
+            segments = {key: as_worse(mean, better) for key, mean in found.segments.items()}
+            metrics[name] = Baseline(as_worse(found.mean, better), found.se, segments)
+    return Normal(metrics, record.effective_from.timestamp())
