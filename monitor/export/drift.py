@@ -7,18 +7,18 @@ the clock: not of order, duplicates or restarts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from monitor.export.detector import Detector, Entry
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
 from monitor.stats.candidates import Candidate
-from monitor.stats.drift import Deviation, combined, directed, uniform
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import Pace, threshold
-from monitor.stats.trail import Place, Trail
+from monitor.stats.trail import Place
 
 ALWAYS: Final = -math.inf
 
@@ -74,20 +74,21 @@ class DriftState(NamedTuple):
         return self.evidence is not None and self.evidence >= self.threshold
 
 
-class _Series:
-    """The slots of one key, and their trail once there is a baseline."""
-
-    def __init__(self) -> None:
-        self.slots: dict[Place, tuple[Slot, float | None]] = {}
-        self.trail: Trail | None = None
-
-
 class DriftBook:
-    """Changes of counted slots and baselines in, states of the detectors out."""
+    """Changes of counted slots and baselines in, states of the detectors out.
 
-    def __init__(self, settings: DriftSettings) -> None:
+    ``fixed`` gives the baselines that the configuration fixes for an application and judge; where
+    it gives none, those of ``set_normal`` hold.
+    """
+
+    def __init__(
+        self,
+        settings: DriftSettings,
+        fixed: Callable[[str, str], Normal | None] = lambda _application, _judge: None,
+    ) -> None:
         self.settings = settings
-        self._series: dict[DriftKey, _Series] = {}
+        self._fixed = fixed
+        self._detectors: dict[DriftKey, Detector] = {}
         self._normal: dict[tuple[str, str], Normal] = {}
         self._pace = Pace(settings.period_s)
         self._floor = ALWAYS
@@ -106,15 +107,19 @@ class DriftBook:
                 key = DriftKey(metric, candidate.application, slot.judge.label)
                 self._change(key, place, (slot, value), sign)
 
+    def normal(self, application: str, judge: str) -> Normal | None:
+        """The baselines of an application and judge; None while there are none."""
+        return self._fixed(application, judge) or self._normal.get((application, judge))
+
     def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
         """Give an application and judge (``name@version``) its baselines, or take them away."""
         if normal is None:
             self._normal.pop((application, judge), None)
         else:
             self._normal[application, judge] = normal
-        for key, series in self._series.items():
+        for key, detector in self._detectors.items():
             if key[1:] == (application, judge):
-                series.trail = self._trail(key, series)
+                detector.hold_against(self._baseline(key))
 
     def advance(self, now: float) -> None:
         """Forget slots from before the previous period, all at once."""
@@ -123,15 +128,11 @@ class DriftBook:
         if floor <= self._floor:
             return
         self._floor = floor
-        self._pace.drop_before(self._floor)
-        for key, series in list(self._series.items()):
-            gone = [place for place in series.slots if place[0] < self._floor]
-            for place in gone:
-                del series.slots[place]
-            if series.trail is not None:
-                series.trail.drop_before(self._floor)
-            if not series.slots:
-                del self._series[key]
+        self._pace.drop_before(floor)
+        for key, detector in list(self._detectors.items()):
+            detector.drop_before(floor)
+            if not len(detector):
+                del self._detectors[key]
 
     def threshold(self, now: float) -> float:
         """A at a time, in epoch seconds."""
@@ -142,61 +143,36 @@ class DriftBook:
     def states(self, now: float) -> Iterator[DriftState]:
         """Every detector that has a baseline, in the order of the keys."""
         a = self.threshold(now)
-        for key, series in sorted(self._series.items()):
-            normal = self._normal.get(key[1:])
-            if series.trail is not None and normal is not None:
-                evidence = self._evidence(series.trail, normal.effective_from, now, a)
-                yield DriftState(key, self._shown(key, normal), evidence, math.log10(a))
+        for key, detector in sorted(self._detectors.items()):
+            normal = self.normal(key.application, key.judge)
+            if normal is not None and detector.baseline is not None:
+                starts = self._starts(normal.effective_from, now)
+                found = detector.evidence(starts, now - self.settings.settle_s, a)
+                shown = as_worse(
+                    detector.baseline.overall(self.settings.tolerate),
+                    CATALOGUE[key.metric].higher_is_better,
+                )
+                evidence = None if found is None else math.log10(found)
+                yield DriftState(key, shown, evidence, math.log10(a))
 
-    def _evidence(self, trail: Trail, effective: float, now: float, a: float) -> float | None:
-        period = self.settings.period_s
-        current = now // period * period
-        after = math.nextafter(effective, math.inf)
-        starts = [max(start, after) for start in (current - period, current)]
-        end = now - self.settings.settle_s
-        # The one that begins with this period is what the next period begins with.
-        trail.evidence(starts[1], end, a)
-        found = trail.evidence(starts[0], end, a)
-        trail.keep(set(starts))
-        return None if found is None else math.log10(combined(found))
+    def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
+        """Where the evidence of this period and of the next one begins."""
+        current = now // self.settings.period_s * self.settings.period_s
+        after = math.nextafter(effective_from, math.inf)
+        return max(current - self.settings.period_s, after), max(current, after)
 
-    def _shown(self, key: DriftKey, normal: Normal) -> float:
-        worse = normal.metrics[key.metric].overall(self.settings.tolerate)
-        return as_worse(worse, CATALOGUE[key.metric].higher_is_better)
-
-    def _change(
-        self, key: DriftKey, place: Place, entry: tuple[Slot, float | None], sign: int
-    ) -> None:
-        series = self._series.get(key)
-        if series is None:
-            series = self._series[key] = _Series()
-            series.trail = self._trail(key, series)
+    def _change(self, key: DriftKey, place: Place, entry: Entry, sign: int) -> None:
+        detector = self._detectors.get(key)
+        if detector is None:
+            detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)
+            detector.hold_against(self._baseline(key))
         if sign > 0:
-            series.slots[place] = entry
-            if series.trail is not None:
-                series.trail.put(place, self._deviation(key, *entry))
+            detector.put(place, entry)
             return
-        del series.slots[place]
-        if series.trail is not None:
-            series.trail.take(place)
-        if not series.slots:
-            del self._series[key]
+        detector.take(place)
+        if not len(detector):
+            del self._detectors[key]
 
-    def _trail(self, key: DriftKey, series: _Series) -> Trail | None:
-        normal = self._normal.get(key[1:])
-        if normal is None or key.metric not in normal.metrics:
-            return None
-        trail = Trail()
-        for place, entry in sorted(series.slots.items()):
-            trail.put(place, self._deviation(key, *entry))
-        return trail
-
-    def _deviation(self, key: DriftKey, slot: Slot, value: float | None) -> Deviation:
-        baseline = self._normal[key[1:]].metrics[key.metric]
-        own = baseline.of(slot.segment, self.settings.tolerate)
-        if key.metric not in slot.expected:
-            return uniform(value, own)
-        members = slot.segments or {slot.segment: 1}
-        total = sum(n * baseline.of(name, self.settings.tolerate) for name, n in members.items())
-        f_mean, f = slot.expected[key.metric]
-        return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))
+    def _baseline(self, key: DriftKey) -> Baseline | None:
+        normal = self.normal(key.application, key.judge)
+        return None if normal is None else normal.metrics.get(key.metric)
