@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -53,12 +53,12 @@ class Learner:
         self.lesson = lesson
         self._since: dict[Pair, float] = {}
 
-    def learn_after(self, pair: Pair, event_time: float) -> None:
-        """Learn from slots after this event time only (a baseline was reset)."""
-        self._since[pair] = event_time
+    def learn_after(self, pair: Pair, event_time: float | None) -> None:
+        """Learn from slots after this event time only (a baseline was reset); None: from all."""
+        self._since[pair] = ALWAYS if event_time is None else event_time
 
     def progress(
-        self, counted: Iterable[Candidate], known: set[Pair], now: float
+        self, counted: Iterable[Candidate], known: Callable[[Pair], bool], now: float
     ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
         """For every pair without a baseline: how far it is, and the baseline when it is there."""
         by_pair: dict[Pair, list[_Scored]] = {}
@@ -66,7 +66,7 @@ class Learner:
             slot = candidate.payload
             if isinstance(slot, Slot) and any(value is not None for _, value in slot.values):
                 pair = (candidate.application, slot.judge.label)
-                if pair not in known and self._counts(pair, candidate.event_time, now):
+                if not known(pair) and self._counts(pair, candidate.event_time, now):
                     place = _Scored(candidate.event_time, candidate.interaction_id, slot)
                     by_pair.setdefault(pair, []).append(place)
         for pair, scored in sorted(by_pair.items()):

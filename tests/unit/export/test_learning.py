@@ -27,7 +27,7 @@ def lessons(
     selection = Selection()
     for each in records:
         selection.add(candidate_of(each, each.to_json()))
-    return list(learner.progress(selection.counted(), known, START + now))
+    return list(learner.progress(selection.counted(), known.__contains__, START + now))
 
 
 def made(count: int, faithfulness: float = 0.75) -> list[ScoreRecord]:
@@ -77,7 +77,7 @@ def test_baselines_stand_in_the_direction_of_their_metric() -> None:
 
 def test_failed_and_unscored_slots_teach_nothing() -> None:
     """Neither counts towards the slots that are needed."""
-    records = made(9) + [record("9", 9.0, scores={}, outcome=Outcome.JUDGE_FAILED)]
+    records = [*made(9), record("9", 9.0, scores={}, outcome=Outcome.JUDGE_FAILED)]
     ((progress, found),) = lessons(records, 100.0, Learner(Lesson(10, 0)), set())
     assert (progress.slots, found) == (9, None)
 
