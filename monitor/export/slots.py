@@ -45,7 +45,8 @@ def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:
         judged_at=record.judged_at.timestamp(),
         digest=hashlib.sha256(line).digest(),
         has_slot=not sampling.forced,
-        has_values=bool(record.scores),
+        # A failed pick may carry marks for its metrics: they are no values.
+        has_values=bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
         topic=record.source.topic,
         partition=record.source.partition,
         kind=sampling.kind,
