@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import functools
 import heapq
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from monitor.export.census import OTHER, Census
 from monitor.export.drift import DriftBook
-from monitor.export.slots import Slot, candidate_of
+from monitor.export.memo import Memo
+from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
+from monitor.export.slots import Catalogue, Slot, candidate_of
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
-from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Selection
 from monitor.stats.sums import ZERO, Sums
 from monitor.stats.windows import RollingSums, bucket_seconds
 
-OTHER: Final = "other"
+__all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
+
+_NEVER: Final = float("-inf")
 
 
 class SeriesKey(NamedTuple):
@@ -33,12 +37,25 @@ class SeriesKey(NamedTuple):
     judge: str
 
 
-class SeriesEstimate(NamedTuple):
-    """The estimate of one window of one series."""
+class SegmentKey(NamedTuple):
+    """One segment of a series."""
 
-    key: SeriesKey
+    metric: str
+    application: str
+    judge: str
+    segment: str
+
+
+class SeriesEstimate(NamedTuple):
+    """The estimate of one window of one series, or of one of its segments."""
+
+    key: SeriesKey | SegmentKey
     window: str
     estimate: Estimate
+
+
+#: Estimates that are the same object for as long as none of them has changed.
+Block = tuple[SeriesEstimate, ...]
 
 
 class ScoreBook:
@@ -46,7 +63,9 @@ class ScoreBook:
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
     seconds, or with the longest window. ``top_k`` applications keep their names. ``drift`` is told
-    of every slot that comes to count, or no longer counts.
+    of every slot that comes to count, or no longer counts. ``metrics`` are those that get
+    estimates (None: all of the ``catalogue``), which changes none of them; with ``segments`` they
+    get some for every segment as well.
     """
 
     def __init__(
@@ -55,20 +74,33 @@ class ScoreBook:
         period_s: int,
         top_k: int = 20,
         drift: DriftBook | None = None,
+        *,
+        metrics: Collection[str] | None = None,
+        segments: SegmentLabels | None = None,
+        catalogue: Catalogue = CATALOGUE,
     ) -> None:
         self.windows = dict(windows)
         self.drift = drift
+        self._catalogue = catalogue
+        self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._top_k = top_k
-        self._applications: Counter[str] = Counter()
         self._period_s = period_s
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
         self._selection = Selection()
         self._series: dict[SeriesKey, RollingSums] = {}
-        self._judges: Counter[JudgeIdentity] = Counter()
+        self._census = Census(period_s)
+        self._segments = None if segments is None else self._segment_book(segments)
+        self._blocks = Memo[SeriesKey, Block]()
+        self._segment_blocks = Memo[Pair | tuple[str, str, str], Block]()
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0
-        self._now = float("-inf")
+        self._now = _NEVER
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether there are estimates for every segment."""
+        return self._segments is not None
 
     def horizon_start(self, now: float) -> int:
         """The first event time that counts at ``now``; both in epoch seconds."""
@@ -76,7 +108,7 @@ class ScoreBook:
 
     def add(self, record: ScoreRecord, line: bytes) -> None:
         """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = candidate_of(record, line)
+        candidate = candidate_of(record, line, self._catalogue)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
@@ -89,33 +121,62 @@ class ScoreBook:
         if self.drift is not None:
             self.drift.advance(now)
         start = self.horizon_start(now)
+        # Whole periods go at once; what is left of the records then goes without a trace.
+        self._census.drop_before(start)
         for rolling in self._series.values():
-            rolling.drop_before(start)
             rolling.advance(now)
+            rolling.drop_before(start)
+        if self._segments is not None:
+            self._segments.advance(now, start)
         self._apply(self._selection.remove_before(start))
         while self._ahead and self._ahead[0][0] <= now:
             self._apply(self._selection.add(heapq.heappop(self._ahead)[2]))
         for key in [key for key, rolling in self._series.items() if rolling.is_empty]:
             del self._series[key]
+        if self._segments is not None:
+            self._segments.names()
 
     def estimates(self) -> Iterator[SeriesEstimate]:
         """Every window of every series seen within the horizon, in the order of their labels."""
+        for block in self.blocks():
+            yield from block
+
+    def segment_estimates(self) -> Iterator[SeriesEstimate]:
+        """The same for every segment of every series; none without segments."""
+        for block in self.segment_blocks():
+            yield from block
+
+    def blocks(self) -> Iterator[Block]:
+        """The estimates in blocks: one for each series."""
         for key, parts in sorted(self._by_label().items()):
-            better = CATALOGUE[key.metric].higher_is_better
-            horizon = _total(part.horizon() for part in parts)
-            if not horizon.w:
-                continue  # the clock was set back: all of it lies ahead
-            for window in self.windows:
-                found = _total(part.window(window) for part in parts)
-                yield SeriesEstimate(key, window, estimate(found, horizon, better))
+            stamps = tuple(part.stamp for part in parts)
+            yield self._blocks.get(key, stamps, functools.partial(self._block, key, parts))
+        self._blocks.sweep()
+
+    def segment_blocks(self) -> Iterator[Block]:
+        """The estimates in blocks: one for each segment of an application and judge."""
+        if self._segments is None:
+            return
+        by_pair: dict[Pair, dict[str, RollingSums]] = {}
+        for (metric, *pair), rolling in self._series.items():
+            by_pair.setdefault((pair[0], pair[1]), {})[metric] = rolling
+        named = self.named()
+        labelled: dict[Pair, list[Pair]] = {}
+        for application, judge in sorted(by_pair):
+            shown = application if application in named else OTHER
+            labelled.setdefault((shown, judge), []).append((application, judge))
+        for part in self._segments.parts(labelled, by_pair.__getitem__):
+            key = part[:3]
+            make = functools.partial(self._segment_block, part)
+            yield self._segment_blocks.get(key, part.stamps, make)
+        self._segment_blocks.sweep()
 
     def named(self) -> set[str]:
         """The applications that keep their names: the largest by counted records, ties by name.
 
         Traffic names applications: the rest is ``other``.
         """
-        ranked = sorted(self._applications, key=lambda name: (-self._applications[name], name))
-        return set(ranked[: self._top_k])
+        return self._census.applications(self._top_k)
 
     def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
         """The series by their labels."""
@@ -126,44 +187,77 @@ class ScoreBook:
             labelled.setdefault(shown, []).append(rolling)
         return labelled
 
+    def _block(self, key: SeriesKey, parts: Collection[RollingSums]) -> Block:
+        horizon = _total(part.horizon() for part in parts)
+        windows = [_total(part.window(window) for part in parts) for window in self.windows]
+        return self._estimated(key, windows, horizon)
+
+    def _segment_block(self, part: Part) -> Block:
+        return tuple(
+            found
+            for metric, reading in part.readings.items()
+            for found in self._estimated(
+                SegmentKey(metric, *part[:3]), reading.windows, reading.horizon
+            )
+        )
+
+    def _estimated(
+        self, key: SeriesKey | SegmentKey, windows: Iterable[Sums], horizon: Sums
+    ) -> Block:
+        if not horizon.w:
+            return ()  # the clock was set back: all of it lies ahead
+        better, long = self._catalogue[key.metric].higher_is_better, long_spread(horizon)
+        return tuple(
+            SeriesEstimate(key, window, estimate_beside(sums, long, better))
+            for window, sums in zip(self.windows, windows, strict=True)
+        )
+
     def estimate_between(self, key: SeriesKey, start: float, end: float) -> Estimate | None:
         """The estimate over the buckets in [start, end); None for a series that is not there."""
         rolling = self._series.get(key)
         if rolling is None:
             return None
-        better = CATALOGUE[key.metric].higher_is_better
+        better = self._catalogue[key.metric].higher_is_better
         return estimate(rolling.between(start, end), rolling.horizon(), better)
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges of the records that count, in the order of their labels."""
-        return sorted(self._judges, key=lambda j: (j.label, j.model, j.prompts, j.pipeline))
+        return self._census.judges()
 
     def _apply(self, changes: list[Change]) -> None:
+        forgotten = self._census.floor
+        if self.drift is not None:
+            forgotten = min(forgotten, self.drift.floor)
         for candidate, sign in changes:
             slot = candidate.payload
-            if not isinstance(slot, Slot):
+            if candidate.event_time < forgotten or not isinstance(slot, Slot):
                 continue  # over budget: such slots do not count
             if self.drift is not None:
                 self.drift.apply(candidate, slot, sign)
-            self._judges[slot.judge] += sign
-            if not self._judges[slot.judge]:
-                del self._judges[slot.judge]
-            self._applications[candidate.application] += sign
-            if not self._applications[candidate.application]:
-                del self._applications[candidate.application]
+            if candidate.event_time >= self._census.floor:
+                self._census.count(candidate.event_time, candidate.application, slot, sign)
+            if self._segments is not None:
+                self._segments.apply(candidate, slot, sign)
             for metric, value in slot.values:
-                key = SeriesKey(metric, candidate.application, slot.judge.label)
-                sums = slot.terms(metric, value)
-                self._rolling(key).add(candidate.event_time, sums, sign)
+                if metric in self._metrics:
+                    key = SeriesKey(metric, candidate.application, slot.judge_label)
+                    sums = slot.terms(metric, value)
+                    self._rolling(key).add(candidate.event_time, sums, sign)
 
     def _rolling(self, key: SeriesKey) -> RollingSums:
         found = self._series.get(key)
         if found is None:
             found = self._series[key] = RollingSums(self._bucket_s, self.windows)
-            if self._now > float("-inf"):
-                found.drop_before(self.horizon_start(self._now))
+            if self._now > _NEVER:
                 found.advance(self._now)
+                found.drop_before(self.horizon_start(self._now))
         return found
+
+    def _segment_book(self, labels: SegmentLabels) -> SegmentBook:
+        is_kept = self._metrics.__contains__
+        return SegmentBook(
+            labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
+        )
 
 
 def _total(parts: Iterable[Sums]) -> Sums:

@@ -3,43 +3,92 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from monitor.metrics.catalogue import CATALOGUE, defined_for
+from monitor.metrics.catalogue import CATALOGUE, Metric, defined_for
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord
 from monitor.stats.candidates import Candidate
-from monitor.stats.sums import Sums, as_worse, terms
+from monitor.stats.sums import Sums, as_worse, segment_terms, terms
+
+Catalogue = Mapping[str, Metric]
+_EMPTY: Final[Mapping[str, tuple[float, float]]] = MappingProxyType({})
+_NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
+
+# Scores are shares of a few claims, and judges, applications and segments are few: what is equal
+# is kept once, and the sums of equal slots are computed once. These caches change no result.
+_terms = lru_cache(16_384)(terms)
+_segment_terms = lru_cache(16_384)(segment_terms)
+
+
+@lru_cache(16_384)
+def _text(text: str) -> str:
+    return text
+
+
+@lru_cache(16_384)
+def _number(number: float) -> float:
+    return number
+
+
+@lru_cache(1_024)
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return names
+
+
+@lru_cache(1_024)
+def _judge(judge: JudgeIdentity) -> tuple[JudgeIdentity, str]:
+    """The judge and its label."""
+    return judge, judge.label
 
 
 class Slot(NamedTuple):
     """A counted record, compact: the sums are computed when it enters or leaves.
 
-    ``values`` holds metric → value with larger meaning worse (None: unscored or failed);
-    ``segment`` is that of the pick, ``segments`` how many members of the slot each has.
+    ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
+    worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
+    of the slot each has (empty: only that of the pick).
     """
 
     judge: JudgeIdentity
+    judge_label: str
     m: int
     q: float
     u: float
     expected: Mapping[str, tuple[float, float]]
-    values: tuple[tuple[str, float | None], ...]
+    metrics: tuple[str, ...]
+    numbers: tuple[float | None, ...]
     failed: bool
     segment: str
     segments: Mapping[str, int]
 
+    @property
+    def values(self) -> Iterator[tuple[str, float | None]]:
+        """Metric → value, one by one."""
+        return zip(self.metrics, self.numbers, strict=True)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the slot adds the same to its segment as to the whole: no screen had a say."""
+        return self.u == 1.0 and not self.expected
+
     def terms(self, metric: str, value: float | None) -> Sums:
         """What the slot adds to the sums of a metric."""
         f_mean, f = self.expected.get(metric, (0.0, 0.0))
-        return terms(self.m, self.q, self.u, f_mean, f, value, self.failed)
+        return _terms(self.m, self.q, self.u, f_mean, f, value, self.failed)
+
+    def segment_terms(self, value: float | None) -> Sums:
+        """What the slot adds to the sums of a metric in the segment of its pick."""
+        return _segment_terms(self.m, self.q, self.u, value, self.failed)
 
 
-def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:
+def candidate_of(record: ScoreRecord, line: bytes, catalogue: Catalogue = CATALOGUE) -> Candidate:
     """The record for the selection; its payload is a ``Slot``, or None when it never counts."""
     sampling = record.sampling
     return Candidate(
-        application=record.application,
+        application=_text(record.application),
         interaction_id=record.interaction_id,
         event_time=record.event_time.timestamp(),
         judged_at=record.judged_at.timestamp(),
@@ -47,46 +96,57 @@ def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:
         has_slot=not sampling.forced,
         # A failed pick may carry marks for its metrics: they are no values.
         has_values=bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
-        topic=record.source.topic,
+        topic=_text(record.source.topic),
         partition=record.source.partition,
-        kind=sampling.kind,
+        kind=_text(sampling.kind),
         first_offset=sampling.first_offset or 0,
         last_offset=sampling.last_offset or 0,
-        payload=_slot(record),
+        payload=_slot(record, catalogue),
     )
 
 
-def _slot(record: ScoreRecord) -> Slot | None:
+def _slot(record: ScoreRecord, catalogue: Catalogue) -> Slot | None:
     sampling = record.sampling
     if sampling.m is None or sampling.q is None or sampling.u is None:
         return None
     if record.outcome is Outcome.OVER_BUDGET:
         return None
+    metrics = _metrics(record, catalogue)
+    judge, judge_label = _judge(record.judge)
+    only_its_own = sampling.segments in (
+        {},
+        {record.segment: sampling.segments.get(record.segment)},
+    )
     return Slot(
-        record.judge,
+        judge,
+        judge_label,
         sampling.m,
-        sampling.q,
-        sampling.u,
-        sampling.expected,
-        _values(record),
+        _number(sampling.q),
+        _number(sampling.u),
+        sampling.expected or _EMPTY,
+        metrics,
+        tuple(_as_worse(record, catalogue[name]) for name in metrics),
         record.outcome is Outcome.JUDGE_FAILED,
-        record.segment,
-        sampling.segments,
+        _text(record.segment),
+        _NO_SEGMENTS if only_its_own else sampling.segments,
     )
 
 
-def _values(record: ScoreRecord) -> tuple[tuple[str, float | None], ...]:
+def _metrics(record: ScoreRecord, catalogue: Catalogue) -> tuple[str, ...]:
     """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
-    names = record.scores or CATALOGUE
-    return tuple(
-        (name, _as_worse(record, name))
-        for name in CATALOGUE
-        if name in names and defined_for(CATALOGUE[name], record.sampling.kind)
+    names = record.scores or catalogue
+    kind = record.sampling.kind
+    return _names(
+        tuple(
+            name
+            for name, metric in catalogue.items()
+            if name in names and defined_for(metric, kind)
+        )
     )
 
 
-def _as_worse(record: ScoreRecord, name: str) -> float | None:
-    score = record.scores.get(name)
+def _as_worse(record: ScoreRecord, metric: Metric) -> float | None:
+    score = record.scores.get(metric.name)
     if not isinstance(score, float):
         return None
-    return as_worse(score, CATALOGUE[name].higher_is_better)
+    return _number(as_worse(score, metric.higher_is_better))

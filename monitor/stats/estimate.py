@@ -67,12 +67,24 @@ def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Esti
     >>> estimate(ZERO, window, higher_is_better=True)
     Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None)
     """
+    return estimate_beside(window, long_spread(horizon), higher_is_better)
+
+
+def long_spread(horizon: Sums) -> float:
+    """D of a series over its whole horizon; 1 while it has too few scored slots to tell."""
+    return _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else 1.0
+
+
+def estimate_beside(window: Sums, long: float, higher_is_better: bool | None) -> Estimate:
+    """``estimate`` with the ``long_spread`` of the horizon: for several windows of one series."""
     missing = window.w_failed / window.w if window.w else None
     if missing is None or not window.scored or window.wh <= 0:
         return Estimate(None, None, None, 0.0, missing)
     p = _clipped(window)
     kish = window.w * window.w / (window.w2 * SCALE)
-    lower, upper = wilson(p, kish / _spread(window, horizon))
+    # The larger of the window's and the horizon's spread: a lucky window is not believed.
+    spread = min(_D_LARGEST, max(_D_SMALLEST, long, _relative_variance(window)))
+    lower, upper = wilson(p, kish / spread)
     if missing > _MISSING_TOLERATED:
         lower, upper = (1.0 - missing) * lower, (1.0 - missing) * upper + missing
     if higher_is_better:
@@ -83,12 +95,6 @@ def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Esti
 
 def _clipped(sums: Sums) -> float:
     return min(1.0, max(0.0, sums.wg / sums.wh))
-
-
-def _spread(window: Sums, horizon: Sums) -> float:
-    """D: the larger of the window's and the horizon's, so that a lucky window is not believed."""
-    long = _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else 1.0
-    return min(_D_LARGEST, max(_D_SMALLEST, long, _relative_variance(window)))
 
 
 def _relative_variance(sums: Sums) -> float:

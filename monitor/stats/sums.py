@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 SCALE: Final = 2**40
 _SCALE_F: Final = float(SCALE)
+_made = tuple.__new__
 
 
 class Sums(NamedTuple):
@@ -41,7 +42,23 @@ class Sums(NamedTuple):
         >>> one.plus(one).w == 4 * SCALE, one.plus(one).scored
         (True, 2)
         """
-        return Sums(*map(operator.add, self, other))
+        w, w_failed, w2, wg, wh, w2g2, w2gh, w2h2, scored = self
+        o_w, o_w_failed, o_w2, o_wg, o_wh, o_w2g2, o_w2gh, o_w2h2, o_scored = other
+        # Written out, this takes half the time of a loop, and nothing is done more often.
+        return _made(
+            Sums,
+            (
+                w + o_w,
+                w_failed + o_w_failed,
+                w2 + o_w2,
+                wg + o_wg,
+                wh + o_wh,
+                w2g2 + o_w2g2,
+                w2gh + o_w2gh,
+                w2h2 + o_w2h2,
+                scored + o_scored,
+            ),
+        )
 
     def minus(self, other: Sums) -> Sums:
         """What is left when ``other`` is taken away.

@@ -5,6 +5,7 @@ What a window holds depends on the slots added and on ``now`` only, never on the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -13,6 +14,14 @@ from monitor.errors import ConfigurationError
 from monitor.stats.sums import ZERO, Sums
 
 _FINE_BELOW_S: Final = 300
+#: So many buckets may wait: a reader then never has to settle a whole replay at once.
+_MOST_WAITING: Final = 32
+_STAMPS = itertools.count()
+
+
+def new_stamp() -> int:
+    """A number that no call has given before: equal stamps mean that nothing has changed."""
+    return next(_STAMPS)
 
 
 def bucket_seconds(windows_s: Iterable[int]) -> int:
@@ -60,6 +69,7 @@ class RollingSums:
         self._waiting: dict[int, Sums] = {}
         self._current = -1
         self._oldest = 0
+        self._stamp = new_stamp()
 
     def add(self, event_time: float, sums: Sums, sign: int) -> None:
         """Add (+1) or take away (−1) a slot at its event time in seconds since the epoch.
@@ -72,6 +82,8 @@ class RollingSums:
         change = sums if sign > 0 else ZERO.minus(sums)
         waiting = self._waiting.get(bucket)
         self._waiting[bucket] = change if waiting is None else waiting.plus(change)
+        if len(self._waiting) > _MOST_WAITING:
+            self._settle()
 
     def advance(self, now: float) -> None:
         """Let the windows end with the bucket of ``now``; a step back is followed too."""
@@ -86,6 +98,7 @@ class RollingSums:
         else:
             self._totals = [self._sum(bucket - n + 1, bucket + 1) for n in self._lengths]
             self._horizon = self._sum(self._oldest, bucket + 1)
+            self._stamp = new_stamp()
 
     def window(self, name: str) -> Sums:
         """The sums of a window, by its name."""
@@ -96,6 +109,12 @@ class RollingSums:
         """The sums of everything that was not dropped, up to the current bucket."""
         self._settle()
         return self._horizon
+
+    @property
+    def stamp(self) -> int:
+        """Another one after every change of a window or the horizon; no two series share one."""
+        self._settle()
+        return self._stamp
 
     @property
     def is_empty(self) -> bool:
@@ -110,10 +129,26 @@ class RollingSums:
 
     def drop_before(self, epoch_s: float) -> None:
         """Forget the buckets that end at or before this time; the limit never moves back."""
+        oldest = max(self._oldest, self._bucket(epoch_s))
+        if oldest == self._oldest:
+            return
         self._settle()
-        self._oldest = max(self._oldest, self._bucket(epoch_s))
-        for bucket in [bucket for bucket in self._buckets if bucket < self._oldest]:
-            self._count(bucket, ZERO.minus(self._buckets.pop(bucket)))
+        if oldest - self._oldest < len(self._buckets):
+            gone = [b for b in range(self._oldest, oldest) if b in self._buckets]
+        else:
+            gone = [bucket for bucket in self._buckets if bucket < oldest]
+        self._oldest = oldest
+        longest = self._lengths[0] if self._lengths else 0
+        beyond = ZERO
+        for bucket in gone:
+            change = self._buckets.pop(bucket)
+            if self._current - bucket >= longest:
+                beyond = beyond.plus(change)
+            else:
+                self._count(bucket, ZERO.minus(change))
+        if gone:
+            self._horizon = self._horizon.minus(beyond)
+            self._stamp = new_stamp()
 
     def _settle(self) -> None:
         """Let what was added reach the buckets and windows, once per bucket and not per slot."""
@@ -136,6 +171,7 @@ class RollingSums:
         age = self._current - bucket
         if age < 0:
             return
+        self._stamp = new_stamp()
         self._horizon = self._horizon.plus(change)
         for i, length in enumerate(self._lengths):
             if age >= length:
@@ -144,11 +180,16 @@ class RollingSums:
 
     def _step(self, entering: int) -> None:
         """Move every window on by one bucket."""
-        new = self._buckets.get(entering, ZERO)
-        self._horizon = self._horizon.plus(new)
+        new = self._buckets.get(entering)
+        if new is not None:
+            self._horizon = self._horizon.plus(new)
+            self._totals = [total.plus(new) for total in self._totals]
+            self._stamp = new_stamp()
         for i, length in enumerate(self._lengths):
-            left = self._buckets.get(entering - length, ZERO)
-            self._totals[i] = self._totals[i].plus(new).minus(left)
+            left = self._buckets.get(entering - length)
+            if left is not None:
+                self._totals[i] = self._totals[i].minus(left)
+                self._stamp = new_stamp()
 
     def _sum(self, first: int, beyond: int) -> Sums:
         """The sums of the buckets first … beyond − 1, by whichever side is shorter."""
