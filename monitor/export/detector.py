@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 from monitor.export.slots import Slot
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
 from monitor.stats.trail import Place, Trail
 
 Entry = tuple[Slot, float | None]
+
+
+class Counted(NamedTuple):
+    """A slot of a detector, its value (larger is worse) and how it stands to the baseline."""
+
+    event_time: float
+    interaction_id: str
+    slot: Slot
+    value: float | None
+    deviation: Deviation
 
 
 class Detector:
@@ -54,6 +67,13 @@ class Detector:
         found = self._trail.evidence(starts[0], end, threshold)
         self._trail.keep(set(starts))
         return None if found is None else combined(found)
+
+    def counted(self, end: float) -> list[Counted]:
+        """All slots up to an event time in their order; none without a baseline."""
+        return [
+            Counted(*place, *self._slots[place], deviation)
+            for place, deviation in self._trail.between(-math.inf, end)
+        ]
 
     def _follow(self, place: Place) -> None:
         if self.baseline is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from monitor.export.detector import Detector, Entry
+from monitor.export.detector import Counted, Detector, Entry
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
@@ -74,6 +74,17 @@ class DriftState(NamedTuple):
         return self.evidence is not None and self.evidence >= self.threshold
 
 
+class History(NamedTuple):
+    """The slots of a detector in their order, and the event time from which evidence counts.
+
+    Those before ``start`` are what the baseline was learned from, or older than the evidence.
+    """
+
+    counted: list[Counted]
+    start: float
+    baseline: Baseline
+
+
 class DriftBook:
     """Changes of counted slots and baselines in, states of the detectors out.
 
@@ -92,6 +103,11 @@ class DriftBook:
         self._normal: dict[tuple[str, str], Normal] = {}
         self._pace = Pace(settings.period_s)
         self._floor = ALWAYS
+
+    @property
+    def floor(self) -> float:
+        """Slots before this event time are forgotten."""
+        return self._floor
 
     def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
@@ -154,6 +170,14 @@ class DriftBook:
                 )
                 evidence = None if found is None else math.log10(found)
                 yield DriftState(key, shown, evidence, math.log10(a))
+
+    def history(self, key: DriftKey, now: float) -> History | None:
+        """What a detector with a baseline has seen by now; None when there is none."""
+        detector, normal = self._detectors.get(key), self.normal(key.application, key.judge)
+        if detector is None or detector.baseline is None or normal is None:
+            return None
+        counted = detector.counted(now - self.settings.settle_s)
+        return History(counted, self._starts(normal.effective_from, now)[0], detector.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""

@@ -70,6 +70,12 @@ class Trail:
             run.step(self._places[index], self._deviations[index])
         return run.evidence if beyond > first else None
 
+    def between(self, start: float, end: float) -> list[tuple[Place, Deviation]]:
+        """The slots with start ≤ event time ≤ end, in their order."""
+        first = bisect_left(self._places, (start, ""))
+        beyond = bisect_right(self._places, (end, _LAST))
+        return list(zip(self._places[first:beyond], self._deviations[first:beyond], strict=True))
+
     def drop_before(self, event_time: float) -> None:
         """Forget the slots before this time; a start before it is not asked for any more."""
         gone = bisect_left(self._places, (event_time, ""))
