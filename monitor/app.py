@@ -7,33 +7,38 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from monitor import __version__
+from monitor.access import connection as connection
+from monitor.access import output_connection
 from monitor.config import Settings, seconds
 from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, watch_group
 from monitor.health import Health
+from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.gate import Gate
 from monitor.ingest.loop import ConsumingLoop, LoopLimits
-from monitor.ingest.sampling import Sampler
-from monitor.judge.limits import Limits
-from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls
-from monitor.judge.offline import OfflineJudge
-from monitor.judge.protocol import Judge
-from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings
-from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry, new_registry
+from monitor.telemetry import (
+    ExporterTelemetry,
+    KafkaTelemetry,
+    ProcessTelemetry,
+    ScorerTelemetry,
+    new_registry,
+)
+from monitor.treatments import Seat, build_judges, traffic
 
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
@@ -48,14 +53,23 @@ DAY_S = 86_400
 class Monitor:
     """One process: its registry, health, HTTP server and roles. ``clock`` gives epoch seconds."""
 
+    #: Who reads for the scorers' group.
+    member: ClassVar[type[GroupConsumer]] = GroupConsumer
+
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self.clock = settings, clock
         self.registry = new_registry()
         self.health = Health(time.monotonic)
         self.connection = connection(settings)
+        #: Of the topics that the monitor writes; the same one unless ``kafka_output`` is set.
+        self.output = output_connection(settings, self.connection)
+        self.clusters = list({id(each): each for each in (self.connection, self.output)}.values())
         self.book = book(settings)
         self.port = 0
         self._process = ProcessTelemetry(self.registry, __version__)
+        kafka = KafkaTelemetry(self.registry)
+        for cluster in self.clusters:
+            cluster.troubles.shown_by(kafka.watch)
 
     async def run(self, roles: list[Role], stop: asyncio.Event) -> None:
         """Serve HTTP and run the roles until ``stop`` is set, or one of them fails."""
@@ -68,7 +82,7 @@ class Monitor:
         try:
             if self.settings.kafka.create_topics:
                 await until(stop, self._create_topics())
-            async with asyncio.TaskGroup() as group:
+            async with watched(self.clusters, self.health), asyncio.TaskGroup() as group:
                 if "score" in roles and not stop.is_set():
                     group.create_task(self._score(stop))
                 if "export" in roles and not stop.is_set():
@@ -78,57 +92,69 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
-        judge = build_judge(self.settings, telemetry)
-        logger().info("scorer_starting", judge=judge.identity.label, model=judge.identity.model)
+        seats = build_judges(self.settings, telemetry)
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(judge.aclose)
+            for seat in seats:
+                identity = seat.judge.identity
+                logger().info("scorer_starting", judge=identity.label, model=identity.model)
+                stack.push_async_callback(seat.judge.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, judge, telemetry, loop)):
-                topic = self.settings.kafka.topics.interactions
+            if await until(stop, self._prepare(stack, seats, telemetry, loop)):
+                topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
-                await until(stop, loop[0].run(topic, stop), grace_s=grace_s)
+                await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
 
     async def _prepare(
         self,
         stack: AsyncExitStack,
-        judge: Judge,
+        seats: Sequence[Seat],
         telemetry: ScorerTelemetry,
         loop: list[ConsumingLoop],
     ) -> None:
         """Connect everything that the consuming loop needs, and append the loop."""
         settings, topics = self.settings, self.settings.kafka.topics
-        needed = [topics.interactions, topics.scores, topics.dead_letters]
-        await wait_for_topics(self.connection, needed, self.health, "scorer")
-        await judge.prepare()
+        await self._topics_exist()
+        for seat in seats:
+            await seat.judge.prepare()
         producer = await Producer.start(
-            self.connection,
+            self.output,
             self.health,
             retried=lambda topic: telemetry.publish_retries.labels(topic).inc(),
         )
         stack.push_async_callback(producer.stop)
-        consumer = await GroupConsumer.start(
+        consumer = await self.member.start(
             self.connection,
             settings.kafka.group_id,
             self.health,
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
-        scorer = self._scorer(judge, producer, telemetry)
+        scorer = self._scorer(seats, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
 
-    def _scorer(self, judge: Judge, producer: Producer, telemetry: ScorerTelemetry) -> Scorer:
+    async def _topics_exist(self) -> None:
+        topics = self.settings.kafka.topics
+        read, written = list(topics.interactions), [topics.scores, topics.dead_letters]
+        if self.output is self.connection:  # so that all that are missing are named at once
+            read, written = read + written, []
+        await wait_for_topics(self.connection, read, self.health, "scorer")
+        if written:
+            await wait_for_topics(self.output, written, self.health, "scorer_output")
+
+    def _scorer(
+        self, seats: Sequence[Seat], producer: Producer, telemetry: ScorerTelemetry
+    ) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
-            ScorerSettings(topics.scores, settings.kafka.max_record_bytes, settings.export.segment),
-            Sampler(settings.sampling.rate, settings.sampling.key),
-            judge,
-            Limits(settings.judge.concurrency, settings.judge.deadline_s),
+            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
+            traffic(settings, seats),
             producer,
             DeadLetters(
                 producer,
                 topics.dead_letters,
+                self._gate(telemetry),
                 group=settings.kafka.group_id,
                 version=__version__,
             ),
@@ -136,14 +162,23 @@ class Monitor:
             self.clock,
         )
 
+    def _gate(self, telemetry: ScorerTelemetry) -> Gate:
+        limits = CircuitLimits(**self.settings.ingest.circuit.model_dump())
+        return Gate(limits, telemetry, self.health, time.monotonic)
+
     def _loop_limits(self) -> LoopLimits:
         ingest = self.settings.ingest
-        return LoopLimits(ingest.max_in_flight, ingest.commit_interval_s, ingest.drain_s)
+        return LoopLimits(
+            ingest.max_in_flight,
+            ingest.commit_interval_s,
+            ingest.drain_s,
+            stuck_after_s=ingest.stuck_after_s,
+        )
 
     async def _export(self, stop: asyncio.Event) -> None:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
         exporter = Exporter(
-            self.connection,
+            self.output,
             kafka.topics.scores,
             keep_seconds(self.settings),
             self.book,
@@ -164,7 +199,11 @@ class Monitor:
             await asyncio.gather(watch, return_exceptions=True)
 
     async def _create_topics(self) -> None:
-        await create_missing(self.connection, topic_specs(self.settings), self.health)
+        read = set(self.settings.kafka.topics.interactions)
+        specs = topic_specs(self.settings)
+        inputs = [spec for spec in specs if spec.name in read]
+        await create_missing(self.connection, inputs, self.health)
+        await create_missing(self.output, [s for s in specs if s not in inputs], self.health)
 
 
 async def until(
@@ -190,22 +229,6 @@ async def until(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def connection(settings: Settings) -> Connection:
-    """How to reach the cluster of the settings."""
-    kafka = settings.kafka
-    secret = kafka.sasl_password
-    return Connection(
-        bootstrap_servers=kafka.bootstrap_servers,
-        security_protocol=kafka.security_protocol,
-        sasl_mechanism=kafka.sasl_mechanism,
-        sasl_username=kafka.sasl_username,
-        sasl_password=lambda: secret.get_secret_value() if secret else None,
-        ssl_cafile=kafka.ssl_cafile,
-        ssl_certfile=kafka.ssl_certfile,
-        ssl_keyfile=kafka.ssl_keyfile,
-    )
-
-
 def book(settings: Settings) -> ScoreBook:
     """An empty book with the windows and the period of the settings."""
     windows = {window: seconds(window) for window in settings.export.windows}
@@ -224,7 +247,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     keep_ms = keep_seconds(settings) * 1000
     compacted = {"cleanup.policy": "compact"}
     return [
-        TopicSpec(topics.interactions),
+        *(TopicSpec(name) for name in topics.interactions),
         TopicSpec(
             topics.scores, configs={"cleanup.policy": "delete", "retention.ms": str(keep_ms)}
         ),
@@ -232,25 +255,6 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         TopicSpec(topics.control, 1, compacted),
         TopicSpec(topics.alarms, 1, compacted),
     ]
-
-
-def build_judge(settings: Settings, telemetry: ScorerTelemetry) -> Judge:
-    """The configured judge."""
-    judge = settings.judge
-    if judge.kind == "offline":
-        return OfflineJudge(judge.label_name)
-    return LlmJudge(
-        LlmSettings(
-            model=judge.model or "",
-            name=judge.label_name,
-            api_base=judge.api_base,
-            api_key=judge.api_key.get_secret_value() if judge.api_key else None,
-            headers={key: value.get_secret_value() for key, value in judge.headers.items()},
-            claims_per_call=judge.claims_per_call,
-            attempt_timeout_s=judge.attempt_timeout_s,
-        ),
-        observe=CountedCalls(telemetry),
-    )
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:

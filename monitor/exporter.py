@@ -6,7 +6,8 @@ Its only state is what stands on the topics; two exporters at one clock serve id
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.book import ScoreBook
@@ -105,30 +106,40 @@ class Exporter:
 
 
 async def watch_group(
-    connection: Connection, group_id: str, topic: str, telemetry: ExporterTelemetry, health: Health
+    connection: Connection,
+    group_id: str,
+    topics: Sequence[str],
+    telemetry: ExporterTelemetry,
+    health: Health,
 ) -> None:
     """Export the lag of the scorer's group for ever, so that a dead scorer is seen.
 
     Without the right to look at the group there are no such gauges, and the log says so.
     """
-    try:
-        watch = await GroupWatch.start(connection, group_id, topic, health)
-    except DependencyRefused as error:
-        logger().error("group_watch_refused", topic=topic, error=str(error))
-        health.ready("group_watch")
-        return
-    try:
-        while True:
+    async with AsyncExitStack() as stack:
+        watches = []
+        for topic in topics:
             try:
-                found = await watch.look()
-            except Exception as error:  # noqa: BLE001 - the gauges stay absent; reading goes on
-                telemetry.group_lag.clear()
-                logger().warning("group_watch_failed", topic=topic, error=str(error))
-            else:
-                for partition, (committed, end) in found.items():
-                    labels = (partition.topic, str(partition.partition))
-                    telemetry.input_end.labels(*labels).set(end)
-                    telemetry.group_lag.labels(*labels).set(max(0, end - committed))
+                watch = await GroupWatch.start(connection, group_id, topic, health)
+            except DependencyRefused as error:
+                logger().error("group_watch_refused", topic=topic, error=str(error))
+                health.ready("group_watch")
+                continue
+            stack.push_async_callback(watch.stop)
+            watches.append(watch)
+        while watches:
+            await _look(watches, telemetry)
             await asyncio.sleep(WATCH_EVERY_S)
-    finally:
-        await watch.stop()
+
+
+async def _look(watches: Sequence[GroupWatch], telemetry: ExporterTelemetry) -> None:
+    try:
+        looks = [await watch.look() for watch in watches]
+    except Exception as error:  # noqa: BLE001 - the gauges stay absent; reading goes on
+        telemetry.group_lag.clear()
+        logger().warning("group_watch_failed", error=str(error))
+        return
+    for partition, (committed, end) in (item for found in looks for item in found.items()):
+        labels = (partition.topic, str(partition.partition))
+        telemetry.input_end.labels(*labels).set(end)
+        telemetry.group_lag.labels(*labels).set(max(0, end - committed))

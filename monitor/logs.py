@@ -1,6 +1,8 @@
 """The log: structlog events on stderr, JSON or console, never texts and never secrets.
 
 Identical repeated events are rate-limited; the next one that passes says how many were left out.
+What clients of a broker have to say while it is away shares one small budget: the problem itself
+is said once, by ``kafka_problem``.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import logging
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
@@ -21,19 +24,61 @@ PER_MINUTE = 5
 #: Fields that tell two events apart for the limit; ids and counts do not.
 _SAME = ("event", "level", "topic", "partition", "reason", "stage", "broker", "what")
 _MOST_KEYS = 1_000
+#: What is repeated, in many forms, for as long as a broker is away: by event or by logger.
+OUTAGE_PER_MINUTE = 3
+_OUTAGE_EVENTS = {
+    "group_watch_failed",
+    "kafka_certificates_kept",
+    "kafka_commit_failed",
+    "kafka_read_retried",
+    "kafka_secret_kept",
+    "kafka_stop_timeout",
+    "kafka_token_unavailable",
+}
+_OUTAGE_LOGGERS = ("aiokafka", "asyncio")
+
+
+class Budget:
+    """At most ``per_minute`` events in any 60 seconds, whatever they are."""
+
+    def __init__(
+        self, per_minute: int = OUTAGE_PER_MINUTE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._passed: deque[float] = deque(maxlen=per_minute)
+        self._left_out = 0
+
+    def spend(self) -> int | None:
+        """How many were left out since the last one that passed; None: this one is, too."""
+        now = self._clock()
+        if len(self._passed) == self._passed.maxlen and now - self._passed[0] < 60:
+            self._left_out += 1
+            return None
+        self._passed.append(now)
+        left_out, self._left_out = self._left_out, 0
+        return left_out
 
 
 class RateLimit:
     """A structlog processor: at most ``per_minute`` events of one kind in a minute."""
 
     def __init__(
-        self, per_minute: int = PER_MINUTE, clock: Callable[[], float] = time.monotonic
+        self,
+        per_minute: int = PER_MINUTE,
+        clock: Callable[[], float] = time.monotonic,
+        outage: Budget | None = None,
     ) -> None:
         self._per_minute, self._clock = per_minute, clock
+        self._outage = outage or Budget(clock=clock)
         self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
 
     def __call__(self, _logger: Any, _method: str, event: Event) -> Event:
         """Pass the event, or raise ``structlog.DropEvent``."""
+        if event.get("event") in _OUTAGE_EVENTS:
+            left_out = self._outage.spend()
+            if left_out is None:
+                raise structlog.DropEvent
+            return {**event, "left_out": left_out} if left_out else event
         key = tuple(str(event.get(field)) for field in _SAME)
         now = self._clock()
         started, count = self._seen.get(key, (now, 0))
@@ -52,6 +97,7 @@ class RateLimit:
 def configure(level: str, form: str) -> None:
     """Route structlog and the standard library's logging to stderr in one format."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
+    outage = Budget()
     shared: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -60,7 +106,7 @@ def configure(level: str, form: str) -> None:
         processors=[
             structlog.stdlib.filter_by_level,
             *shared,
-            RateLimit(),
+            RateLimit(outage=outage),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -85,7 +131,7 @@ def configure(level: str, form: str) -> None:
             ],
         )
     )
-    handler.addFilter(_ForeignLimit())
+    handler.addFilter(_ForeignLimit(outage))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     _quiet_libraries()
 
@@ -93,18 +139,33 @@ def configure(level: str, form: str) -> None:
 class _ForeignLimit(logging.Filter):
     """The same limit for libraries: by logger and template, so that values do not matter."""
 
-    def __init__(self) -> None:
+    def __init__(self, outage: Budget) -> None:
         super().__init__()
-        self._limit = RateLimit()
+        self._limit, self._outage = RateLimit(), outage
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.msg, dict):  # one of ours: it has passed the limit already
             return True
+        if record.name.split(".")[0] in _OUTAGE_LOGGERS:
+            _without_trace(record)
+            return self._outage.spend() is not None
         try:
             self._limit(None, "", {"event": str(record.msg), "what": record.name})
         except structlog.DropEvent:
             return False
         return True
+
+
+def _without_trace(record: logging.LogRecord) -> None:
+    """A connection that breaks is logged with its whole trace: the type says as much."""
+    if record.exc_info and record.name.startswith("aiokafka") and not _debugging():
+        kind = record.exc_info[0]
+        record.msg = f"{record.getMessage()}: {kind.__name__ if kind else ''}"
+        record.args, record.exc_info, record.exc_text = (), None, None
+
+
+def _debugging() -> bool:
+    return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 def _types_and_places(_logger: Any, _method: str, event: Event) -> Event:

@@ -7,23 +7,27 @@ one outcome with a reason; ``ingest/outcomes.py`` counts them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from monitor.errors import DependencyRefused, JudgeFailed, MessageRejected
-from monitor.ingest import score_records
+from monitor.ingest import letter, score_records
+from monitor.ingest.apart import apart
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.event_time import NEWEST
+from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.loop import Work
 from monitor.ingest.outcomes import Ledger, Reason
-from monitor.ingest.sampling import Sampler
+from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
+from monitor.ingest.screening import screen_for
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
 from monitor.metrics.catalogue import score_all
 from monitor.records import Interaction, Outcome, Source, Unscored, Usage
@@ -36,7 +40,34 @@ class ScorerSettings:
 
     scores_topic: str
     max_record_bytes: int
-    segment_by: str | None
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """How an interaction is treated; treatments with the same judge share it and its limits.
+
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue.
+    """
+
+    sampler: Sampler
+    judge: Judge
+    limits: Limits
+    segment_by: str | None = None
+    metrics: tuple[str, ...] | None = None
+
+
+class Traffic:
+    """Which traffic is judged, and how: the first of ``cases`` that matches, else ``otherwise``."""
+
+    def __init__(
+        self,
+        otherwise: Treatment,
+        cases: Sequence[Case[Treatment]] = (),
+        let_through: Filter = EVERYTHING,
+    ) -> None:
+        self.treatment = FirstMatch(cases, otherwise)
+        self.filter = let_through
+        self.screen = Screen(one.sampler for one in (otherwise, *(case.then for case in cases)))
 
 
 class Scorer:
@@ -45,55 +76,99 @@ class Scorer:
     def __init__(
         self,
         settings: ScorerSettings,
-        sampler: Sampler,
-        judge: Judge,
-        limits: Limits,
+        traffic: Traffic,
         producer: Producer,
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
     ) -> None:
-        self._settings, self._sampler = settings, sampler
-        self._judge, self._limits = judge, limits
+        self._settings, self._traffic = settings, traffic
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
         self._ledger = Ledger(telemetry)
+        self._screen = screen_for(traffic.screen.samplers)
+        self._judging: set[asyncio.Task[None] | None] = set()
+
+    def room(self, partition: Partition) -> int | None:
+        """How many records of the partition may be taken now; None without a bound."""
+        return self._dead_letters.gate.room(partition)
+
+    def parked(self) -> int:
+        """How many records wait because the dead letter topic takes no letter."""
+        return self._dead_letters.gate.waiting
+
+    def turn(self) -> None:
+        """The consuming loop comes round."""
+        self._dead_letters.gate.turn()
+
+    def is_busy(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
+        return task in self._judging
+
+    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+        """What may be judged of a batch; the rest is counted, and has ended."""
+        left, read = self._screen(batch)
+        if dropped := len(batch) - len(left):
+            self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
+        if read:
+            self._dead_letters.gate.fine(read)
+            if not self._traffic.screen.samplers[0].needs_decoding:
+                self._telemetry.key_fallbacks.inc(read)
+        return left
 
     def begin(self, record: KafkaRecord) -> Work | None:
-        """Decode and sample; None when the interaction has ended already."""
+        """Decode, sample and filter; None when the interaction has ended already.
+
+        The hash comes first, at the largest rate that may apply: before decoding where the key is
+        known by then. Then, decoded, it is taken at the rate of its application; rules come last.
+        """
         self._ledger.consume()
+        if isinstance(record, Unreadable):
+            return self._reject(record, _unreadable(record))
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        key = self._sampler.record_key(record.key, record.headers)
-        if key is not None and not self._sampler.takes(key):
-            return self._not_sampled()
+        if not self._traffic.screen.may_take(record.key, record.headers):
+            return self._not_sampled(Reason.HASH)
         try:
             interaction = self._decode(record, record.value)
         except MessageRejected as error:
             return self._reject(record, error)
-        if key is None:
-            if not self._sampler.needs_decoding:
-                self._telemetry.key_fallbacks.inc()
-            if not self._sampler.takes(interaction.interaction_id.encode()):
-                return self._not_sampled()
-        return self._guarded(record, interaction.interaction_id, self._score(record, interaction))
+        self._dead_letters.gate.fine()
+        treatment = self._traffic.treatment(interaction)
+        if not self._takes(treatment.sampler, record, interaction):
+            return self._not_sampled(Reason.HASH)
+        if self._traffic.filter.against(interaction) is not None:
+            return self._not_sampled(Reason.FILTERED)
+        work = self._score(record, interaction, treatment)
+        return self._guarded(record, interaction.interaction_id, work)
 
-    def _not_sampled(self) -> Work | None:
-        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.HASH)
+    def _not_sampled(self, reason: Reason) -> Work | None:
+        self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
+    def _takes(self, sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bool:
+        key = sampler.record_key(record.key, record.headers)
+        if key is None:
+            if not sampler.needs_decoding:
+                self._telemetry.key_fallbacks.inc()
+            key = interaction.interaction_id.encode()
+        return sampler.takes(key)
+
     def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
-        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+        # After a redrive still where it stood first: an interaction without an id keeps its name.
+        origin = letter.origin_of(record)
+        source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         # A producer may set any timestamp: none lies further ahead than a plausible event time.
         newest_ms = (self._clock() + NEWEST.total_seconds()) * 1000
-        decoded = native.decode(value, source, min(record.timestamp, int(newest_ms)))
+        decoded = native.decode(value, source, min(origin.timestamp_ms, int(newest_ms)))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         where = f"{record.topic}/{record.partition}/{record.offset}"
+        self._dead_letters.gate.failed(error.cause)
         return self._guarded(record, where, self._bury(record, error))
 
     async def _guarded(
@@ -121,12 +196,13 @@ class Scorer:
             rejected = MessageRejected(
                 f"internal error: {type(error).__name__}", stage="score", cause=Reason.INTERNAL
             )
+        self._dead_letters.gate.failed(rejected.cause, was_fine=True)
         return await self._bury(record, rejected)
 
     async def _bury(
         self, record: KafkaRecord, error: MessageRejected
     ) -> tuple[Outcome, str | None]:
-        await self._dead_letters.send(record, error, self._now())
+        await self._dead_letters.bury(record, error, self._now())
         self._telemetry.dead_letters.labels(error.stage, error.cause).inc()
         logger().warning(
             "dead_letter",
@@ -140,32 +216,51 @@ class Scorer:
         return Outcome.DEAD_LETTERED, error.cause
 
     async def _score(
-        self, record: KafkaRecord, interaction: Interaction
+        self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
         waiting_since = self._clock()
-        async with self._limits.admitted():
-            admitted = self._clock()
-            ending = await self._judged(interaction)
-        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
-        self._telemetry.judgement_seconds.observe(timings["judge_s"])
         try:
-            await self._publish(interaction, ending._replace(timings=timings))
+            async with treatment.limits.admitted():
+                admitted = self._clock()
+                ending = await self._watched(self._judged(interaction, treatment))
+            timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+            self._telemetry.judgement_seconds.observe(timings["judge_s"])
+            await self._publish(interaction, ending._replace(timings=timings), treatment)
         except MessageRejected as error:
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
         self._count(interaction, ending)
         return ending.outcome, ending.reason
 
-    async def _judged(self, interaction: Interaction) -> Ending:
-        """The judgement within the deadline, as an ending."""
-        bill = Bill()
+    async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
+        """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
+        task = asyncio.current_task()
+        self._judging.add(task)
         try:
-            async with self._limits.deadline():
-                judgement = await self._judge.judge(interaction, bill)
+            return await apart(judging)
+        except asyncio.CancelledError as cancelled:
+            if task is None or cancelled.args != (Reason.STUCK.value,):
+                raise
+            task.uncancel()  # the work goes on: to the dead letters
+            raise MessageRejected(
+                "judging has not ended, and has not heeded judge.deadline_s",
+                stage="score",
+                cause=Reason.STUCK,
+            ) from None
+        finally:
+            self._judging.discard(task)
+
+    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        """The judgement within the deadline, as an ending."""
+        bill, judge = Bill(), treatment.judge
+        try:
+            async with treatment.limits.deadline():
+                judgement = await judge.judge(interaction, bill)
         except TimeoutError:
-            return self._failed(interaction, Reason.DEADLINE, bill.usage)
+            return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
         except JudgeFailed as error:
-            return self._failed(interaction, error.reason, bill.usage)
-        scores = score_all(judgement)
+            return _failed(interaction, judge, error.reason, bill.usage)
+        scores = _chosen(score_all(judgement), treatment.metrics)
         scored = any(isinstance(score, float) for score in scores.values())
         return Ending(
             Outcome.SCORED if scored else Outcome.UNSCORABLE,
@@ -177,19 +272,15 @@ class Scorer:
             {},
         )
 
-    def _failed(self, interaction: Interaction, reason: str, usage: Usage) -> Ending:
-        logger().warning(
-            "judge_failed", interaction_id=interaction.interaction_id, reason=str(reason)
-        )
-        identity = self._judge.identity
-        return Ending(Outcome.JUDGE_FAILED, str(reason), identity, usage, None, {}, {})
-
-    async def _publish(self, interaction: Interaction, ending: Ending) -> None:
+    async def _publish(
+        self, interaction: Interaction, ending: Ending, treatment: Treatment
+    ) -> None:
         record = score_records.build(
             interaction,
             ending,
-            rate=self._sampler.rate,
-            segment_by=self._settings.segment_by,
+            rate=treatment.sampler.rate,
+            segment_by=treatment.segment_by,
+            metrics=treatment.metrics,
             now=self._now(),
         )
         key = record.key.encode()
@@ -222,6 +313,28 @@ class Scorer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -> Ending:
+    logger().warning("judge_failed", interaction_id=interaction.interaction_id, reason=str(reason))
+    return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
+
+
+def _chosen(
+    scores: dict[str, float | Unscored], metrics: tuple[str, ...] | None
+) -> dict[str, float | Unscored]:
+    """A metric that is not chosen is left out: unscored would be counted as missing a value."""
+    if metrics is None:
+        return scores
+    return {name: score for name, score in scores.items() if name in metrics}
+
+
+def _unreadable(record: Unreadable) -> MessageRejected:
+    return MessageRejected(
+        f"record: the client cannot unpack it ({record.error}); it stays on its topic",
+        stage="decode",
+        cause=Reason.UNREADABLE,
+    )
 
 
 def _why_unscorable(scores: dict[str, float | Unscored]) -> str:

@@ -6,6 +6,8 @@ Labels come from closed sets; the one that traffic supplies (``application``) is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -67,12 +69,32 @@ class ProcessTelemetry:
         )
 
 
+class KafkaTelemetry:
+    """Problems with Kafka clusters; all clusters of a process share the gauge."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.problem = Gauge(
+            "rag_monitor_kafka_problem",
+            "1 while there is this problem with a Kafka cluster, 0 when it is over; see the log.",
+            ["kind"],
+            registry=registry,
+        )
+        self._lasting: dict[str, list[Callable[[], bool]]] = {}
+
+    def watch(self, kind: str, lasts: Callable[[], bool]) -> None:
+        """Show a kind of problem from now on; ``lasts`` is one cluster's, and asked at scrapes."""
+        clusters = self._lasting.setdefault(kind, [])
+        clusters.append(lasts)
+        self.problem.labels(kind).set_function(lambda: float(any(each() for each in clusters)))
+
+
 class ScorerTelemetry:
     """The scorer's counters; consumed = sum of outcomes + in flight, in every scrape."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._interactions(registry)
         self._kafka(registry)
+        self._dead_letters(registry)
         self._judge(registry)
         self.applications = LabelCap()
 
@@ -142,12 +164,6 @@ class ScorerTelemetry:
         self.commits = Counter(
             "rag_monitor_commits", "Offset commits, by result.", ["result"], registry=registry
         )
-        self.dead_letters = Counter(
-            "rag_monitor_dead_letters",
-            "Records sent to the dead letters, by stage and cause.",
-            ["stage", "cause"],
-            registry=registry,
-        )
         self.publish_retries = Counter(
             "rag_monitor_publish_retries",
             "Writes to Kafka that had to be tried again.",
@@ -157,6 +173,24 @@ class ScorerTelemetry:
         self.truncated = Counter(
             "rag_monitor_records_truncated",
             "Score records that went out without texts, being too large.",
+            registry=registry,
+        )
+
+    def _dead_letters(self, registry: CollectorRegistry) -> None:
+        self.dead_letters = Counter(
+            "rag_monitor_dead_letters",
+            "Records sent to the dead letters, by stage and cause.",
+            ["stage", "cause"],
+            registry=registry,
+        )
+        self.dead_letters_waiting = Gauge(
+            "rag_monitor_dead_letters_waiting",
+            "Dead letters that find no place on their topic; their partitions are held.",
+            registry=registry,
+        )
+        self.circuit_open = Gauge(
+            "rag_monitor_dead_letter_circuit_open",
+            "1 while reading pauses because nearly every record becomes a dead letter.",
             registry=registry,
         )
 

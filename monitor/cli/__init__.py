@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from monitor.cli import configuration, demo, roles
+from monitor.cli import configuration, dead_letters, demo, doctor, roles
 
 app = typer.Typer(
     name="rag-monitor",
@@ -16,5 +16,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing rich would double the time of --help
 )
 app.add_typer(configuration.app, name="config")
+app.add_typer(dead_letters.app, name="dead-letters")
 roles.register(app)
+doctor.register(app)
 demo.register(app)

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
 
+if TYPE_CHECKING:
+    from monitor.config import Application, Effective, Settings
+    from monitor.records import Interaction
+
 app = typer.Typer(help="Check and document the settings.", no_args_is_help=True)
+
+ApplicationName = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--application", help="Only what holds for an application of this name."),
+]
+Attributes = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--attribute", help="With --application: an attribute, like tenant=acme; repeatable."
+    ),
+]
+INHERITED, WITHHELD = "  # inherited", "  # not inherited: it belongs to another endpoint"
 
 
 @app.command()
-def check(config: ConfigFile = None, set_: Overrides = None, json: AsJson = False) -> None:
+def check(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+    application: ApplicationName = None,
+    attribute: Attributes = None,
+) -> None:
     """Print the effective settings, secrets masked; fail with the path of a wrong key."""
+    if attribute and application is None:
+        raise typer.BadParameter("--attribute goes with --application")
     settings = settings_of(config, set_)
-    _print(settings.model_dump(mode="json"), json)
+    if application is not None:
+        _print(_held_for(settings, _interaction(application, attribute or [])), json)
+    elif json:
+        _print(_whole(settings), True)
+    else:
+        typer.echo(_yaml(settings), nl=False)
 
 
 @app.command()
@@ -24,21 +54,152 @@ def reference(json: AsJson = False) -> None:
     from monitor.config import Settings, paths
 
     defaults = Settings()
+    known = dict(paths())
+    rows = [
+        {
+            "path": path,
+            "environment": _environment(path),
+            "default": _plain(_lookup(defaults, path)) if path in known else None,
+            "meaning": field.description,
+        }
+        for path, field in _every_path()
+    ]
     if json:
-        rows = [
-            {
-                "path": path,
-                "environment": _environment(path),
-                "default": _plain(_lookup(defaults, path)),
-                "meaning": field.description,
-            }
-            for path, field in paths()
-        ]
         _print(rows, True)
         return
-    for path, field in paths():
-        typer.echo(f"{path} = {_plain(_lookup(defaults, path))}")
-        typer.echo(f"    {field.description}\n    {_environment(path)}")
+    for row in rows:
+        typer.echo(f"{row['path']} = {row['default']}")
+        typer.echo(f"    {row['meaning']}\n    {row['environment']}")
+
+
+def _every_path(found: Any = None) -> Iterator[tuple[str, Any]]:
+    """All settings; those of the entries of a list stand behind it, with N for the number."""
+    from monitor.config import listed, paths
+
+    for path, field in found or paths():
+        yield path, field
+        inner = listed(field)
+        if inner is not None:
+            yield from _every_path(list(paths(inner, f"{path}.N.")))
+
+
+def _whole(settings: Settings) -> dict[str, Any]:
+    """All settings; the entries of ``applications`` with what they inherit."""
+    from monitor.config import withheld
+
+    entries = [
+        {
+            **_resolved(entry, whole),
+            "overrides": list(entry.overrides),
+            "withheld": list(withheld(entry, settings.base)),
+        }
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+    ]
+    return {**_dumped(settings), "applications": entries}
+
+
+def _dumped(settings: Settings) -> dict[str, Any]:
+    tree = settings.model_dump(mode="json")
+    if not settings.kafka_output.bootstrap_servers:
+        # Without a second cluster its other keys would be refused, read again from here.
+        tree["kafka_output"] = {"bootstrap_servers": ""}
+    return tree
+
+
+def _resolved(entry: Application, whole: Effective) -> dict[str, Any]:
+    given = entry.model_dump(mode="json", include={"application", "when"})
+    return {**given, **whole.model_dump(mode="json")}
+
+
+def _yaml(settings: Settings) -> str:
+    """A configuration again, where a comment marks what an entry inherits."""
+    import yaml
+
+    from monitor.config import withheld
+
+    tree = _dumped(settings)
+    if settings.applications:
+        del tree["applications"]
+    text: str = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
+    lines = ["applications:"] if settings.applications else []
+    for entry, whole in zip(settings.applications, settings.effective, strict=True):
+        lines += _entry_lines(entry, whole, withheld(entry, settings.base))
+    return text + "".join(f"{line}\n" for line in lines)
+
+
+def _entry_lines(entry: Application, whole: Effective, lost: tuple[str, ...]) -> list[str]:
+    """One setting a line; JSON is YAML, and never needs a second line."""
+    import json
+
+    notes = dict.fromkeys((*entry.overrides, "application", "when"), "") | dict.fromkeys(
+        lost, WITHHELD
+    )
+
+    def line(path: str, value: Any) -> str:
+        text = json.dumps(value, ensure_ascii=False)
+        return f"{path.rpartition('.')[2]}: {text}{notes.get(path, INHERITED)}"
+
+    lines = []
+    for key, value in _resolved(entry, whole).items():
+        if key in ("judge", "sampling"):
+            lines += [f"{key}:", *(f"  {line(f'{key}.{k}', leaf)}" for k, leaf in value.items())]
+        else:
+            lines.append(line(key, value))
+    return [("  " if n else "- ") + text for n, text in enumerate(lines)]
+
+
+def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
+    """What holds for one interaction: the entry that wins, and the settings it leads to."""
+    import re
+
+    from monitor.ingest.filters import Case, Filter, FirstMatch, compiled
+
+    cases = [
+        Case(re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), number)
+        for number, entry in enumerate(settings.applications)
+    ]
+    number = FirstMatch(cases, -1)(interaction)
+    held_back = Filter.of(settings.ingest.include, settings.ingest.exclude).against(interaction)
+    whole = settings.base if number < 0 else settings.effective[number]
+    return {
+        "application": interaction.application,
+        "entry": None if number < 0 else f"applications.{number}",
+        "filtered_by": held_back and f"ingest.{held_back}",
+        "overrides": [] if number < 0 else list(settings.applications[number].overrides),
+        **whole.model_dump(mode="json"),
+    }
+
+
+def _interaction(application: str, attributes: list[str]) -> Interaction:
+    """An interaction with nothing in it that rules do not see."""
+    from datetime import UTC, datetime
+
+    from monitor.records import Interaction, Source
+
+    return Interaction(
+        interaction_id="",
+        event_time=datetime.fromtimestamp(0, UTC),
+        application=application,
+        user_input="",
+        response="",
+        attributes=dict(map(_attribute, attributes)),
+        source=Source(topic="", partition=0, offset=0),
+    )
+
+
+def _attribute(item: str) -> tuple[str, Any]:
+    """``name=value``, where the value is JSON (``7``, ``true``, ``"7"``) or else a text."""
+    import json
+
+    from monitor.errors import ConfigurationError
+
+    name, equals, value = item.partition("=")
+    if not name or not equals:
+        raise ConfigurationError(f"--attribute: found {item!r}, expected name=value")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def _environment(path: str) -> str:

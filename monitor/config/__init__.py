@@ -1,6 +1,28 @@
 """Settings from flag, environment, secret file, YAML or default, in this order of precedence."""
 
-from monitor.config.sections import Settings, seconds
-from monitor.config.sources import load, paths
+from monitor.config.access import Access
+from monitor.config.applications import Application, Effective, Objective, resolved, withheld
+from monitor.config.base import seconds
+from monitor.config.explain import listed, paths
+from monitor.config.judging import Judge, Sampling
+from monitor.config.rules import Rule
+from monitor.config.sections import Settings
+from monitor.config.sources import load, read_secret
 
-__all__ = ["Settings", "load", "paths", "seconds"]
+__all__ = [
+    "Access",
+    "Application",
+    "Effective",
+    "Judge",
+    "Objective",
+    "Rule",
+    "Sampling",
+    "Settings",
+    "listed",
+    "load",
+    "paths",
+    "read_secret",
+    "resolved",
+    "seconds",
+    "withheld",
+]

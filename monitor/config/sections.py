@@ -2,69 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    SecretStr,
+    PrivateAttr,
+    field_serializer,
     field_validator,
     model_validator,
 )
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def seconds(text: str) -> int:
-    """Whole seconds of ``15s``, ``5m``, ``24h`` or ``7d``.
-
-    >>> seconds("5m"), seconds("7d")
-    (300, 604800)
-    """
-    number, unit = text[:-1], text[-1:]
-    if unit not in SECONDS or not re.fullmatch("[0-9]{1,9}", number) or int(number) == 0:
-        raise ValueError(f"found {text!r}, expected a whole number and s, m, h, d or w, like 5m")
-    return int(number) * SECONDS[unit]
-
-
-def _split(value: Any) -> Any:
-    """Lists arrive from the environment as ``a,b`` or as JSON."""
-    if not isinstance(value, str):
-        return value
-    if value.lstrip().startswith("["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ValueError('expected a list, like a,b or ["a", "b"]') from None
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def _mapping(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        raise ValueError('expected a JSON object, like {"name": "value"}') from None
-
-
-Texts = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
-class Section(BaseModel):
-    """Base of all sections: frozen, no unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+from monitor.config.access import Access, KafkaOutput
+from monitor.config.applications import Application, Effective, check, resolved
+from monitor.config.base import Fraction, Section, Texts, items, seconds
+from monitor.config.judging import Judge, Sampling
+from monitor.config.rules import Rules
 
 
 class Topics(Section):
     """Names of the topics."""
 
-    interactions: str = Field("rag.interactions.v1", description="logged RAG interactions (read)")
+    interactions: Texts = Field(
+        ("rag.interactions.v1",),
+        description="logged RAG interactions (read); one name, a,b or a list",
+    )
     scores: str = Field("rag.scores.v1", description="score records (written, replayed)")
     dead_letters: str = Field("rag.dead-letters.v1", description="records that could not be read")
     control: str = Field(
@@ -72,22 +35,21 @@ class Topics(Section):
     )
     alarms: str = Field("rag.alarms.v1", description="drift alarms (compacted)")
 
+    @field_validator("interactions")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or "" in names or len(set(names)) != len(names):
+            raise ValueError(f"found {list(names)}, expected at least one name, each once")
+        return names
 
-class Kafka(Section):
-    """How to reach Kafka."""
+    @field_serializer("interactions")
+    def _one_as_a_name(self, names: tuple[str, ...]) -> str | list[str]:
+        return names[0] if len(names) == 1 else list(names)
 
-    bootstrap_servers: str = Field("127.0.0.1:9092", description="host:port[,host:port…]")
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="what the listener speaks"
-    )
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(
-        None, description="needed with a SASL protocol"
-    )
-    sasl_username: str | None = Field(None, description="needed with a SASL protocol")
-    sasl_password: SecretStr | None = Field(None, description="needed with a SASL protocol")
-    ssl_cafile: Path | None = Field(None, description="PEM of the CA; the system's CAs without it")
-    ssl_certfile: Path | None = Field(None, description="PEM of the client certificate (mTLS)")
-    ssl_keyfile: Path | None = Field(None, description="PEM of the client's key (mTLS)")
+
+class Kafka(Access):
+    """How to reach Kafka, and what the monitor does there."""
+
     group_id: str = Field("rag-monitor", description="consumer group of the scorers")
     max_record_bytes: int = Field(
         1_000_000, ge=10_000, description="larger score records go out without passage texts"
@@ -95,29 +57,30 @@ class Kafka(Section):
     create_topics: bool = Field(False, description="create missing topics at start")
     topics: Topics = Topics()
 
-    @field_validator("bootstrap_servers")
-    @classmethod
-    def _addresses(cls, servers: str) -> str:
-        for address in servers.split(","):
-            if not re.fullmatch(r"\S+:[0-9]{1,5}", address.strip(), re.ASCII):
-                raise ValueError(f"found {address!r}, expected host:port")
-        return servers
 
-    @model_validator(mode="after")
-    def _sasl_is_whole(self) -> Self:
-        if self.security_protocol.startswith("SASL"):
-            for key in ("sasl_mechanism", "sasl_username", "sasl_password"):
-                if getattr(self, key) is None:
-                    raise ValueError(f"{key} is missing, {self.security_protocol} needs it")
-        if (self.ssl_certfile is None) != (self.ssl_keyfile is None):
-            raise ValueError("ssl_certfile and ssl_keyfile go together; one of them is missing")
-        return self
+class Circuit(Section):
+    """When reading pauses because nearly every record becomes a dead letter."""
+
+    share: Fraction = Field(
+        0.95, description="share of dead letters that opens the circuit; 0 switches it off"
+    )
+    least: int = Field(100, ge=1, description="decoded or dead-lettered records it takes to open")
+    window_s: float = Field(60.0, gt=0, description="seconds over which the share is taken")
+    probe: int = Field(20, ge=1, description="records tried at a time while it is open")
+    wait_s: float = Field(1.0, gt=0, description="seconds until the first probe; doubled each time")
+    longest_wait_s: float = Field(30.0, gt=0, description="most seconds between probes")
 
 
 class Ingest(Section):
     """How interactions are read."""
 
     format: Literal["native"] = Field("native", description="format of the logged interactions")
+    include: Rules = Field(
+        (),
+        description="rules {attribute: PATH, equals | in | exists | regex: …}: only interactions "
+        "that match one of them; without any, all",
+    )
+    exclude: Rules = Field((), description="rules like include: none that matches one of them")
     max_in_flight: int = Field(
         256, ge=4, description="interactions under way; reading pauses at 75 %, resumes at 25 %"
     )
@@ -125,55 +88,13 @@ class Ingest(Section):
     drain_s: float = Field(
         20.0, gt=0, description="seconds for work under way at shutdown or rebalance"
     )
-
-
-class Sampling(Section):
-    """Which interactions are judged."""
-
-    rate: Fraction = Field(1.0, description="share of the interactions that is judged, 0 to 1")
-    key: str = Field(
-        "interaction_id", description="what is hashed: interaction_id, record_key or header:NAME"
+    stuck_after_s: float = Field(
+        600.0,
+        gt=0,
+        description="seconds of judging, far above judge.deadline_s, after which an interaction "
+        "goes to the dead letters",
     )
-
-    @field_validator("key")
-    @classmethod
-    def _known(cls, key: str) -> str:
-        if key in ("interaction_id", "record_key") or (key.startswith("header:") and key[7:]):
-            return key
-        raise ValueError(f"found {key!r}, expected interaction_id, record_key or header:NAME")
-
-
-class Judge(Section):
-    """Who judges."""
-
-    kind: Literal["offline", "llm"] = Field(
-        "offline", description="offline is a lexical screen; llm asks a model through litellm"
-    )
-    name: str | None = Field(None, description="first part of the label judge; default: the kind")
-    model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
-    pipeline: Literal["joint"] = Field("joint", description="call structure of the llm judge")
-    claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
-    api_base: str | None = Field(None, description="base URL, for self-hosted models")
-    api_key: SecretStr | None = Field(None, description="key of the provider")
-    headers: Annotated[dict[str, SecretStr], BeforeValidator(_mapping)] = Field(
-        {}, description="extra HTTP headers"
-    )
-    deadline_s: float = Field(
-        60.0, gt=0, description="seconds for one judgement, from when the limits admit it"
-    )
-    attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
-    concurrency: int = Field(8, ge=1, description="judgements at the same time")
-
-    @property
-    def label_name(self) -> str:
-        """First part of the label ``judge``."""
-        return self.name or self.kind
-
-    @model_validator(mode="after")
-    def _has_model(self) -> Self:
-        if self.kind == "llm" and not self.model:
-            raise ValueError("model is missing, kind llm needs one, like openai/gpt-4o-mini")
-        return self
+    circuit: Circuit = Circuit()
 
 
 class Export(Section):
@@ -231,6 +152,7 @@ class Settings(Section):
     """All settings of one process."""
 
     kafka: Kafka = Kafka()
+    kafka_output: KafkaOutput = KafkaOutput()
     ingest: Ingest = Ingest()
     sampling: Sampling = Sampling()
     judge: Judge = Judge()
@@ -238,3 +160,28 @@ class Settings(Section):
     drift: Drift = Drift()
     http: Http = Http()
     log: Log = Log()
+    applications: Annotated[tuple[Application, ...], BeforeValidator(items)] = Field(
+        (),
+        description="settings of single applications: a list, the first that matches wins",
+    )
+
+    _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
+
+    def secret_file(self, path: str) -> Path | None:
+        """The file that gave the setting with this dotted path; None when another source did."""
+        return self._secret_files.get(path)
+
+    @model_validator(mode="after")
+    def _applications_fit(self) -> Self:
+        check(self.applications, self.base, self.export.windows)
+        return self
+
+    @property
+    def effective(self) -> tuple[Effective, ...]:
+        """What holds for each entry of ``applications``, in their order."""
+        return tuple(resolved(entry, self.base) for entry in self.applications)
+
+    @property
+    def base(self) -> Effective:
+        """What holds where no entry of ``applications`` matches, and what entries inherit."""
+        return Effective(judge=self.judge, sampling=self.sampling, segment=self.export.segment)

@@ -6,15 +6,18 @@ a file that holds the value (a mounted secret).
 
 from __future__ import annotations
 
-import difflib
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import ValidationError
 
-from monitor.config.sections import Section, Settings
+from monitor.config.base import is_numbered
+from monitor.config.explain import explained, listed, paths
+from monitor.config.sections import Settings
 from monitor.errors import ConfigurationError
 
 ENV_PREFIX = "RAG_MONITOR_"
@@ -42,9 +45,34 @@ def load(
     ):
         tree = _merged(tree, source)
     try:
-        return Settings.model_validate(tree)
+        settings = Settings.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(_explained(error)) from None
+        raise ConfigurationError(explained(error)) from None
+    settings._secret_files.update(_files(tree))
+    return settings
+
+
+class _FromFile(str):
+    """A setting's value that knows which file it stood in."""
+
+    file: Path
+
+
+def read_secret(path: Path) -> str:
+    """What a secret file holds, without the newline that editors and ``kubectl`` put there.
+
+    Raises ``OSError``, or ``UnicodeDecodeError`` when it is not UTF-8.
+    """
+    return path.read_text("utf-8").strip()
+
+
+def _files(tree: Any, prefix: str = "") -> Iterator[tuple[str, Path]]:
+    """Dotted path → file of the values that came from files and were not outdone."""
+    if isinstance(tree, _FromFile):
+        yield prefix.removesuffix("."), tree.file
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _files(value, f"{prefix}{key}.")
 
 
 def _yaml_tree(path: Path) -> Tree:
@@ -72,26 +100,49 @@ def _refuse_single_underscores(environ: Mapping[str, str]) -> None:
     spelled = {path.upper().replace(".", "_"): path for path, _ in paths()}
     for name in environ:
         path = spelled.get(name.removeprefix(ENV_PREFIX)) if name.startswith(ENV_PREFIX) else None
-        if path and "__" not in name:
-            right = ENV_PREFIX + path.upper().replace(".", "__")
+        right = ENV_PREFIX + path.upper().replace(".", "__") if path else name
+        if "__" not in name and name != right:
             raise ConfigurationError(f"{name}: unknown setting, did you mean {right}?")
 
 
-def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name, value in environ.items():
-        if name.startswith(ENV_PREFIX) and "__" in name and not _names_a_file(name):
-            yield _dotted(name), value
+        if _is_ours(name) and not _names_a_file(name):
+            path = _dotted(name)
+            yield path, _whole_list(value) if path in _lists() else value
 
 
 def _secret_files(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in environ.items():
-        if name.startswith(ENV_PREFIX) and "__" in name and _names_a_file(name):
+        if _is_ours(name) and _names_a_file(name):
             try:
-                yield _dotted(name.removesuffix("_FILE")), Path(value).read_text("utf-8").strip()
+                found = _FromFile(read_secret(Path(value)))
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigurationError(
                     f"{name}: cannot read {_file(value)}: {_why(error)}"
                 ) from None
+            found.file = Path(value)
+            yield _dotted(name.removesuffix("_FILE")), found
+
+
+def _is_ours(name: str) -> bool:
+    """Two underscores stand between section and key; a list of sections needs none."""
+    if not name.startswith(ENV_PREFIX):
+        return False
+    return "__" in name or _dotted(name.removesuffix("_FILE")) in _lists()
+
+
+def _lists() -> set[str]:
+    """The paths that hold lists of sections."""
+    return {path for path, field in paths() if listed(field) is not None}
+
+
+def _whole_list(value: str) -> Any:
+    """A whole list, so that a secret file can still give a part of it; else as it was."""
+    with suppress(ValueError):
+        found = json.loads(value)
+        return found if isinstance(found, list) else value
+    return value
 
 
 def _file(value: str) -> str:
@@ -127,41 +178,14 @@ def _tree(items: Any) -> Tree:
 def _merged(low: Tree, high: Tree) -> Tree:
     out = dict(low)
     for key, value in high.items():
-        both = isinstance(value, dict) and isinstance(out.get(key), dict)
-        out[key] = _merged(out[key], value) if both else value
+        below: Any = out.get(key)
+        if is_numbered(value) or is_numbered(below):
+            below, value = _numbered(below), _numbered(value)
+        both = isinstance(value, dict) and isinstance(below, dict)
+        out[key] = _merged(below, value) if both else value
     return out
 
 
-def paths(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting as ``(dotted path, pydantic FieldInfo)``, in the order of declaration."""
-    for name, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, Section):
-            yield from paths(inner, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", field
-
-
-def _explained(error: ValidationError) -> str:
-    return "; ".join(_explained_one(item) for item in error.errors(include_url=False))
-
-
-def _explained_one(item: Any) -> str:
-    path = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(path, [p for p, _ in paths()], n=1)
-        return f"{path}: unknown setting" + (f", did you mean {near[0]}?" if near else "")
-    message = item["msg"].removeprefix("Value error, ")
-    if item["type"] == "value_error":
-        return f"{path}: {message}"
-    return (
-        f"{path}: found {_shown(path, item['input'])}, expected: {message[0].lower()}{message[1:]}"
-    )
-
-
-def _shown(path: str, value: Any) -> str:
-    if any(known.startswith(f"{path}.") for known, _ in paths()):
-        return f"a {type(value).__name__}"  # in place of a section: a secret may stand in it
-    field = dict(paths()).get(path)
-    secret = field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
-    return "a secret" if secret or "headers" in path else repr(value)[:80]
+def _numbered(value: Any) -> Any:
+    """A list as a mapping by number, so that it can be merged with parts of it."""
+    return {str(n): each for n, each in enumerate(value)} if isinstance(value, list) else value

@@ -110,7 +110,7 @@ class Demo:
         """Send the traffic, wait until all of it has ended, and sum up."""
         options, start = self._options, self._schedule.start
         end = math.inf if options.run_for is None else start + math.ceil(options.run_for)
-        topic = self.monitor.settings.kafka.topics.interactions
+        topic = self.monitor.settings.kafka.topics.interactions[0]
         await self._first_page()  # a taken port ends the demo before anything is begun
         producer = await Producer.start(self.monitor.connection, self.monitor.health)
         try:

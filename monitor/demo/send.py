@@ -31,7 +31,7 @@ async def send(
     """Send until ``run_for`` seconds have passed or a signal comes; print a JSON summary."""
     stop = asyncio.Event()
     stop_on_signals(stop)
-    topic = settings.kafka.topics.interactions
+    topic = settings.kafka.topics.interactions[0]
     schedule = Schedule(math.ceil(time.time()), incident_at, incident_for)
     sent = 0
 

@@ -31,18 +31,24 @@ class OffsetTracker:
         self._next: int | None = None
 
     def skip(self, offset: int) -> None:
-        """The record at ``offset`` needs no work."""
-        self._next = offset + 1
+        """Nothing up to ``offset``, from the last one taken or skipped on, needs work.
+
+        Raises ``ValueError`` when offsets do not grow.
+        """
+        self._advance(offset)
 
     def take(self, offset: int, *, taken_at: float, record_time: float) -> None:
         """Work on the record at ``offset`` begins; both times are in epoch seconds.
 
         Raises ``ValueError`` when offsets do not grow: the caller has mixed two assignments.
         """
-        if self._next is not None and offset < self._next:
-            raise ValueError(f"offset {offset} after {self._next - 1}")
+        self._advance(offset)
         self._order.append(_Item(offset, taken_at, record_time))
         self._open.add(offset)
+
+    def _advance(self, offset: int) -> None:
+        if self._next is not None and offset < self._next:
+            raise ValueError(f"offset {offset} after {self._next - 1}")
         self._next = offset + 1
 
     def settle(self, offset: int) -> None:

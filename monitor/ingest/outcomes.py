@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from monitor.records import Outcome
@@ -12,9 +13,12 @@ class Reason(StrEnum):
     """Reasons that ingest gives; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
 
     HASH = "hash"
+    FILTERED = "filtered"
     TOMBSTONE = "tombstone"
     DEADLINE = "deadline"
     INTERNAL = "internal_error"
+    STUCK = "stuck"
+    UNREADABLE = "unreadable_record"
     REVOKED = "revoked"
     SHUTDOWN = "shutdown"
 
@@ -24,6 +28,7 @@ class Ledger:
 
     def __init__(self, telemetry: ScorerTelemetry) -> None:
         self._telemetry = telemetry
+        self._increments: dict[tuple[Outcome, str], Callable[[float], None]] = {}
         self.in_flight = 0
 
     def consume(self) -> None:
@@ -32,10 +37,24 @@ class Ledger:
         self.in_flight += 1
         self._telemetry.in_flight.set(self.in_flight)
 
+    def skip(self, count: int, outcome: Outcome, reason: str) -> None:
+        """``count`` interactions have been read that ended at once: one step for a whole batch."""
+        if count:
+            self._telemetry.consumed.inc(count)
+            self._count(outcome, reason, count)
+
     def settle(self, outcome: Outcome, reason: str | None) -> None:
         """It has ended; all outcomes but ``scored`` carry a reason."""
         if (reason is None) != (outcome is Outcome.SCORED):
             raise ValueError(f"outcome {outcome} with reason {reason}")
         self.in_flight -= 1
         self._telemetry.in_flight.set(self.in_flight)
-        self._telemetry.outcomes.labels(outcome.value, reason or "").inc()
+        self._count(outcome, reason or "", 1)
+
+    def _count(self, outcome: Outcome, reason: str, count: int) -> None:
+        # Looking a child up by its labels takes longer than counting.
+        increment = self._increments.get((outcome, reason))
+        if increment is None:
+            increment = self._telemetry.outcomes.labels(outcome.value, reason).inc
+            self._increments[outcome, reason] = increment
+        increment(count)

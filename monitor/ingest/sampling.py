@@ -7,8 +7,14 @@ at q is screened at every larger q.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
+
+Headers = Iterable[tuple[str, bytes | None]]
+
+#: Larger than every digest, which has 64 bytes.
+_ABOVE_ALL = b"\xff" * 65
 
 
 def unit_hash(key: bytes) -> float:
@@ -20,14 +26,36 @@ def unit_hash(key: bytes) -> float:
     return int.from_bytes(blake2b(key).digest()[:8], "big") / 2**64
 
 
+@lru_cache(maxsize=64)
+def threshold(q: float) -> bytes:
+    """The bytes below which the digest of a key lies exactly when its ``unit_hash`` is below q.
+
+    Comparing bytes takes a third of the time of making a number of them. The quotient rounds, so
+    the first hash that is not below q is searched for, not calculated.
+
+    >>> threshold(0.5).hex(), blake2b(b"x").digest() < threshold(1.0)
+    ('7ffffffffffffe00', True)
+    """
+    # The quotient may round up to 1.0 for the very last hashes; q = 1 takes all.
+    if q >= 1.0:
+        return _ABOVE_ALL
+    low, high = 0, 2**64 - 1
+    while low < high:
+        middle = (low + high) // 2
+        if middle / 2**64 < q:
+            low = middle + 1
+        else:
+            high = middle
+    return low.to_bytes(8, "big")
+
+
 def screened(key: bytes, q: float) -> bool:
     """Whether an interaction with this sampling key is taken at probability ``q``.
 
     >>> screened(b"x", 1.0), screened(b"x", 0.0)
     (True, False)
     """
-    # The quotient may round up to 1.0 for the very last hashes; q = 1 takes all.
-    return q >= 1.0 or unit_hash(key) < q
+    return blake2b(key).digest() < threshold(q)
 
 
 class Sampler(NamedTuple):
@@ -36,9 +64,7 @@ class Sampler(NamedTuple):
     rate: float
     key: str = "interaction_id"
 
-    def record_key(
-        self, key: bytes | None, headers: Iterable[tuple[str, bytes | None]]
-    ) -> bytes | None:
+    def record_key(self, key: bytes | None, headers: Headers) -> bytes | None:
         """The sampling key that is known without decoding; None when the id must be hashed.
 
         An empty or missing key would take all or nothing, so it counts as none.
@@ -57,3 +83,24 @@ class Sampler(NamedTuple):
     def takes(self, key: bytes) -> bool:
         """Whether the interaction with this sampling key is judged."""
         return screened(key, self.rate)
+
+
+class Screen:
+    """What may be taken by any of several samplers, as far as it can be told without decoding.
+
+    Of samplers with the same key only the largest rate counts, since the hashes are nested.
+    """
+
+    def __init__(self, samplers: Iterable[Sampler]) -> None:
+        largest: dict[str, float] = {}
+        for sampler in samplers:
+            largest[sampler.key] = max(sampler.rate, largest.get(sampler.key, 0.0))
+        self.samplers = tuple(Sampler(rate, key) for key, rate in largest.items() if rate > 0)
+
+    def may_take(self, key: bytes | None, headers: Headers) -> bool:
+        """False when no sampler takes the record, whatever stands in it."""
+        for sampler in self.samplers:
+            found = sampler.record_key(key, headers)
+            if found is None or sampler.takes(found):
+                return True
+        return False

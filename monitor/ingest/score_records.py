@@ -22,6 +22,9 @@ from monitor.records import (
     Verdicts,
 )
 
+#: Stands for the value of a chosen metric on the record of a failed judgement.
+JUDGE_FAILED = "JUDGE_FAILED"
+
 
 class Ending(NamedTuple):
     """How a pick ended; ``scores`` is empty unless it was judged."""
@@ -36,9 +39,19 @@ class Ending(NamedTuple):
 
 
 def build(
-    interaction: Interaction, ending: Ending, *, rate: float, segment_by: str | None, now: datetime
+    interaction: Interaction,
+    ending: Ending,
+    *,
+    rate: float,
+    segment_by: str | None,
+    now: datetime,
+    metrics: tuple[str, ...] | None = None,
 ) -> ScoreRecord:
-    """The score record of a pick at hash rate ``rate`` (m = u = 1, one interaction a slot)."""
+    """The score record of a pick at hash rate ``rate`` (m = u = 1, one interaction a slot).
+
+    ``metrics`` are the chosen ones (None: all). A failed pick without scores counts as missing for
+    every metric, so where only some are chosen it names them.
+    """
     segment = segment_of(interaction, segment_by)
     judgement = ending.judgement
     return ScoreRecord(
@@ -60,15 +73,21 @@ def build(
         interaction=_texts(interaction),
         claims=judgement.claims if judgement else Claims(),
         verdicts=judgement.verdicts if judgement else Verdicts(),
-        scores={
-            name: UnscoredMark(unscored=score.value) if isinstance(score, Unscored) else score
-            for name, score in ending.scores.items()
-        },
+        scores=_scores(ending, metrics),
         outcome=ending.outcome,
         reason=ending.reason,
         usage=ending.usage,
         timings=ending.timings,
     )
+
+
+def _scores(ending: Ending, metrics: tuple[str, ...] | None) -> dict[str, float | UnscoredMark]:
+    if ending.outcome is Outcome.JUDGE_FAILED and metrics is not None:
+        return dict.fromkeys(metrics, UnscoredMark(unscored=JUDGE_FAILED))
+    return {
+        name: UnscoredMark(unscored=score.value) if isinstance(score, Unscored) else score
+        for name, score in ending.scores.items()
+    }
 
 
 def segment_of(interaction: Interaction, segment_by: str | None) -> str:

@@ -101,6 +101,14 @@ class LlmJudge:
         """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far."""
         return await self._pipeline.judge(interaction, bill)
 
+    def price_per_million(self) -> tuple[float, float] | None:
+        """US dollars for a million prompt and completion tokens; None where it is not known.
+
+        To be asked after ``prepare``. As for the bills: of the configured model, by the library's
+        own list.
+        """
+        return _list_price(self._settings.model)
+
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
         await self._client.aclose()
@@ -266,6 +274,16 @@ def _price(response: Any, model: str) -> float:
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))
     return 0.0
+
+
+def _list_price(model: str) -> tuple[float, float] | None:
+    # A thousand, not a million: some prices rise with the length of the prompt.
+    with suppress(Exception):
+        prompt, completion = _litellm().cost_per_token(
+            model=model, prompt_tokens=1_000, completion_tokens=1_000
+        )
+        return prompt * 1_000, completion * 1_000
+    return None
 
 
 @cache

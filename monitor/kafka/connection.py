@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from monitor.errors import ConfigurationError
+from monitor.kafka.oauth import Tokens
+from monitor.kafka.rotation import ask_for_password
+from monitor.kafka.tls import ReloadingContext, TlsFiles
+from monitor.kafka.troubles import Troubles
+from monitor.logs import logger
+
+Client = TypeVar("Client")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Connection:
-    """How to reach and authenticate to one cluster; secrets stay out of ``repr``."""
+    """How to reach and authenticate to one cluster; secrets stay out of ``repr``.
+
+    Secrets are functions, asked at every connection to a broker. ``section`` is the settings'
+    name for this cluster. Certificates and tokens are shared by all clients of a connection.
+    """
 
     bootstrap_servers: str
     security_protocol: str = "PLAINTEXT"
     sasl_mechanism: str | None = None
     sasl_username: str | None = None
     sasl_password: Callable[[], str | None] = lambda: None
+    tokens: Tokens | None = None
     ssl_cafile: Path | None = None
     ssl_certfile: Path | None = None
     ssl_keyfile: Path | None = None
+    ssl_key_password: Callable[[], str | None] = lambda: None
+    ssl_check_hostname: bool = True
+    section: str = "kafka"
+    troubles: Troubles = field(default_factory=Troubles, repr=False, compare=False)
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments that every aiokafka client takes.
@@ -35,21 +51,42 @@ class Connection:
             "client_id": "rag-monitor",
         }
         if self.security_protocol.endswith("SSL"):
-            options["ssl_context"] = self._tls()
+            options["ssl_context"] = self._tls
         if self.sasl_mechanism and self.security_protocol.startswith("SASL"):
             options["sasl_mechanism"] = self.sasl_mechanism
-            options["sasl_plain_username"] = self.sasl_username
-            options["sasl_plain_password"] = self.sasl_password()
+            if self.sasl_mechanism == "OAUTHBEARER":
+                options["sasl_oauth_token_provider"] = self.tokens
+            else:
+                options["sasl_plain_username"] = self.sasl_username
+                options["sasl_plain_password"] = self.sasl_password()
         return options
 
-    def _tls(self) -> ssl.SSLContext:
+    def renewing(self, client: Client) -> Client:
+        """The client, built with ``options``, made to ask for the password at every connection.
+
+        Certificates and tokens are asked for again in any case.
+        """
+        if self.sasl_mechanism != "OAUTHBEARER" and self.security_protocol.startswith("SASL"):
+            ask_for_password(client, self.sasl_password)
+        return client
+
+    @cached_property
+    def _tls(self) -> ReloadingContext:
+        files = TlsFiles(
+            self.ssl_cafile,
+            self.ssl_certfile,
+            self.ssl_keyfile,
+            self.ssl_key_password,
+            self.ssl_check_hostname,
+        )
+        if not self.ssl_check_hostname:
+            logger().warning(
+                "kafka_hostname_unchecked",
+                broker=self.bootstrap_servers,
+                hint=f"{self.section}.ssl_check_hostname is false: any host with a certificate of "
+                "the CA is taken for the broker; set it to true",
+            )
         try:
-            context = ssl.create_default_context(cafile=self.ssl_cafile)
-            if self.ssl_certfile:
-                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigurationError(
-                f"kafka: cannot load the certificates (ssl_cafile {self.ssl_cafile}, "
-                f"ssl_certfile {self.ssl_certfile}, ssl_keyfile {self.ssl_keyfile}): {error}"
-            ) from error
-        return context
+            return ReloadingContext(files)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self.section}: {error}") from error

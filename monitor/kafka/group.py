@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
+from monitor.kafka.fair import Batch, FairReader
 from monitor.kafka.patience import (
     REFUSALS,
     bounded,
     refusal,
     start_patiently,
 )
-from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.record import Partition
 from monitor.logs import logger
 
 COMMIT_LIMIT_S = 10.0
@@ -39,14 +40,30 @@ class Assignment(Protocol):
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    def __init__(self, assignment: Assignment) -> None:
-        self._assignment = assignment
+    def __init__(self, assignment: Assignment, reader: FairReader) -> None:
+        self._assignment, self._reader = assignment, reader
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        self._reader.assigned()
         await self._assignment.assigned([Partition(*p) for p in sorted(assigned)])
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         await self._assignment.revoked([Partition(*p) for p in sorted(revoked)])
+
+
+def member_options(group_id: str, drain_s: float) -> dict[str, Any]:
+    """Options of the client; its time limits leave room for ``drain_s`` seconds of draining."""
+    longest_s = drain_s + REBALANCE_SLACK_S
+    return {
+        "group_id": group_id,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "rebalance_timeout_ms": int(longest_s * 1000),
+        # While it drains for the last time nobody polls.
+        "max_poll_interval_ms": int(max(300.0, longest_s) * 1000),
+        "max_partition_fetch_bytes": 262_144,
+        "metadata_max_age_ms": 60_000,
+    }
 
 
 class GroupConsumer:
@@ -54,6 +71,7 @@ class GroupConsumer:
 
     def __init__(self, connection: Connection, client: AIOKafkaConsumer) -> None:
         self._connection, self._client = connection, client
+        self._reader = FairReader(client)
         self._failing_since: float | None = None
 
     @classmethod
@@ -63,26 +81,22 @@ class GroupConsumer:
         """Connect; reading begins with ``subscribe``."""
 
         def build() -> AIOKafkaConsumer:
-            return AIOKafkaConsumer(
-                **connection.options(),
-                group_id=group_id,
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                rebalance_timeout_ms=int((drain_s + REBALANCE_SLACK_S) * 1000),
-                max_partition_fetch_bytes=262_144,
-                metadata_max_age_ms=60_000,
-            )
+            return AIOKafkaConsumer(**connection.options(), **member_options(group_id, drain_s))
 
         return cls(connection, await start_patiently(build, connection, health, "consumer"))
 
-    def subscribe(self, topic: str, assignment: Assignment) -> None:
+    def subscribe(self, topics: Sequence[str], assignment: Assignment) -> None:
         """Join the group."""
-        self._client.subscribe([topic], listener=_Listener(assignment))
+        self._client.subscribe(list(topics), listener=_Listener(assignment, self._reader))
 
-    async def poll(self, timeout_ms: int, max_records: int) -> list[KafkaRecord]:
-        """The next records, per partition in order; an empty list after ``timeout_ms``."""
+    async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
+        """The next records, in batches of one partition; an empty list after ``timeout_ms``.
+
+        Every partition that has records is served. A record that the client cannot unpack is an
+        ``Unreadable`` in its place. Raises ``DependencyRefused``.
+        """
         try:
-            batches = await self._client.getmany(timeout_ms=timeout_ms, max_records=max_records)
+            batches = await self._reader.read(timeout_ms, max_records)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except errors.KafkaError as error:
@@ -91,10 +105,13 @@ class GroupConsumer:
             await asyncio.sleep(timeout_ms / 1000)
             return []
         self._failing_since = None
-        return [record for records in batches.values() for record in records]
+        return batches
 
     def _give_up_on(self, error: errors.KafkaError) -> None:
         """A client whose inner tasks have died fails for ever; a broker that is away does not."""
+        if self._connection.troubles.present:  # not the client's doing
+            self._failing_since = None
+            return
         now = asyncio.get_running_loop().time()
         self._failing_since = self._failing_since or now
         if now - self._failing_since > FAILING_LIMIT_S:
@@ -121,13 +138,17 @@ class GroupConsumer:
             return "error"
         return "ok"
 
-    def pause(self) -> None:
-        """Fetch nothing; polling goes on, or the member would leave the group."""
-        self._client.pause(*self._client.assignment())
+    def pause_only(self, partitions: Set[Partition]) -> None:
+        """Fetch nothing of these, and the others again; polling goes on, or the member is evicted.
 
-    def resume(self) -> None:
-        """Fetch again."""
-        self._client.resume(*self._client.paused())
+        A pause discards what was fetched ahead: nothing is done where nothing changes.
+        """
+        paused = self._client.paused()
+        wanted = {TopicPartition(*p) for p in partitions} & self._client.assignment()
+        if more := wanted - paused:
+            self._client.pause(*more)
+        if fewer := paused - wanted:
+            self._client.resume(*fewer)
 
     def end_offset(self, partition: Partition) -> int | None:
         """The end of the partition as of the last fetch; None before the first."""
@@ -141,16 +162,22 @@ class GroupConsumer:
         """Partition → (position, end offset) as the broker tells it; empty when it does not."""
         asked = [TopicPartition(*partition) for partition in partitions]
         try:
-            ends = await bounded(self._client.end_offsets(asked), REQUEST_LIMIT_S)
-            return {
-                Partition(*p): (
-                    await bounded(self._client.position(p), REQUEST_LIMIT_S),
-                    ends[p],
-                )
-                for p in asked
-            }
+            async with asyncio.timeout(REQUEST_LIMIT_S):
+                ends = await self._client.end_offsets(asked)
+                return {Partition(*p): (await self._client.position(p), ends[p]) for p in asked}
         except (errors.KafkaError, TimeoutError):  # away, or revoked meanwhile
             return {}
+
+    async def group_answers(self, topic: str) -> bool:
+        """Whether the broker that leads the group answers a request of ours.
+
+        While the group waits for its members to join again, it does not: that is not our doing.
+        """
+        try:
+            await bounded(self._client.committed(TopicPartition(topic, 0)), REQUEST_LIMIT_S)
+        except (errors.KafkaError, TimeoutError):
+            return False
+        return True
 
     async def stop(self) -> None:
         """Leave the group and disconnect."""

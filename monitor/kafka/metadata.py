@@ -1,7 +1,4 @@
-"""Which topics and partitions exist, without asking for a topic by name.
-
-Asking by name creates the topic on brokers that allow it; asking for all never does.
-"""
+"""Which topics and partitions exist, and whether we may know of them."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from aiokafka import AIOKafkaClient, errors
+from aiokafka.protocol.metadata import MetadataRequest
 
 from monitor.health import Health
 from monitor.kafka.connection import Connection
@@ -16,11 +14,12 @@ from monitor.kafka.patience import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
     bounded,
+    patiently,
     start_patiently,
 )
-from monitor.logs import logger
+from monitor.kafka.troubles import Finding, Trouble
 
-REQUEST_LIMIT_S = 30.0
+REQUEST_LIMIT_S = 10.0
 
 
 class _Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka ships no types
@@ -45,39 +44,60 @@ class ClusterView:
         )
 
     async def partitions(self) -> dict[str, list[int]]:
-        """Topic → its partition numbers, for every topic that we may describe."""
+        """Topic → its partition numbers, for every topic that we may describe.
+
+        Asks for all topics: asking for one by name creates it on brokers that allow that.
+        """
         cluster = await bounded(self._client.fetch_all_metadata(), REQUEST_LIMIT_S)
         return {
             topic: sorted(cluster.partitions_for_topic(topic) or ()) for topic in cluster.topics()
         }
+
+    async def missing(self, topics: Sequence[str]) -> list[str]:
+        """Those of the topics that do not exist; asked for by name, with creation forbidden.
+
+        Raises aiokafka's ``TopicAuthorizationFailedError`` naming those that we may not describe,
+        whether or not they exist, and other errors of the broker as they are.
+        """
+        node = self._client.get_random_node()
+        request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
+        answer = await bounded(self._client.send(node, request), REQUEST_LIMIT_S)
+        told = {topic: errors.for_code(code) for code, topic, *_ in answer.topics}
+        hidden = [t for t in topics if told.get(t) is errors.TopicAuthorizationFailedError]
+        if hidden:
+            raise errors.TopicAuthorizationFailedError(sorted(set(hidden)))
+        away = {errors.UnknownTopicOrPartitionError, errors.LeaderNotAvailableError, None}
+        for error in set(told.values()) - away - {errors.NoError}:
+            raise error()
+        return sorted({topic for topic in topics if told.get(topic) in away})
 
     async def stop(self) -> None:
         """Disconnect."""
         await self._client.stop()
 
 
-async def _existing(cluster: ClusterView) -> dict[str, list[int]]:
-    """No topic at all while the broker is away."""
-    try:
-        return await cluster.partitions()
-    except (errors.KafkaError, TimeoutError, OSError) as error:
-        logger().warning("kafka_unreachable", what="topics", error=str(error))
-        return {}
-
-
 async def wait_for_topics(
     connection: Connection, topics: Sequence[str], health: Health, part: str
 ) -> None:
-    """Return when all topics exist; until then the part is not ready."""
+    """Return when all topics exist; until then the part is not ready.
+
+    Raises ``DependencyRefused`` when one of them may not be described.
+    """
     cluster = await ClusterView.start(connection, health, part)
     wait = FIRST_WAIT_S
     try:
-        while missing := sorted(set(topics) - set(await _existing(cluster))):
-            why = f"topics {', '.join(missing)}: create them, or grant the right to describe them"
-            health.waits(part, why)
-            logger().warning("kafka_topic_missing", topic=missing[0], what=part, hint=why)
+        while missing := await patiently(
+            lambda: cluster.missing(topics), connection, health, part, operation="Describe"
+        ):
+            names = ", ".join(missing)
+            found = f"there is no topic {names}"
+            mend = "create them, or set kafka.create_topics"
+            health.waits(part, f"{found}: {mend}")
+            finding = Finding(Trouble.MISSING_TOPIC, found, mend, topic=names)
+            connection.troubles.meet(connection, f"{part}_topics", finding)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
     finally:
         await cluster.stop()
+    connection.troubles.over(connection, f"{part}_topics")
     health.ready(part)

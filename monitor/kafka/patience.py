@@ -1,32 +1,39 @@
-"""Starting clients and asking brokers patiently: what is away is waited for, what says no ends."""
+"""Starting clients and asking brokers patiently: what is away is waited for, what says no ends.
+
+aiokafka gives the same error for a broker that is away and for one that refuses us. So every
+failure is followed by a probe, which finds out by connections of its own what it was; what other
+clients of the process meet meanwhile cannot be taken for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from aiokafka import errors
 
-from monitor.errors import DependencyRefused
+from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.logs import logger
+from monitor.kafka.diagnose import diagnose, unreadable
+from monitor.kafka.refusals import REFUSALS, refusal
+from monitor.kafka.troubles import PASSING, Finding, Trouble, refused
+
+__all__ = [
+    "FIRST_WAIT_S",
+    "LONGEST_WAIT_S",
+    "REFUSALS",
+    "bounded",
+    "patiently",
+    "refusal",
+    "start_patiently",
+]
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
-UNREACHABLE = "waiting for it; check kafka.bootstrap_servers, security_protocol and sasl_*"
-
-#: Answers of a broker that waiting does not heal.
-REFUSALS = (
-    errors.TopicAuthorizationFailedError,
-    errors.GroupAuthorizationFailedError,
-    errors.ClusterAuthorizationFailedError,
-    errors.AuthenticationFailedError,
-    errors.SaslAuthenticationFailed,
-    errors.UnsupportedSaslMechanismError,
-    errors.InvalidTopicError,
-)
+#: A broker that is just starting or stopping may hang up in the middle of anything: only what it
+#: says again this much later is taken for its answer.
+CONFIRM_S = 2.0
 
 
 class Startable(Protocol):
@@ -43,30 +50,6 @@ Client = TypeVar("Client", bound=Startable)
 Result = TypeVar("Result")
 
 
-class _Overheard(logging.Handler):
-    """What aiokafka logs while a client starts.
-
-    A wrong password ends in «Unable to bootstrap», as a broker that is away does; the cause stands
-    in the log only.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.login_refused = ""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
-        if "Authentication" in message or "UnsupportedSaslMechanism" in message:
-            self.login_refused = message
-
-    def __enter__(self) -> Self:
-        logging.getLogger("aiokafka").addHandler(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger("aiokafka").removeHandler(self)
-
-
 async def start_patiently(
     build: Callable[[], Client], connection: Connection, health: Health, part: str
 ) -> Client:
@@ -76,55 +59,70 @@ async def start_patiently(
     """
 
     async def start() -> Client:
-        client = build()
-        with _Overheard() as said:
-            try:
-                await client.start()
-            except BaseException:
-                await client.stop()
-                if said.login_refused:
-                    raise DependencyRefused(refusal(connection, said.login_refused)) from None
-                raise
+        client = connection.renewing(build())
+        try:
+            await client.start()
+        except BaseException:
+            await client.stop()
+            raise
         return client
 
     return await patiently(start, connection, health, part)
 
 
 async def patiently(
-    action: Callable[[], Awaitable[Result]], connection: Connection, health: Health, part: str
+    action: Callable[[], Awaitable[Result]],
+    connection: Connection,
+    health: Health,
+    part: str,
+    *,
+    operation: str = "Read",
 ) -> Result:
     """The action's result, tried again while the broker is away; until then not ready.
 
-    Raises ``DependencyRefused`` when the broker answers and says no.
+    Raises ``DependencyRefused`` when the broker answers and says no. Once it has let us in, a
+    refused login or certificate is waited for, too: it may be in the middle of a change.
     """
-    wait = FIRST_WAIT_S
+    wait, troubles = FIRST_WAIT_S, connection.troubles
     while True:
         try:
             result = await action()
         except REFUSALS as error:
-            raise DependencyRefused(refusal(connection, error)) from error
+            raise DependencyRefused(refusal(connection, error, operation=operation)) from error
         except (errors.KafkaError, OSError, TimeoutError) as error:
-            why = f"broker {connection.bootstrap_servers} ({connection.security_protocol})"
-            health.waits(part, why)
-            logger().warning(
-                "kafka_unreachable", what=part, broker=why, error=str(error), hint=UNREACHABLE
+            finding = await _cause(connection, error)
+            troubles.meet(connection, part, finding)
+            health.waits(
+                part, f"Kafka {finding.broker or connection.bootstrap_servers}: {finding.found}"
             )
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
+        except ConfigurationError as error:
+            if not troubles.let_in:
+                raise
+            troubles.meet(connection, part, unreadable(error))
+            health.waits(part, str(error))
+            await asyncio.sleep(LONGEST_WAIT_S)
         else:
+            troubles.let_in = True
+            troubles.over(connection, part)
             health.ready(part)
             return result
 
 
-def refusal(connection: Connection, error: Exception | str, topic: str = "") -> str:
-    """One line that names broker, protocol, principal and topic."""
-    why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    who = f" as {connection.sasl_username}" if connection.sasl_username else ""
-    where = f", topic {topic}" if topic else ""
-    return (
-        f"Kafka {connection.bootstrap_servers} ({connection.security_protocol}{who}{where}) "
-        f"refuses: {why}; check kafka.* settings and the broker's rights"
-    )
+async def _cause(connection: Connection, error: Exception) -> Finding:
+    """Why it failed; raises ``DependencyRefused`` when it is a refusal that waiting cannot heal."""
+    finding = await diagnose(connection)
+    if finding is None:  # it answers by now; or only what was asked for is missing
+        said = f"{type(error).__name__}: {error}"
+        mend = "it is tried again; if this goes on, the broker's log says more"
+        return Finding(Trouble.BROKER_AWAY, f"a request failed ({said})", mend)
+    if finding.kind not in PASSING and not connection.troubles.let_in:
+        await asyncio.sleep(CONFIRM_S)
+        again = await diagnose(connection)
+        if again is not None and again.kind == finding.kind:
+            raise DependencyRefused(refused(connection, again)) from error
+    return finding
 
 
 async def bounded(action: Awaitable[Result], limit_s: float) -> Result:

@@ -17,21 +17,28 @@ from monitor.kafka.patience import (
     refusal,
     start_patiently,
 )
-from monitor.logs import logger
+from monitor.kafka.topics import record_limit
+from monitor.kafka.troubles import Finding, Trouble
 
 #: What the client lets through; the broker's own limit is the one that counts. Dead letters carry
 #: whatever could be read, which may be far more than a score record.
 MOST_BYTES = 64 * 1_048_576
 
-
-#: Answers that are about this one record: neither waiting nor another record changes them.
-RECORD_FAULTS = (
+TOO_LARGE = (
     errors.MessageSizeTooLargeError,
     errors.RecordListTooLargeError,
     errors.RecordTooLargeError,
+)
+
+#: Answers that are about this one record: neither waiting nor another record changes them.
+RECORD_FAULTS = (
+    *TOO_LARGE,
     errors.InvalidTimestampError,
     errors.PolicyViolationError,
 )
+
+#: A topic's limit may be changed while we run.
+ASK_LIMIT_EVERY_S = 300.0
 
 
 class RecordRefused(Exception):
@@ -50,6 +57,7 @@ class Producer:
     ) -> None:
         self._connection, self._client = connection, client
         self._health, self._retried = health, retried
+        self._limits: dict[str, tuple[float, int | None]] = {}
 
     @classmethod
     async def start(
@@ -79,8 +87,9 @@ class Producer:
         value: bytes | None,
         *,
         key: bytes | None = None,
+        partition: int | None = None,
         timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        headers: Sequence[tuple[str, bytes | None]] = (),
     ) -> None:
         """Write one record and wait for the acknowledgement; try again while brokers are away.
 
@@ -90,21 +99,58 @@ class Producer:
         while True:
             try:
                 await self._client.send_and_wait(
-                    topic, value, key=key, timestamp_ms=timestamp_ms, headers=list(headers)
+                    topic, value, key, partition, timestamp_ms, list(headers)
                 )
             except RECORD_FAULTS as error:
+                if isinstance(error, TOO_LARGE):
+                    await self._too_large(topic, len(value or b""))
                 raise RecordRefused(f"{type(error).__name__}: {error}") from error
             except REFUSALS as error:
-                raise DependencyRefused(refusal(self._connection, error, topic)) from error
+                line = refusal(self._connection, error, topic, operation="Write")
+                raise DependencyRefused(line) from error
             except (errors.KafkaError, OSError) as error:
                 self._retried(topic)
-                self._health.waits("producer", f"topic {topic}: {type(error).__name__}")
-                logger().warning("kafka_write_retried", topic=topic, error=str(error))
+                self._is_stuck(topic, error)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT_S)
             else:
                 self._health.ready("producer")
+                self._connection.troubles.over(self._connection, "producer")
                 return
+
+    def _is_stuck(self, topic: str, error: Exception) -> None:
+        why = f"a write to topic {topic} failed: {type(error).__name__}"
+        self._health.waits("producer", why)
+        unknown = isinstance(error, errors.UnknownTopicOrPartitionError)
+        troubles = self._connection.troubles
+        if unknown and not troubles.lasts(Trouble.BROKER_AWAY):
+            mend = "create it; records wait for it"
+            finding = Finding(
+                Trouble.MISSING_TOPIC, f"there is no topic {topic}", mend, topic=topic
+            )
+        else:
+            mend = "it is tried again until it succeeds; check the brokers that lead the topic"
+            finding = Finding(Trouble.BROKER_AWAY, why, mend)
+        troubles.meet(self._connection, "producer", finding)
+
+    async def _too_large(self, topic: str, size: int) -> None:
+        limit = await self._limit_of(topic)
+        finding = Finding(
+            Trouble.RECORD_TOO_LARGE,
+            f"a record of {size} bytes is, even compressed, more than topic {topic} takes"
+            + (f": its max.message.bytes is {limit}" if limit else ""),
+            "raise the topic's max.message.bytes, or lower kafka.max_record_bytes",
+            topic=topic,
+        )
+        self._connection.troubles.happened(self._connection, "producer", finding)
+
+    async def _limit_of(self, topic: str) -> int | None:
+        """The topic's limit, asked for now and then; None when the broker does not tell."""
+        now = asyncio.get_running_loop().time()
+        known = self._limits.get(topic)
+        if known is None or now - known[0] > ASK_LIMIT_EVERY_S:
+            self._limits[topic] = known = (now, await record_limit(self._connection, topic))
+        return known[1]
 
     async def stop(self) -> None:
         """Flush and disconnect."""

@@ -22,6 +22,8 @@ from monitor.kafka.record import KafkaRecord, Partition
 from monitor.logs import logger
 
 REFRESH_S = 30.0
+#: A broker that is away must not keep the loop that reads from coming round.
+REFRESH_LIMIT_S = 10.0
 
 
 class TopicReader:
@@ -97,7 +99,7 @@ class TopicReader:
         return left
 
     async def batches(self, timeout_ms: int = 200) -> AsyncIterator[list[KafkaRecord]]:
-        """Batches of records for ever; an empty one at least every ``timeout_ms``.
+        """Batches of records for ever; an empty one at least every ``REFRESH_LIMIT_S``.
 
         Raises ``DependencyRefused`` when the broker takes the right to read away.
         """
@@ -106,16 +108,26 @@ class TopicReader:
         while True:
             try:
                 batches = await self._client.getmany(timeout_ms=timeout_ms, max_records=2_000)
-                if loop.time() - refreshed > REFRESH_S:
-                    await self._assign_new()
-                    refreshed = loop.time()
             except REFUSALS as error:
                 raise DependencyRefused(refusal(self._connection, error, self._topic)) from error
-            except (errors.KafkaError, TimeoutError) as error:
-                logger().warning("kafka_read_retried", topic=self._topic, error=str(error))
+            except errors.KafkaError as error:
+                # What it is, the pulse finds out and says.
+                logger().debug("kafka_read_retried", topic=self._topic, error=str(error))
                 await asyncio.sleep(timeout_ms / 1000)
                 batches = {}
             yield [record for records in batches.values() for record in records]
+            if loop.time() - refreshed > REFRESH_S:
+                refreshed = loop.time()
+                await self._refresh()
+
+    async def _refresh(self) -> None:
+        """Look for new partitions, but not for so long that reading stands still."""
+        try:
+            await bounded(self._assign_new(), REFRESH_LIMIT_S)
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, self._topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            logger().debug("kafka_refresh_failed", topic=self._topic, error=str(error))
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
@@ -30,3 +31,20 @@ class KafkaRecord(Protocol):
     def value(self) -> bytes | None: ...  # noqa: D102
     @property
     def headers(self) -> Sequence[tuple[str, bytes | None]]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Stands for a record that the client cannot unpack: all that is known of it is its place.
+
+    ``timestamp`` is when it was met, in epoch milliseconds; ``error`` is the type of the error.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    error: str
+    key: bytes | None = None
+    value: bytes | None = b""
+    headers: Sequence[tuple[str, bytes | None]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from monitor.kafka.patience import (
     start_patiently,
 )
 from monitor.logs import logger
+
+#: A question on the side, while a record waits.
+ASK_LIMIT_S = 5.0
 
 
 class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka ships no types
@@ -42,12 +46,16 @@ async def create_missing(connection: Connection, specs: list[TopicSpec], health:
     admin = await start_patiently(
         lambda: _Admin(**connection.options()), connection, health, "create_topics"
     )
-    try:
-        existing = set(await patiently(admin.list_topics, connection, health, "create_topics"))
+
+    async def create() -> None:
+        existing = set(await admin.list_topics())
         missing = [spec for spec in specs if spec.name not in existing]
         defaults = await _broker_settings(admin) if missing else {}
         for spec in missing:
             await _create(admin, connection, spec, defaults)
+
+    try:
+        await patiently(create, connection, health, "create_topics", operation="Create")
     finally:
         await admin.close()
 
@@ -66,7 +74,7 @@ async def _create(
     if error in (errors.NoError, errors.TopicAlreadyExistsError):
         logger().info("topic_created", topic=spec.name)
     elif issubclass(error, REFUSALS):
-        raise DependencyRefused(refusal(connection, error(spec.name), spec.name))
+        raise DependencyRefused(refusal(connection, error(spec.name), operation="Create"))
     else:
         raise DependencyRefused(f"Kafka: cannot create topic {spec.name}: {error.__name__}")
 
@@ -83,6 +91,26 @@ def _settings(answers: Any) -> dict[str, str]:
     return {entry[0]: str(entry[1]) for entry in answers[0].resources[0][4]}
 
 
+async def record_limit(connection: Connection, topic: str) -> int | None:
+    """The most bytes of a record that the topic takes; None when the broker does not tell."""
+    try:
+        async with asyncio.timeout(ASK_LIMIT_S):
+            configs = await _topic_settings(connection, topic)
+        return int(configs["max.message.bytes"])
+    except (errors.KafkaError, OSError, TimeoutError, LookupError, ValueError):
+        return None
+
+
+async def _topic_settings(connection: Connection, topic: str) -> dict[str, str]:
+    admin = connection.renewing(_Admin(**connection.options()))
+    try:
+        await admin.start()
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+        return _settings(await admin.describe_configs([resource]))
+    finally:
+        await admin.close()
+
+
 async def check_retention(connection: Connection, topic: str, keep_s: int, health: Health) -> None:
     """Warn when the topic deletes or compacts records that a restart still needs.
 
@@ -94,7 +122,7 @@ async def check_retention(connection: Connection, topic: str, keep_s: int, healt
     try:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)
         found = _settings(await admin.describe_configs([resource]))
-    except (errors.KafkaError, IndexError) as error:
+    except (errors.KafkaError, OSError, TimeoutError, IndexError) as error:
         logger().debug("topic_settings_unknown", topic=topic, error=str(error))
         return
     finally:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import create_topic
+from tests.tools import requires_tool
 
 Topics = dict[str, str]
 MakeTopics = Callable[..., Awaitable[Topics]]
+
+
+@pytest.fixture(scope="session")
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """One broker with every way to log in: use topics of your own, and leave it as it is.
+
+    A test that restarts it, or changes its certificates or passwords, starts its own.
+    """
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    with SecuredBroker(tmp_path_factory.mktemp("secured")) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -75,10 +75,20 @@ def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
 
 
 class MonitorProcess:
-    """``python -m monitor COMMAND`` with settings from the environment and a free port."""
+    """``python -m monitor COMMAND`` with settings from the environment and a free port.
+
+    ``module`` is another program in the place of ``monitor``.
+    """
 
     def __init__(
-        self, command: str, bootstrap: str, directory: Path, name: str, **settings: Any
+        self,
+        command: str,
+        bootstrap: str,
+        directory: Path,
+        name: str,
+        *,
+        module: str = "monitor",
+        **settings: Any,
     ) -> None:
         self.log = directory / f"{name}.log"
         env = {
@@ -91,7 +101,7 @@ class MonitorProcess:
         self._before = self.log.stat().st_size if self.log.exists() else 0
         exports = [f"{key}={value}" for key, value in env.items()]
         self._process = GuardedProcess(
-            ["env", *exports, sys.executable, "-m", "monitor", command], self.log
+            ["env", *exports, sys.executable, "-m", module, command], self.log
         )
         self.url = ""
 

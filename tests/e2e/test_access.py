@@ -1,65 +1,75 @@
-"""Logging in to a broker that asks for a password."""
+"""Reaching ready, and scoring, on a broker that wants certificates, passwords or tokens."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.process import MonitorProcess, until
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
-from tests.tools import requires_tool
+from tests.e2e.secured import KEY_PASSWORD, WAYS, login, own_topics, scores
+from tests.servers.kafka_security import PASSWORD, USER, SecuredBroker
 
-PASSWORD, WRONG = "right-and-secret", "wrong-and-secret"
-LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-
-
-@pytest.fixture
-async def locked(tmp_path: Path) -> AsyncIterator[str]:
-    """The address of a SASL_PLAINTEXT listener that knows one user."""
-    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
-    jaas = "listener.name.sasl_plaintext.plain.sasl.jaas.config"
-    properties = {
-        "sasl.enabled.mechanisms": "PLAIN",
-        jaas: f'{LOGIN} required user_monitor="{PASSWORD}";',
-    }
-    broker = KafkaBroker(tmp_path, properties, second_listener="SASL_PLAINTEXT")
-    await asyncio.to_thread(broker.start)
-    yield f"127.0.0.1:{broker.second_port}"
-    await asyncio.to_thread(broker.stop)
-
-
-def monitor(address: str, directory: Path, password: str) -> MonitorProcess:
-    settings: dict[str, Any] = {
-        "kafka__security_protocol": "SASL_PLAINTEXT",
-        "kafka__sasl_mechanism": "PLAIN",
-        "kafka__sasl_username": "monitor",
-        "kafka__sasl_password": password,
-        "kafka__create_topics": "true",
-    }
-    return MonitorProcess("run", address, directory, password, **settings)
+WRONG = "wrong-and-secret"
 
 
 @pytest.mark.timeout(120)
-async def test_the_right_password_runs_and_the_wrong_one_is_refused_in_one_line(
-    locked: str, tmp_path: Path
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_secured_broker_is_read_and_written(
+    way: str, secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:
-    """Right: ready. Wrong: it ends, naming broker and user and never the password."""
-    right = monitor(locked, tmp_path, PASSWORD)
+    """Ready, and an interaction gets its score; no secret in the log."""
+    address, topics = secured_broker.address(WAYS[way]), own_topics()
+    settings = login(secured_broker, way, tmp_path) | topics
+    monitor = MonitorProcess("run", address, tmp_path, "monitor", **settings)
     try:
-        await right.ready()
+        await monitor.ready()
+        await scores(topics, way, secured_broker.broker.bootstrap)
     finally:
-        await right.end()
-    wrong = monitor(locked, tmp_path, WRONG)
+        await monitor.end()
+    said = monitor.log.read_text("utf-8")
+    assert "kafka_hostname_unchecked" not in said
+    assert [word for word in (PASSWORD, KEY_PASSWORD, "Traceback") if word in said] == []
+
+
+@pytest.mark.timeout(120)
+async def test_a_certificate_for_another_host_is_accepted_only_on_request(
+    secured_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """``ssl_check_hostname: false`` lets it pass, and is said loudly; by default it ends in 3."""
+    address, topics = secured_broker.address("MISNAMED"), own_topics()
+    settings = login(secured_broker, "TLS", tmp_path) | topics
+    strict = MonitorProcess("run", address, tmp_path, "strict", **settings)
+    loose = MonitorProcess(
+        "run", address, tmp_path, "loose", **settings, kafka__ssl_check_hostname="false"
+    )
+    try:
+        await loose.ready()
+        await until(lambda: not strict.alive(), "the end of the strict one")
+    finally:
+        await loose.end()
+        await strict.end()
+    assert strict.exit_code() == 3
+    (said,) = [e for e in loose.events() if e.get("event") == "kafka_hostname_unchecked"]
+    assert said["level"] == "warning"
+    assert "kafka.ssl_check_hostname" in said["hint"]
+
+
+@pytest.mark.timeout(120)
+async def test_a_wrong_password_ends_in_3_and_is_never_shown(
+    secured_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """The user is named, the password is not."""
+    settings = login(secured_broker, "PLAIN", tmp_path) | own_topics()
+    del settings["kafka__sasl_password_file"]
+    address = secured_broker.address("SASL_TLS")
+    wrong = MonitorProcess(
+        "run", address, tmp_path, "wrong", **settings, kafka__sasl_password=WRONG
+    )
     await until(lambda: not wrong.alive(), "the end of a refused login")
     assert wrong.exit_code() == 3
     said = wrong.log.read_text("utf-8")
     (line,) = [line for line in said.splitlines() if line.startswith("rag-monitor: ")]
-    assert f"Kafka {locked} (SASL_PLAINTEXT as monitor) refuses" in line
-    assert "Authentication failed" in line
-    assert "Traceback" not in said
+    assert USER in line
     assert WRONG not in said
-    assert PASSWORD not in right.log.read_text("utf-8")
+    assert "Traceback" not in said

@@ -74,7 +74,7 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     topics = await make_topics(partitions=1)
     hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]", task="verify_claims")
     async with JudgeServer(all_labels(cases), FaultPlan(rules=(hang,))) as judge:
-        settings = asking(judge, judge__deadline_s=2, **topics)
+        settings = asking(judge, judge__deadline_s=5, **topics)
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
             await scorer.ready()

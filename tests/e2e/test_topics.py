@@ -110,9 +110,9 @@ async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: 
     monitor = MonitorProcess("run", broker.bootstrap, tmp_path, "monitor", **topics)
     try:
         await monitor.listening()
-        await until(lambda: _logged(monitor, "kafka_topic_missing"), "waiting for topics")
+        await until(lambda: _met(monitor, "missing_topic"), "waiting for topics")
         broker.kill()
-        await until(lambda: _logged(monitor, "kafka_unreachable"), "a broker that is away")
+        await until(lambda: _met(monitor, "broker_away"), "a broker that is away")
         await asyncio.to_thread(broker.start)
         for name in list(topics.values())[:3]:
             await create_topic(broker.bootstrap, name)
@@ -129,12 +129,13 @@ async def test_sigterm_while_waiting_for_a_broker_is_heard(command: str, tmp_pat
     """Nothing is under way, so nothing is drained: the end comes, and it is an orderly one."""
     (port,) = free_ports(1)
     monitor = MonitorProcess(command, f"127.0.0.1:{port}", tmp_path, "monitor")
-    await until(lambda: _logged(monitor, "kafka_unreachable"), "a broker that is away")
+    await until(lambda: _met(monitor, "broker_away"), "a broker that is away")
     await monitor.end()
     assert "Traceback" not in monitor.log.read_text("utf-8")
     last = monitor.events()[-1]
     assert last.get("event") == "stopped" or last.get("acknowledged") == 0
 
 
-def _logged(monitor: MonitorProcess, event: str) -> bool:
-    return any(found.get("event") == event for found in monitor.events())
+def _met(monitor: MonitorProcess, kind: str) -> bool:
+    found = [event for event in monitor.events() if event.get("event") == "kafka_problem"]
+    return any(event["kind"] == kind for event in found)

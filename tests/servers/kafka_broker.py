@@ -54,8 +54,9 @@ class KafkaBroker:
 
     All methods block; inside a running event loop call them by ``asyncio.to_thread``.
     ``properties`` are added to the server's, or replace them; topics are not created on use.
-    ``second_listener`` is the protocol of one more listener, on ``second_port``.
-    ``format_options`` go to the storage tool (``-S 'SCRAM-SHA-512=[name=u,password=p]'``).
+    ``listeners`` are more of them by name, each with its protocol (``{"TLS": "SSL"}``); their ports
+    stand in ``ports``. ``format_options`` go to the storage tool
+    (``-S 'SCRAM-SHA-512=[name=u,password=p]'``), ``jvm_options`` to the broker's JVM.
     """
 
     def __init__(
@@ -63,20 +64,23 @@ class KafkaBroker:
         directory: Path,
         properties: Mapping[str, str] | None = None,
         format_options: Sequence[str] = (),
-        second_listener: str | None = None,
+        listeners: Mapping[str, str] | None = None,
+        jvm_options: Sequence[str] = (),
     ) -> None:
-        self.port, controller_port, self.second_port = free_ports(3)
+        protocols = dict(listeners or {})
+        self.port, controller_port, *more = free_ports(2 + len(protocols))
+        self.ports = dict(zip(protocols, more, strict=True))
         self.log = directory / "broker.log"
         self._directory = directory
         self._settings = directory / "server.properties"
         self._properties = _properties(directory, self.port, controller_port) | dict(
             properties or {}
         )
-        if second_listener:
-            address = f",{second_listener}://127.0.0.1:{self.second_port}"
+        for name, protocol in protocols.items():
             for key in ("listeners", "advertised.listeners"):
-                self._properties[key] += address
-        self._format_options = format_options
+                self._properties[key] += f",{name}://{self.address(name)}"
+            self._properties["listener.security.protocol.map"] += f",{name}:{protocol}"
+        self._format_options, self._jvm_options = format_options, jvm_options
         self._process: GuardedProcess | None = None
 
     @property
@@ -84,10 +88,20 @@ class KafkaBroker:
         """The value for ``bootstrap_servers``."""
         return f"127.0.0.1:{self.port}"
 
+    def address(self, listener: str) -> str:
+        """The value for ``bootstrap_servers`` at one of ``listeners``."""
+        return f"127.0.0.1:{self.ports[listener]}"
+
     @property
     def pid(self) -> int:
         """The JVM's process id; raises ``RuntimeError`` when none was started."""
         return self._running.pid
+
+    def change(self, properties: Mapping[str, str]) -> None:
+        """Add or replace server properties; they hold from the next start on."""
+        self._properties |= properties
+        if self._settings.exists():
+            self._settings.write_text(self._lines())
 
     def start(self, patience_s: float = 60.0) -> None:
         """Format the storage if it is new, run the JVM, and wait until the broker answers.
@@ -98,8 +112,8 @@ class KafkaBroker:
             raise RuntimeError("the broker runs already")
         if not self._settings.exists():
             self._format()
-        command = ["java", *_JVM, "-cp", f"{kafka_libs()}/*", "kafka.Kafka", str(self._settings)]
-        self._process = GuardedProcess(command, self.log)
+        java = ["java", *_JVM, *self._jvm_options, "-cp", f"{kafka_libs()}/*"]
+        self._process = GuardedProcess([*java, "kafka.Kafka", str(self._settings)], self.log)
         try:
             self._wait(time.monotonic() + patience_s)
         except BaseException:
@@ -149,7 +163,7 @@ class KafkaBroker:
 
     def _format(self) -> None:
         draft = self._settings.with_suffix(".draft")
-        draft.write_text("".join(f"{key}={value}\n" for key, value in self._properties.items()))
+        draft.write_text(self._lines())
         tool = ["java", *_JVM, "-cp", f"{kafka_libs()}/*", "kafka.tools.StorageTool"]
         arguments = ["format", "-t", _CLUSTER_ID, "-c", str(draft), *self._format_options]
         done = subprocess.run([*tool, *arguments], capture_output=True, text=True, check=False)
@@ -157,6 +171,9 @@ class KafkaBroker:
             raise RuntimeError(f"formatting failed: {done.stdout}{done.stderr}")
         # Under its real name only now: it marks a storage that is formatted.
         draft.rename(self._settings)
+
+    def _lines(self) -> str:
+        return "".join(f"{key}={value}\n" for key, value in self._properties.items())
 
     def _wait(self, deadline: float) -> None:
         while not (_listens(self.port) and _answers(self.bootstrap)):
@@ -190,8 +207,7 @@ def _properties(directory: Path, port: int, controller_port: int) -> dict[str, s
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-        "SSL:SSL,SASL_SSL:SASL_SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(directory / "data"),
         "auto.create.topics.enable": "false",

@@ -20,7 +20,7 @@ from pydantic import (
     StrictBool,
     ValidationError,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import Replaced, choose_event_time, parse_timestamp
@@ -71,6 +71,29 @@ def _plain(found: Any, depth: int = 0) -> Any:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+# Parsing alone, without making anything of the other fields: an eighth of the time of decoding.
+_validate_id = SchemaValidator(
+    core_schema.typed_dict_schema(
+        {
+            "interaction_id": core_schema.typed_dict_field(
+                core_schema.nullable_schema(core_schema.str_schema(min_length=1, max_length=1_000)),
+                required=False,
+            )
+        }
+    )
+).validate_json
+
+
+def logged_id(value: bytes) -> str | None:
+    """The id in a record that is not decoded any further; None when it has none.
+
+    Raises ``ValueError`` when there is no JSON object or its id is no id; ``decode`` refuses such a
+    record, and says why.
+    """
+    found: str | None = _validate_id(value).get("interaction_id")
+    return found
 
 
 class _LoggedPassage(BaseModel):

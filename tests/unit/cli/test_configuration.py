@@ -61,6 +61,102 @@ def test_check_masks_secrets(form: list[str], tmp_path: Path) -> None:
     assert shown["kafka"]["sasl_password"] == "**********"
 
 
+TRAFFIC = f"""
+kafka: {{topics: {{interactions: [first, second]}}}}
+ingest:
+  include: [{{attribute: tenant, in: [acme, globex]}}]
+  exclude: [{{attribute: debug, equals: true}}]
+judge: {{kind: llm, model: openai/large, api_key: {SECRET}-all}}
+sampling: {{rate: 0.1}}
+export: {{segment: tenant}}
+applications:
+  - application: vip
+    when: [{{attribute: tenant, equals: acme}}]
+    sampling: {{rate: 1.0}}
+  - application: [vip, "bot-*"]
+    judge: {{model: anthropic/small, api_key: {SECRET}-bots}}
+    segment: null
+    metrics: [faithfulness]
+    objective: {{metric: faithfulness, window: 1h, bound: 0.9}}
+  - application: other
+    judge: {{api_base: "http://127.0.0.1:1/v1"}}
+"""
+
+
+@pytest.fixture
+def traffic(tmp_path: Path) -> Path:
+    """A file that says which traffic is judged, and how."""
+    file = tmp_path / "traffic.yaml"
+    file.write_text(TRAFFIC, encoding="utf-8")
+    return file
+
+
+def test_check_prints_what_entries_inherit(traffic: Path, tmp_path: Path) -> None:
+    """Every setting of every entry with a comment; read again it has the same effect."""
+    result = rag_monitor("config", "check", "--config", traffic)
+    assert SECRET not in result.stdout
+    lines = result.stdout.splitlines()
+    second = lines[lines.index('- application: ["vip", "bot-*"]') :]
+    assert second[3] == '    kind: "llm"  # inherited'
+    assert second[5] == '    model: "anthropic/small"'
+    assert "  segment: null" in second
+    assert '  metrics: ["faithfulness"]' in second
+    assert "    rate: 0.1  # inherited" in second
+    withheld = "    api_key: null  # not inherited: it belongs to another endpoint"
+    assert second.count(withheld) == 1
+    again = tmp_path / "again.yaml"
+    again.write_text(result.stdout, encoding="utf-8")
+    before, after = load({}, traffic), load({}, again)
+    assert [one.model_dump(mode="json") for one in after.effective] == [
+        one.model_dump(mode="json") for one in before.effective
+    ]
+    assert (after.ingest, after.kafka) == (before.ingest, before.kafka)
+
+
+def test_check_says_what_entries_override_in_json(traffic: Path) -> None:
+    """The whole of every entry, what it gave, and no secret."""
+    result = rag_monitor("config", "check", "--json", "--config", traffic)
+    assert SECRET not in result.stdout
+    shown = json.loads(result.stdout)
+    assert shown["kafka"]["topics"]["interactions"] == ["first", "second"]
+    vip, bots, other = shown["applications"]
+    assert vip["overrides"] == ["sampling.rate"]
+    assert (vip["sampling"]["rate"], vip["judge"]["api_key"]) == (1.0, "**********")
+    assert bots["overrides"] == ["judge.model", "judge.api_key", "segment", "metrics", "objective"]
+    assert bots["objective"][0]["minimum_samples"] == 30
+    assert (other["withheld"], other["judge"]["api_key"]) == (["judge.api_key"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "entry", "held_back"),
+    [
+        ("vip", ["tenant=acme"], "applications.0", None),
+        ("vip", ["tenant=globex"], "applications.1", None),
+        ("bot-7", ["tenant=acme", "debug=true"], "applications.1", "ingest.exclude.0"),
+        ("bot-7", ["tenant=acme", 'debug="true"'], "applications.1", None),
+        ("unknown", [], None, "ingest.include"),
+    ],
+)
+def test_check_tells_which_entry_wins(
+    name: str, attributes: list[str], entry: str | None, held_back: str | None, traffic: Path
+) -> None:
+    """For one name and attributes: the entry, what holds the interaction back, the settings."""
+    options = [part for each in attributes for part in ("--attribute", each)]
+    found = rag_monitor("config", "check", "--config", traffic, "--application", name, *options)
+    shown = yaml.safe_load(found.stdout)
+    assert (shown["application"], shown["entry"], shown["filtered_by"]) == (name, entry, held_back)
+    assert shown["sampling"]["rate"] == (1.0 if entry == "applications.0" else 0.1)
+    assert SECRET not in found.stdout
+
+
+def test_an_attribute_is_a_name_and_a_value(traffic: Path) -> None:
+    """And stands beside an application, or it would be passed over."""
+    options = ["config", "check", "--config", str(traffic)]
+    result = rag_monitor(*options, "--application", "vip", "--attribute", "tenant")
+    assert one_line(result) == "--attribute: found 'tenant', expected name=value"
+    assert rag_monitor(*options, "--attribute", "tenant=acme").returncode == 2
+
+
 def test_check_shows_an_absent_secret_as_absent() -> None:
     """Masked and missing are told apart."""
     shown = json.loads(rag_monitor("config", "check", "--json").stdout)
@@ -116,7 +212,8 @@ def test_the_reference_has_every_setting() -> None:
     """Path, variable, default and meaning, in the order of declaration."""
     result = rag_monitor("config", "reference", "--json")
     rows = json.loads(result.stdout)
-    assert [row["path"] for row in rows] == [path for path, _ in paths()]
+    listed = [row["path"] for row in rows]
+    assert [path for path in listed if ".N." not in path] == [path for path, _ in paths()]
     by_path = {row["path"]: row for row in rows}
     assert by_path["kafka.topics.dead_letters"] == {
         "path": "kafka.topics.dead_letters",
@@ -128,10 +225,27 @@ def test_the_reference_has_every_setting() -> None:
     assert by_path["judge.model"]["default"] is None
 
 
+def test_the_reference_has_the_settings_of_entries() -> None:
+    """Of rules and of applications, down to the last list; with a variable for each."""
+    rows = json.loads(rag_monitor("config", "reference", "--json").stdout)
+    by_path = {row["path"]: row for row in rows}
+    for path in (
+        "ingest.include.N.attribute",
+        "ingest.exclude.N.regex",
+        "applications.N.when.N.in",
+        "applications.N.judge.model",
+        "applications.N.objective.N.bound",
+    ):
+        assert by_path[path]["meaning"]
+        assert by_path[path]["default"] is None
+    key = by_path["applications.N.judge.api_key"]
+    assert key["environment"] == "RAG_MONITOR_APPLICATIONS__N__JUDGE__API_KEY"
+
+
 def test_the_reference_can_be_read_by_people() -> None:
     """Three lines a setting: default, meaning, variable."""
     lines = rag_monitor("config", "reference").stdout.splitlines()
     at = lines.index("http.port = 9750")
     assert lines[at + 1] == "    port; 0 takes a free one"
     assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
-    assert len(lines) == 3 * len(list(paths()))
+    assert len(lines) == 3 * sum(not line.startswith(" ") for line in lines)

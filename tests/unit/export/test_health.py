@@ -30,6 +30,38 @@ def test_a_loop_is_stuck_when_it_was_silent_for_a_minute(
         assert health.stuck == {k: v for k, v in silent.items() if v > STUCK_AFTER_S}
 
 
+def test_a_loop_may_have_a_limit_of_its_own() -> None:
+    """Seconds of silence after which it is stuck."""
+    now = [0.0]
+    health = Health(lambda: now[0])
+    health.beat("work", limit_s=1_000.0)
+    health.beat("other")
+    now[0] = 1_000.0
+    assert list(health.stuck) == ["other"]
+    now[0] = 1_001.0
+    assert set(health.stuck) == {"work", "other"}
+
+
+def test_the_time_without_a_dependency_does_not_count() -> None:
+    """While it is away, and for as long after as the loop may be silent; others count on."""
+    now = [0.0]
+    health = Health(lambda: now[0])
+    health.answers("kafka", True)
+    health.beat("consumer", needs="kafka")
+    health.beat("other")
+    now[0] = 10.0
+    health.answers("kafka", False)
+    now[0] = 500.0
+    assert list(health.stuck) == ["other"]
+    health.answers("kafka", True)
+    now[0] = 500.0 + STUCK_AFTER_S
+    assert list(health.stuck) == ["other"]
+    now[0] += 1
+    assert health.stuck["consumer"] == now[0]
+    health.beat("consumer", needs="kafka")
+    assert list(health.stuck) == ["other"]
+
+
 def test_a_part_waits_for_one_thing_at_a_time() -> None:
     """The latest reason stands; being ready twice is no error."""
     health = Health(lambda: 0.0)

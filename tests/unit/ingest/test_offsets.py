@@ -72,6 +72,15 @@ def test_offsets_only_grow(offset: int) -> None:
         tracker.take(offset, taken_at=0.0, record_time=0.0)
 
 
+@pytest.mark.parametrize("offset", [0, 6, 7])
+def test_skipped_offsets_only_grow(offset: int) -> None:
+    """A run that ends before what was taken is none of this assignment."""
+    tracker = OffsetTracker()
+    tracker.take(7, taken_at=0.0, record_time=0.0)
+    with pytest.raises(ValueError, match=f"offset {offset} after 7"):
+        tracker.skip(offset)
+
+
 @pytest.mark.parametrize("offset", [5, 6, 7])
 def test_only_what_is_under_way_can_be_settled(offset: int) -> None:
     """Settling what was skipped, settled before or never taken is an error of the caller."""

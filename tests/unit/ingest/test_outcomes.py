@@ -22,16 +22,19 @@ def scraped(registry: CollectorRegistry, name: str) -> float:
     return sum(s.value for f in registry.collect() for s in f.samples if s.name == name)
 
 
-@given(st.lists(st.none() | ENDINGS))
+@given(st.lists(st.none() | st.integers(0, 300) | ENDINGS))
 def test_consumed_is_outcomes_and_in_flight(
-    steps: list[tuple[Outcome, Reason | None] | None],
+    steps: list[tuple[Outcome, Reason | None] | int | None],
 ) -> None:
-    """In a scrape after any step; None is a record read, the rest are endings."""
+    """In a scrape after any step; None is a record read, a number a batch, the rest are endings."""
     registry = CollectorRegistry()
     ledger = Ledger(ScorerTelemetry(registry))
     ended = 0
     for step in steps:
-        if step is None or not ledger.in_flight:
+        if isinstance(step, int):
+            ledger.skip(step, Outcome.NOT_SAMPLED, Reason.HASH)
+            ended += step
+        elif step is None or not ledger.in_flight:
             ledger.consume()
         else:
             ledger.settle(*step)

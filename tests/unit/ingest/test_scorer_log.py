@@ -10,14 +10,17 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
+from monitor.health import Health
+from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings
+from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.cli.captured_log import captured_log
 from tests.unit.records.made import JUDGE
@@ -56,8 +59,9 @@ class Written(Producer):
         value: bytes | None,
         *,
         key: bytes | None = None,
+        partition: int | None = None,
         timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        headers: Sequence[tuple[str, bytes | None]] = (),
     ) -> None:
         if topic == "scores" and value is not None and len(value) > self._most:
             raise RecordRefused(f"{len(value)} bytes")
@@ -114,14 +118,14 @@ def log(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
 async def run(value: bytes, judge: Judge, written: Written) -> str:
     """Bring one record to its end; the outcome."""
     registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry)
+    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     scorer = Scorer(
-        ScorerSettings("scores", 1_000_000, None),
-        Sampler(1.0),
-        judge,
-        Limits(1, 60.0),
+        ScorerSettings("scores", 1_000_000),
+        Traffic(Treatment(Sampler(1.0), judge, Limits(1, 60.0))),
         written,
-        DeadLetters(written, "dead", group="g", version="1"),
-        ScorerTelemetry(registry),
+        DeadLetters(written, "dead", gate, group="g", version="1"),
+        telemetry,
         lambda: 1_795_176_000.0,
     )
     work = scorer.begin(Record(value))

@@ -1,0 +1,265 @@
+"""``dead-letters list | show | redrive``: look at what failed, and send it back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from monitor.config import Settings
+    from monitor.ingest.letter_desk import Desk
+    from monitor.ingest.redrive import Answer, Told
+
+app = typer.Typer(help="Look at dead letters, and send them back.", no_args_is_help=True)
+
+Most = Annotated[int, typer.Option("--max", min=1, help="Print at most so many.")]
+Since = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--since", help="Failed since then: RFC 3339, or an age like 2h."),
+]
+
+
+@app.command("list")
+def list_(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    most: Most = 100,
+    since: Since = None,
+    grouped: Annotated[
+        bool, typer.Option("--grouped", help="Count by stage, class and topic.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """List dead letters, newest first; nothing that a user wrote is shown."""
+    import asyncio
+
+    settings, moment = _prepared(config, set_, since)
+    rows, said = asyncio.run(_listed(settings, most, moment, grouped))
+    if json:
+        _print_json(rows)
+        return
+    for row in rows:
+        typer.echo(_group_line(row) if grouped else _letter_line(row))
+    typer.echo(said, err=True)
+
+
+@app.command()
+def show(
+    place: Annotated[
+        str,
+        typer.Argument(help="PARTITION/OFFSET of the letter, or TOPIC/PARTITION/OFFSET it was at."),
+    ],
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    value: Annotated[
+        bool, typer.Option("--value", help="The value too: it is what users wrote.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Show one dead letter: its headers and what was wrong; the last one of an original place.
+
+    Exit code 1 when there is none.
+    """
+    import asyncio
+
+    from monitor.ingest import letter_desk
+
+    settings, _ = _prepared(config, set_, None)
+    looked_up = letter_desk.shown(_desk(settings), *_place(place), with_value=value)
+    shown = asyncio.run(looked_up)
+    if shown is None:
+        typer.echo(f"no dead letter {place} on {settings.kafka.topics.dead_letters}", err=True)
+        raise typer.Exit(1)
+    if json:
+        _print_json(shown)
+        return
+    for key, found in shown.items():
+        typer.echo(f"{key}: {found}" if key != "headers" else "headers:")
+        for name, text in found if key == "headers" else ():
+            typer.echo(f"  {name}: {text}")
+
+
+@app.command()
+def redrive(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be sent; send and commit nothing.")
+    ] = False,
+    most: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--max", min=1, help="Send at most so many."),
+    ] = None,
+    since: Since = None,
+    json: AsJson = False,
+) -> None:
+    """Send dead letters back to their topics, each once: the next redrive begins after them.
+
+    Refused are those with 3 attempts; older ones than --since are passed over for good. Exit code 1
+    when some could not be sent back, which are named.
+    """
+    import asyncio
+
+    from monitor.ingest.redrive import LEFT
+
+    settings, moment = _prepared(config, set_, since)
+    told, counts = asyncio.run(_redriven(settings, dry_run, most, moment))
+    if json:
+        answers = {str(answer): count for answer, count in sorted(counts.items())}
+        letters = [_told_row(one) for one in told]
+        _print_json({"dry_run": dry_run, "answers": answers, "letters": letters})
+    else:
+        for one in told:
+            typer.echo(_told_line(one))
+        typer.echo(_summary(counts, dry_run), err=True)
+    if any(counts[answer] for answer in LEFT):
+        raise typer.Exit(1)
+
+
+def _prepared(
+    config: Path | None, overrides: list[str] | None, since: str | None
+) -> tuple[Settings, datetime | None]:
+    import time
+
+    from monitor import logs
+
+    settings = settings_of(config, overrides)
+    logs.configure("warning", settings.log.format)
+    return settings, _moment(since, time.time()) if since else None
+
+
+def _moment(since: str, now: float) -> datetime:
+    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds)."""
+    from datetime import UTC, timedelta
+
+    from monitor.config import seconds
+    from monitor.errors import ConfigurationError
+    from monitor.ingest.event_time import parse_timestamp
+
+    try:
+        return datetime.fromtimestamp(now, UTC) - timedelta(seconds=seconds(since))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        found = parse_timestamp(since)
+    except ValueError:
+        found = None
+    if found is None:
+        raise ConfigurationError(
+            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
+            "s, m, h, d or w like 2h"
+        )
+    return found
+
+
+def _place(text: str) -> tuple[str | None, int, int]:
+    """(topic or None for the dead letter topic, partition, offset)."""
+    import re
+
+    from monitor.errors import ConfigurationError
+
+    found = re.fullmatch(r"(?:([^/]+)/)?([0-9]{1,9})/([0-9]{1,18})", text, re.ASCII)
+    if found is None:
+        raise ConfigurationError(
+            f"found {text!r}, expected PARTITION/OFFSET or TOPIC/PARTITION/OFFSET"
+        )
+    topic, partition, offset = found.groups()
+    return topic, int(partition), int(offset)
+
+
+def _desk(settings: Settings) -> Desk:
+    import time
+
+    from monitor.access import connection, output_connection
+    from monitor.health import Health
+    from monitor.ingest.letter_desk import Desk
+
+    kafka = settings.kafka
+    inputs = connection(settings)
+    return Desk(
+        letters=output_connection(settings, inputs),
+        topic=kafka.topics.dead_letters,
+        inputs=inputs,
+        input_topics=kafka.topics.interactions,
+        group_id=f"{kafka.group_id}-redrive",
+        health=Health(time.monotonic),
+    )
+
+
+async def _listed(
+    settings: Settings, most: int, since: datetime | None, grouped: bool
+) -> tuple[list[dict[str, Any]], str]:
+    from monitor.ingest import letter_desk
+    from monitor.ingest.letter_list import LetterGroups, LetterList
+
+    collect = LetterGroups(most, since) if grouped else LetterList(most, since)
+    await letter_desk.listed(_desk(settings), collect)
+    rows, topic = collect.rows(), settings.kafka.topics.dead_letters
+    foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
+    unit = "groups" if grouped else "dead letters"
+    return rows, f"{len(rows)} of {collect.total} {unit} on {topic}{foreign}"
+
+
+async def _redriven(
+    settings: Settings, dry_run: bool, most: int | None, since: datetime | None
+) -> tuple[list[Told], Counter[Answer]]:
+    import asyncio
+
+    from monitor import app as root
+    from monitor.ingest import letter_desk
+
+    stop = asyncio.Event()
+    root.stop_on_signals(stop)
+    return await letter_desk.redriven(
+        _desk(settings), dry_run=dry_run, most=most, since=since, stop=stop
+    )
+
+
+def _letter_line(row: dict[str, Any]) -> str:
+    origin = row["original"]
+    return (
+        f"{row['first_failed_at']}  {row['partition']}/{row['offset']}  "
+        f"{row['stage']}/{row['class']}  attempts {row['attempts']}  "
+        f"{origin['topic']}/{origin['partition']}/{origin['offset']}  {row['message']}"
+    )
+
+
+def _group_line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['count']:>8}  {row['stage']}/{row['class']}  {row['topic']}  "
+        f"{row['first']} … {row['last']}"
+    )
+
+
+def _told_row(one: Told) -> dict[str, Any]:
+    origin = one.letter.history.origin if one.letter else None
+    return {
+        "answer": one.answer.value,
+        "partition": one.partition,
+        "offset": one.offset,
+        "original": str(origin),
+        "why": one.why,
+    }
+
+
+def _told_line(one: Told) -> str:
+    row = _told_row(one)
+    return f"{row['answer']}  {row['partition']}/{row['offset']}  {row['original']}  {row['why']}"
+
+
+def _summary(counts: Counter[Answer], dry_run: bool) -> str:
+    said = ", ".join(f"{count} {answer.value}" for answer, count in sorted(counts.items()))
+    return ("dry run, nothing was sent: " if dry_run else "") + (said or "no dead letters left")
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

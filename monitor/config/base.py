@@ -1,0 +1,85 @@
+"""What sections are made of: the base class, and the types that the environment gives as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def seconds(text: str) -> int:
+    """Whole seconds of ``15s``, ``5m``, ``24h`` or ``7d``.
+
+    >>> seconds("5m"), seconds("7d")
+    (300, 604800)
+    """
+    number, unit = text[:-1], text[-1:]
+    if unit not in SECONDS or not re.fullmatch("[0-9]{1,9}", number) or int(number) == 0:
+        raise ValueError(f"found {text!r}, expected a whole number and s, m, h, d or w, like 5m")
+    return int(number) * SECONDS[unit]
+
+
+def split(value: Any) -> Any:
+    """Lists arrive from the environment as ``a,b`` or as JSON."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError('expected a list, like a,b or ["a", "b"]') from None
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def mapping(value: Any) -> Any:
+    """Mappings arrive from the environment as JSON."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError('expected a JSON object, like {"name": "value"}') from None
+
+
+def items(value: Any) -> Any:
+    """A list of sections: as such, as JSON, or in parts by number (``…__0__KEY``)."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueError("expected a JSON list of objects") from None
+    if isinstance(value, dict) and is_numbered(value):
+        missing = [n for n in range(len(value)) if str(n) not in value]
+        if missing:
+            raise ValueError(f"number {missing[0]} is missing, they count from 0")
+        value = [value[str(n)] for n in range(len(value))]
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"found {type(value).__name__}, expected a list")
+    return value
+
+
+def is_numbered(value: object) -> bool:
+    """Whether a mapping holds the parts of a list.
+
+    >>> is_numbered({"0": {}, "1": {}}), is_numbered({"name": {}}), is_numbered([])
+    (True, False, False)
+    """
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(re.fullmatch("[0-9]{1,4}", str(key), re.ASCII) for key in value)
+    )
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(split)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Section(BaseModel):
+    """Base of all sections: frozen, no unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, serialize_by_alias=True
+    )

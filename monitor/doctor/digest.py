@@ -1,0 +1,122 @@
+"""What a handful of records shows of a topic: counted as they come, nothing of them kept. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from monitor.errors import MessageRejected
+from monitor.ingest.event_time import NEWEST
+from monitor.ingest.filters import EVERYTHING, Filter
+from monitor.ingest.formats import native
+from monitor.ingest.sampling import Sampler
+from monitor.kafka.record import KafkaRecord
+from monitor.records import Interaction, Source
+
+
+@dataclass(slots=True)
+class Keys:
+    """One kind of key over the records: how many have none, and how the others repeat."""
+
+    missing: int = 0
+    empty: int = 0
+    seen: Counter[bytes] = field(default_factory=Counter)
+
+    def add(self, key: bytes | None) -> None:
+        """One more record."""
+        if key is None:
+            self.missing += 1
+        elif not key:
+            self.empty += 1
+        else:
+            # Hashed: a key may be a person's name, and may be long.
+            self.seen[blake2b(key, digest_size=8).digest()] += 1
+
+    @property
+    def usable(self) -> int:
+        """Records with a key that can be hashed."""
+        return self.seen.total()
+
+    @property
+    def records(self) -> int:
+        """All records."""
+        return self.usable + self.missing + self.empty
+
+    @property
+    def top(self) -> int:
+        """Records of the most frequent key."""
+        return max(self.seen.values(), default=0)
+
+
+@dataclass(slots=True)
+class Digest:
+    """Counts over the records of one topic; ``newest_ms`` is the broker's time of the newest.
+
+    ``sampling_key`` is the setting ``sampling.key``, ``let_through`` what ``ingest`` filters;
+    ``now_ms`` is epoch milliseconds.
+    """
+
+    now_ms: int
+    sampling_key: str = "interaction_id"
+    let_through: Filter = EVERYTHING
+    records: int = 0
+    tombstones: int = 0
+    decoded: int = 0
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    keys: Keys = field(default_factory=Keys)
+    headers: Keys = field(default_factory=Keys)
+    key_is_id: int = 0
+    without_id: int = 0
+    repeated: int = 0
+    held_back: Counter[str] = field(default_factory=Counter)
+    with_contexts: int = 0
+    with_reference: int = 0
+    replaced: Counter[str] = field(default_factory=Counter)
+    newest_ms: int = -1
+    _ids: set[bytes] = field(default_factory=set)
+
+    def add(self, record: KafkaRecord) -> None:
+        """Take in one record."""
+        self.records += 1
+        self.newest_ms = max(self.newest_ms, record.timestamp)
+        self.keys.add(record.key)
+        if self.sampling_key.startswith("header:"):
+            sampler = Sampler(1.0, self.sampling_key)
+            self.headers.add(sampler.record_key(record.key, record.headers))
+        if record.value is None:
+            self.tombstones += 1
+            return
+        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+        newest_ms = self.now_ms + int(NEWEST.total_seconds() * 1000)
+        try:
+            found = native.decode(record.value, source, min(record.timestamp, newest_ms))
+        except MessageRejected as error:
+            self.errors[_field(error), error.cause] += 1
+            return
+        self.decoded += 1
+        if found.timestamp_replaced:
+            self.replaced[found.timestamp_replaced] += 1
+        self._note(found.interaction, record)
+
+    def _note(self, interaction: Interaction, record: KafkaRecord) -> None:
+        self.with_contexts += bool(interaction.retrieved_contexts)
+        self.with_reference += interaction.reference is not None
+        if rule := self.let_through.against(interaction):
+            self.held_back[rule] += 1
+        name = interaction.interaction_id
+        # Without an id in the log its place is its id, which never repeats.
+        if name == f"{record.topic}/{record.partition}/{record.offset}":
+            self.without_id += 1
+            return
+        self.key_is_id += record.key == name.encode()
+        whole = f"{interaction.application}/{name}".encode()
+        hashed = blake2b(whole, digest_size=8).digest()
+        self.repeated += hashed in self._ids
+        self._ids.add(hashed)
+
+
+def _field(error: MessageRejected) -> str:
+    """The path that the message begins with; numbers of list items all count as one."""
+    path = str(error).partition(": ")[0]
+    return ".".join("*" if part.isdigit() else part for part in path.split("."))

@@ -1,0 +1,127 @@
+"""All checks in their order; each group of lines is handed out as soon as it is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+
+from monitor import access, app, treatments
+from monitor.config import Settings
+from monitor.doctor import llm, ports, topics, traffic
+from monitor.doctor.cluster import Cluster, Demands, Site
+from monitor.doctor.needs import input_needs, output_needs
+from monitor.doctor.report import Line, warn
+from monitor.doctor.wrong import wrong_setting
+from monitor.errors import ConfigurationError
+from monitor.telemetry import ScorerTelemetry, new_registry
+
+
+async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterator[list[Line]]:
+    """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
+    try:
+        sites = _sites(settings)
+    except ConfigurationError as error:
+        yield [wrong_setting(error)]
+        return
+    if unsafe := [line for site in sites for line in _unsafe(site)]:
+        yield unsafe
+    # Beside the cluster: importing the client library and the model's answer take seconds.
+    judges = asyncio.create_task(_judges(settings))
+    try:
+        async for lines in _clusters(sites, settings, clock):
+            yield lines
+        yield await judges
+        yield [await ports.examine(settings.http.host, settings.http.port)]
+    finally:
+        judges.cancel()
+        await asyncio.gather(judges, return_exceptions=True)
+
+
+def _sites(settings: Settings) -> list[Site]:
+    """The one or two clusters.
+
+    Raises ``ConfigurationError`` for certificates that cannot be read, and for tokens from
+    something that is not installed.
+    """
+    group = settings.kafka.group_id
+    needs, written = input_needs(settings), output_needs(settings)
+    inputs = access.connection(settings)
+    outputs = access.output_connection(settings, inputs)
+    sites = [Site("kafka", inputs, needs, group), Site("kafka_output", outputs, written)]
+    if outputs is inputs:
+        sites = [Site("kafka", inputs, [*needs, *written], group)]
+    for site in sites:
+        site.connection.options()
+    return sites
+
+
+def _unsafe(site: Site) -> list[Line]:
+    connection = site.connection
+    if connection.ssl_check_hostname or not connection.security_protocol.endswith("SSL"):
+        return []
+    what = "false: any host with a certificate of the CA passes for the broker"
+    return [warn("settings", f"{site.section}.ssl_check_hostname", what, "set it to true")]
+
+
+async def _clusters(
+    sites: Sequence[Site], settings: Settings, clock: Callable[[], float]
+) -> AsyncIterator[list[Line]]:
+    async with AsyncExitStack() as stack:
+        clusters = [Cluster(site) for site in sites]
+        for cluster in clusters:
+            stack.push_async_callback(cluster.stop)
+            async for lines in cluster.brokers():
+                yield lines
+        for cluster in clusters:
+            yield await cluster.look()
+        demands = Demands(
+            app.keep_seconds(settings),
+            settings.kafka.max_record_bytes,
+            settings.kafka.create_topics,
+        )
+        for cluster in clusters:
+            yield cluster.lines(demands, _input_bytes(clusters))
+        for cluster in clusters:
+            async for lines in _records(cluster, settings, clock):
+                yield lines
+
+
+def _input_bytes(clusters: Sequence[Cluster]) -> int | None:
+    """The largest record that an input topic takes, in bytes; None when none tells."""
+    sizes = [
+        topics.most_bytes(configs)
+        for cluster in clusters
+        for need in cluster.site.needs
+        if need.setting == "interactions"
+        and (configs := cluster.settings_of(need.topic)) is not None
+    ]
+    return max(sizes, default=None)
+
+
+async def _records(
+    cluster: Cluster, settings: Settings, clock: Callable[[], float]
+) -> AsyncIterator[list[Line]]:
+    for need, found in cluster.existing():
+        if need.setting == "interactions" and cluster.inspector and not found.leaderless:
+            yield await traffic.examine(
+                cluster.inspector, need.topic, found.partitions, settings, clock()
+            )
+
+
+async def _judges(settings: Settings) -> list[Line]:
+    """Every judge that the settings or an entry of ``applications`` names, all at once."""
+    seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
+    try:
+        found = await asyncio.gather(
+            *(llm.examine(seat.judge, _called(seat), seat.section.deadline_s) for seat in seats)
+        )
+    finally:
+        for seat in seats:
+            await seat.judge.aclose()
+    return [line for lines in found for line in lines]
+
+
+def _called(seat: treatments.Seat) -> str:
+    model, name = seat.section.model, seat.section.name
+    return " ".join(filter(None, (name, model))) or seat.section.label_name

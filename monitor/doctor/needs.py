@@ -1,0 +1,50 @@
+"""Which topics the monitor needs, and what it must be allowed to do with each. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from monitor.config import Settings
+
+NOT_YET = "nothing needs it yet"
+
+
+class Need(NamedTuple):
+    """One topic. Without a right of ``must`` the monitor stops; without one of ``may`` it does not.
+
+    ``setting`` is the last part of its path below ``kafka.topics``.
+    """
+
+    topic: str
+    setting: str
+    must: frozenset[str]
+    may: frozenset[str] = frozenset()
+
+    @property
+    def required(self) -> bool:
+        """Whether the monitor waits for it at its start."""
+        return bool(self.must)
+
+
+def input_needs(settings: Settings) -> list[Need]:
+    """The topics of interactions, which are read."""
+    names, rights = settings.kafka.topics.interactions, frozenset({"describe", "read"})
+    return [Need(name, "interactions", rights) for name in names]
+
+
+def output_needs(settings: Settings) -> list[Need]:
+    """The topics that the monitor writes; a compacted one is needed by nothing yet."""
+    topics = settings.kafka.topics
+    every = frozenset({"describe", "read", "write"})
+    return [
+        Need(topics.scores, "scores", every),
+        # Read only to list and to redrive them.
+        Need(
+            topics.dead_letters,
+            "dead_letters",
+            frozenset({"describe", "write"}),
+            frozenset({"read"}),
+        ),
+        Need(topics.control, "control", frozenset(), every),
+        Need(topics.alarms, "alarms", frozenset(), every),
+    ]

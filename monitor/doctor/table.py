@@ -1,0 +1,74 @@
+"""Lines for people: status, check, target, what was found; below it what to do."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from monitor.doctor.report import Line, Status
+
+#: Checks of one thing are one row as long as all is well: heading → checks.
+_TOGETHER = {
+    "broker": ("dns", "tcp", "tls", "kafka", "sasl"),
+    "topic": ("topic", "partitions", "rights", "cleanup", "retention", "size"),
+    "traffic": ("records", "decode", "ids", "contexts", "reference", "timestamps"),
+}
+_HEADINGS = {check: heading for heading, checks in _TOGETHER.items() for check in checks}
+_COLOURS = {Status.OK: "32", Status.WARN: "33", Status.FAIL: "31"}
+_STATUS, _CHECK = 6, 11
+
+
+def rows(lines: Iterable[Line], *, width: int, colour: bool) -> Iterable[str]:
+    """The rows of a table, none wider than ``width`` unless a single word is."""
+    for line in _joined(lines):
+        yield from _row(line, width, colour)
+
+
+def _joined(lines: Iterable[Line]) -> Iterable[Line]:
+    """Checks of the same thing, all of them fine and without a hint, as one line."""
+    for (target, heading), run in groupby(lines, _together):
+        alike = list(run)
+        if heading and len(alike) > 1:
+            yield Line(heading, target, Status.OK, "; ".join(line.found for line in alike))
+        else:
+            yield from alike
+
+
+def _together(line: Line) -> tuple[str, str]:
+    """Target and heading; no heading for a line that stands alone."""
+    fine = line.status is Status.OK and not line.mend
+    return line.target, _HEADINGS.get(line.check, "") if fine else ""
+
+
+def _row(line: Line, width: int, colour: bool) -> Iterable[str]:
+    indent = " " * (_STATUS + _CHECK)
+    text = f"{line.target}: {line.found}" if line.target else line.found
+    first = f"{line.status:<{_STATUS}}{line.check:<{_CHECK}}"
+    wrapped = _wrapped(text, first, indent, width)
+    if colour:
+        mark = f"\x1b[{_COLOURS[line.status]}m{line.status}\x1b[0m"
+        wrapped[0] = mark + wrapped[0][len(line.status) :]
+    yield from wrapped
+    if line.mend:
+        yield from _wrapped(line.mend, f"{indent}→ ", f"{indent}  ", width)
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, len(first) + 20),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [first]
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """The last row: how many of each, and what comes next."""
+    counts = {status: sum(line.status is status for line in lines) for status in Status}
+    said = ", ".join(f"{n} {status}" for status, n in reversed(counts.items()) if n)
+    if counts[Status.FAIL]:
+        return f"{said}: mend the FAIL lines, from the top, and look again"
+    return f"{said}: ready to run"

@@ -1,0 +1,182 @@
+"""Topics: are they there, led, ours to use, and set as the monitor needs them? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from monitor.doctor.needs import NOT_YET, Need
+from monitor.doctor.report import Line, fail, ok, span, warn
+from monitor.kafka.inspect import GroupFound, TopicFound, Unanswered
+from monitor.kafka.topics import retention_complaint
+
+_KAFKA_DEFAULT_BYTES = 1_048_588
+_GRANTS = {
+    "describe": "Describe",
+    "read": "Read",
+    "write": "Write",
+    "describe_configs": "DescribeConfigs",
+}
+
+
+def existence(need: Need, found: TopicFound, *, create: bool) -> Line:
+    """Whether the topic is there, with partitions that have leaders.
+
+    ``create`` is ``kafka.create_topics``.
+    """
+    say = fail if need.required else warn
+    unneeded = "" if need.required else f" ({NOT_YET})"
+    if found.hidden:
+        mend = f"grant Describe on it, or correct {_setting(need)}"
+        return say("topic", need.topic, f"may not be described{unneeded}", mend)
+    if found.missing and create:
+        mend = "the monitor creates it at its start, as kafka.create_topics says"
+        return warn("topic", need.topic, "does not exist", mend)
+    if found.missing:
+        mend = f"create it (kafka.create_topics: true does), or correct {_setting(need)}"
+        return say("topic", need.topic, f"does not exist{unneeded}", mend)
+    if found.leaderless:
+        which = ", ".join(map(str, found.leaderless[:10]))
+        mend = "start the brokers that hold these partitions"
+        return say("topic", need.topic, f"no leader for partition {which}", mend)
+    n = len(found.partitions)
+    return ok("topic", need.topic, "1 partition" if n == 1 else f"{n} partitions")
+
+
+def _setting(need: Need) -> str:
+    return f"kafka.topics.{need.setting}"
+
+
+def partition_hint(need: Need, found: TopicFound, group: GroupFound | None) -> Line:
+    """How many scorers can share the input; members of the group beyond it stand idle."""
+    n = len(found.partitions)
+    members = group.members if group and group.members else 0
+    if members > n:
+        what = f"{members} scorers in the group, {n} partitions: {members - n} get nothing"
+        mend = "add partitions, or stop the scorers that stand idle"
+        return warn("partitions", need.topic, what, mend)
+    up_to = "one scorer reads it" if n == 1 else f"up to {n} scorers share it"
+    now = f", {members} at work now" if members else ""
+    hint = "a second scorer would only stand by; add partitions to share the work"
+    return ok("partitions", need.topic, up_to + now, hint if n == 1 else "")
+
+
+def rights(need: Need, found: TopicFound) -> Line:
+    """What we may do with an existing topic, as the broker tells it."""
+    granted = found.rights
+    if granted is None:
+        what = "this broker does not tell rights, and only a write would show the right to write"
+        mend = "grant " + _named(need.must | need.may)
+        return warn("rights", need.topic, what, mend)
+    if lacking := need.must - granted:
+        return fail("rights", need.topic, f"no right to {_plain(lacking)}", _grant(lacking))
+    if lacking := need.may - granted:
+        what = f"no right to {_plain(lacking)} ({_why_later(need)})"
+        return warn("rights", need.topic, what, _grant(lacking))
+    return ok("rights", need.topic, f"may {_plain(need.must | need.may)}")
+
+
+def _why_later(need: Need) -> str:
+    return "rag-monitor dead-letters needs it" if need.required else NOT_YET
+
+
+def group_rights(group_id: str, found: GroupFound) -> Line:
+    """Whether the scorer may join and commit, and the exporter may look at its offsets."""
+    if found.hidden:
+        return fail("group", group_id, "may not be described", f"{_grant({'read'})} (the group)")
+    if found.rights is None:
+        what = "no broker coordinates it yet, so its rights are not told"
+        if found.members is not None:
+            what = "this broker does not tell rights"
+        return ok("group", group_id, what, "the first scorer will tell: it needs Read on the group")
+    if "read" not in found.rights:
+        return fail("group", group_id, "no right to join and commit", _grant({"read"}))
+    now = f"{found.members or 'no'} member{'' if found.members == 1 else 's'} now"
+    return ok("group", group_id, f"may describe, join, commit; {now}")
+
+
+def _named(operations: Iterable[str]) -> str:
+    return " and ".join(_GRANTS[name] for name in sorted(operations))
+
+
+def _plain(operations: Iterable[str]) -> str:
+    return ", ".join(name.replace("_", " ") for name in sorted(operations))
+
+
+def _grant(lacking: Iterable[str]) -> str:
+    return f"grant {_named(lacking)} to this user"
+
+
+def unknown_settings(need: Need, error: Unanswered) -> Line:
+    """Settings that the broker keeps to itself."""
+    if error.forbidden:
+        what = "may not be seen: retention, cleanup and size are unchecked"
+        return warn("settings", need.topic, what, _grant({"describe_configs"}))
+    what = f"not told ({error}): retention, cleanup and size are unchecked"
+    return warn("settings", need.topic, what, "check them by hand")
+
+
+def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> Line:
+    """Whether score records outlive a restart of the exporter; ``keep_s`` is in seconds."""
+    if complaint := retention_complaint(configs, keep_s):
+        what, _, mend = complaint.partition(": ")
+        return fail("retention", need.topic, what, mend)
+    kept_ms = int(configs.get("retention.ms", "-1"))
+    length = span(kept_ms / 1000) if kept_ms >= 0 else "for ever"
+    found = f"kept {length}, {span(keep_s)} needed"
+    if int(configs.get("retention.bytes", "-1")) >= 0:
+        size = configs["retention.bytes"]
+        mend = "set retention.bytes to -1, or make sure that it holds as long"
+        return warn("retention", need.topic, f"{found}; but at most {size} bytes", mend)
+    return ok("retention", need.topic, found)
+
+
+def cleanup(need: Need, configs: Mapping[str, str]) -> Line:
+    """Whether the topic keeps the newest record of each key, or all records for a time."""
+    policy = configs.get("cleanup.policy", "delete")
+    compacted = need.setting in ("control", "alarms")
+    if compacted == ("compact" in policy):
+        return ok("cleanup", need.topic, f"cleanup {policy}")
+    if compacted:
+        mend = "set cleanup.policy to compact: state on it must not expire"
+    elif need.setting == "scores":
+        return fail("cleanup", need.topic, f"cleanup {policy}", "set cleanup.policy to delete")
+    else:
+        mend = "set cleanup.policy to delete: records with the same key replace each other"
+    return warn("cleanup", need.topic, f"cleanup {policy}", mend)
+
+
+def most_bytes(configs: Mapping[str, str]) -> int:
+    """The largest batch that the topic takes, in bytes."""
+    return int(configs.get("max.message.bytes", _KAFKA_DEFAULT_BYTES))
+
+
+def scores_size(need: Need, configs: Mapping[str, str], max_record_bytes: int) -> Line:
+    """Whether a score record of ``kafka.max_record_bytes`` fits."""
+    limit = most_bytes(configs)
+    found = f"takes {limit} bytes, kafka.max_record_bytes is {max_record_bytes}"
+    if limit >= max_record_bytes:
+        return ok("size", need.topic, found)
+    mend = (
+        f"set max.message.bytes to {max_record_bytes + 1000} or more, or kafka.max_record_bytes "
+        f"to {limit - 1000}: above it, passage texts are left out"
+    )
+    return warn("size", need.topic, found, mend)
+
+
+def dead_letters_size(need: Need, configs: Mapping[str, str], input_bytes: int) -> Line:
+    """Whether the largest record of the input topics fits."""
+    limit = most_bytes(configs)
+    found = f"takes {limit} bytes, the input {input_bytes}"
+    if limit >= input_bytes:
+        return ok("size", need.topic, found)
+    mend = f"set max.message.bytes to {input_bytes} or more, or the largest lose their value"
+    return warn("size", need.topic, found, mend)
+
+
+def in_sync(need: Need, found: TopicFound, configs: Mapping[str, str]) -> Line | None:
+    """Writes wait for the replicas in sync: whether there are enough; None when it is fine."""
+    least = int(configs.get("min.insync.replicas", "1"))
+    if "write" not in need.must or found.least_in_sync >= least:
+        return None
+    what = f"{found.least_in_sync} replicas in sync, min.insync.replicas is {least}: not writable"
+    return fail("replicas", need.topic, what, "start the brokers that hold its replicas")

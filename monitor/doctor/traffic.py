@@ -1,0 +1,157 @@
+"""The newest records of an input topic, read without a group, and what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monitor.config import Settings
+from monitor.doctor import sampling_key
+from monitor.doctor.digest import Digest
+from monitor.doctor.report import Line, fail, ok, percent, span, warn
+from monitor.ingest.filters import EVERYTHING, Filter
+from monitor.kafka.inspect import Inspector, Unanswered
+from monitor.metrics.catalogue import CATALOGUE
+
+MOST_RECORDS = 1_000
+#: Seconds without a record after which a topic seems abandoned.
+QUIET_S = 3600.0
+_ERRORS_SHOWN = 5
+_MENDS = {
+    "missing_field": "let the sender log {}",
+    "wrong_value": "let the sender log {} as the interaction format has it",
+}
+#: Shares: above the first most traffic is lost, above the second ids repeat too often.
+_MANY_ERRORS, _MANY_REPEATED = 0.5, 0.01
+
+
+async def examine(
+    inspector: Inspector, topic: str, partitions: Sequence[int], settings: Settings, now_s: float
+) -> list[Line]:
+    """Read and say; ``now_s`` is epoch seconds."""
+    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    digest = Digest(int(now_s * 1000), settings.sampling.key, let_through)
+    try:
+        async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
+            for record in batch:
+                digest.add(record)
+    except Unanswered as error:
+        return [_unread(topic, error)]
+    rates = (each.sampling.rate for each in (settings.base, *settings.effective))
+    return lines(topic, digest, min(rates))
+
+
+def _unread(topic: str, error: Unanswered) -> Line:
+    if error.forbidden:
+        mend = "grant the right READ on this topic"
+        return fail("records", topic, f"may not be read ({error})", mend)
+    mend = "check that the brokers lead all partitions, and look again"
+    return fail("records", topic, f"could not be read: {error}", mend)
+
+
+def lines(topic: str, digest: Digest, rate: float) -> list[Line]:
+    """All that the records show; ``rate`` is the smallest ``sampling.rate`` that may hold."""
+    if not digest.records:
+        mend = "send an interaction: rag-monitor traffic --for 10 makes some up"
+        return [warn("records", topic, "empty: nothing to look at", mend)]
+    found = [_age(topic, digest), *_decoded(topic, digest)]
+    found += sampling_key.examine(topic, digest, rate)
+    found += _filtered(topic, digest)
+    if digest.decoded:
+        found += [_ids(topic, digest), *_content(topic, digest), _timestamps(topic, digest)]
+    return found
+
+
+def _age(topic: str, digest: Digest) -> Line:
+    age_s = (digest.now_ms - digest.newest_ms) / 1000
+    found = f"{digest.records} read, the newest {span(max(0.0, age_s))} old"
+    if age_s < -300:
+        ahead = f"{digest.records} read, the newest {span(-age_s)} ahead of this clock"
+        mend = "set the clock of this machine, or of whoever sends"
+        return warn("records", topic, ahead, mend)
+    if age_s > QUIET_S:
+        return warn("records", topic, found, "check that the application still logs to it")
+    return ok("records", topic, found)
+
+
+def _decoded(topic: str, digest: Digest) -> list[Line]:
+    whole = digest.records - digest.tombstones
+    said = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
+    if digest.tombstones:
+        said += f", {digest.tombstones} without a value (tombstones)"
+    bad = whole - digest.decoded
+    if not bad:
+        return [ok("decode", topic, said)]
+    say = fail if bad > _MANY_ERRORS * whole else warn
+    found = [say("decode", topic, said, "what cannot be decoded goes to the dead letters")]
+    for (path, cause), n in digest.errors.most_common(_ERRORS_SHOWN):
+        where = "the record" if path == "record" else path
+        mend = _MENDS.get(cause, "send one JSON object a record").format(where)
+        found.append(say("decode", topic, f"{n} × {cause.replace('_', ' ')}: {where}", mend))
+    return found
+
+
+def _filtered(topic: str, digest: Digest) -> list[Line]:
+    """How much ``ingest.include`` and ``exclude`` hold back; nothing without such rules."""
+    if not digest.decoded or digest.let_through == EVERYTHING:
+        return []
+    held = digest.held_back
+    n, whole = held.total(), digest.decoded
+    if not n:
+        return [ok("filter", topic, "ingest.include and exclude let all through")]
+    by = ", ".join(f"ingest.{rule} {percent(count, whole)}" for rule, count in held.most_common())
+    if n < whole:
+        return [ok("filter", topic, f"{percent(n, whole)} held back: {by}")]
+    mend = "check attribute names and values of these rules: nothing would be judged"
+    return [warn("filter", topic, f"everything held back: {by}", mend)]
+
+
+def _ids(topic: str, digest: Digest) -> Line:
+    if digest.without_id:
+        found = f"{percent(digest.without_id, digest.decoded)} without interaction_id"
+        mend = "log one: without it an interaction that is sent twice counts twice"
+        return ok("ids", topic, found, mend)
+    if digest.repeated > _MANY_REPEATED * digest.decoded:
+        found = f"{percent(digest.repeated, digest.decoded)} repeat an interaction_id"
+        mend = "each is judged and paid again: let the sender use an id once"
+        return warn("ids", topic, found, mend)
+    return ok("ids", topic, f"{digest.repeated or 'no'} ids repeated")
+
+
+def _content(topic: str, digest: Digest) -> list[Line]:
+    contexts = f"{percent(digest.with_contexts, digest.decoded)} with retrieved_contexts"
+    reference = f"{percent(digest.with_reference, digest.decoded)} with a reference"
+    found = []
+    if digest.with_contexts:
+        found.append(ok("contexts", topic, contexts))
+    else:
+        mend = f"log what was retrieved; without it these have no value: {_needing('contexts')}"
+        found.append(warn("contexts", topic, contexts, mend))
+    hint = ""
+    if not digest.with_reference:
+        hint = f"without references these have no value: {_needing('reference')}"
+    return [*found, ok("reference", topic, reference, hint)]
+
+
+def _needing(what: str) -> str:
+    needing = [
+        name
+        for name, metric in CATALOGUE.items()
+        if (metric.needs_contexts if what == "contexts" else metric.needs_reference)
+    ]
+    return ", ".join(needing)
+
+
+def _timestamps(topic: str, digest: Digest) -> Line:
+    implausible, missing = digest.replaced["implausible"], digest.replaced["missing"]
+    if implausible:
+        share = percent(implausible, digest.decoded)
+        found = f"{share} of the timestamps implausible; the broker's time is taken"
+        mend = (
+            "let the sender log RFC 3339 with an offset, at most 7 days before and 5 minutes "
+            "after it sends"
+        )
+        return warn("timestamps", topic, found, mend)
+    if missing:
+        found = f"{percent(missing, digest.decoded)} without timestamp; the broker's time is taken"
+        return ok("timestamps", topic, found)
+    return ok("timestamps", topic, "timestamps plausible")

@@ -1,0 +1,166 @@
+"""The headers of a dead letter: written, read back, and carried through a redrive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from monitor.errors import MessageRejected
+from monitor.ingest.event_time import parse_timestamp
+from monitor.kafka.record import KafkaRecord
+
+ERROR, REDRIVE = "x-error.", "x-redrive."
+MOST_MESSAGE_CHARACTERS = 500
+_NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+#: What a redrive carries, so that attempts are counted on.
+_CARRIED = ("topic", "partition", "offset", "timestamp", "attempts", "first_failed_at")
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class Origin(NamedTuple):
+    """Where a record stood when it failed for the first time; its time in epoch milliseconds."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+class History(NamedTuple):
+    """What is known of a record that has failed before."""
+
+    origin: Origin
+    attempts: int
+    first_failed_at: datetime
+
+
+class Letter(NamedTuple):
+    """What the headers of a dead letter say; ``value_omitted`` is the size of a value left out."""
+
+    history: History
+    stage: str
+    cause: str
+    message: str
+    group: str
+    version: str
+    value_omitted: int | None
+
+
+def error_headers(
+    record: KafkaRecord, error: MessageRejected, *, group: str, version: str, now: datetime
+) -> list[tuple[str, bytes | None]]:
+    """The original headers and, after them, one set of ``x-error.*``.
+
+    A record that comes back from a redrive keeps place and time of its first failure, and its
+    attempts are counted on.
+    """
+    before = history_of(record)
+    origin = before.origin if before else origin_of(record)
+    said = {
+        "topic": origin.topic,
+        "partition": origin.partition,
+        "offset": origin.offset,
+        "timestamp": origin.timestamp_ms,
+        "stage": error.stage,
+        "class": error.cause,
+        "message": str(error)[:MOST_MESSAGE_CHARACTERS],
+        "attempts": before.attempts + 1 if before else 1,
+        "group": group,
+        "version": version,
+        "first_failed_at": (before.first_failed_at if before else now).isoformat(),
+    }
+    # A lone surrogate (half of a character, from the traffic) has no bytes in UTF-8.
+    added = [(f"{ERROR}{key}", str(value).encode(errors="replace")) for key, value in said.items()]
+    return [*original_headers(record.headers), *added]
+
+
+def redrive_headers(record: KafkaRecord, letter: Letter) -> list[tuple[str, bytes | None]]:
+    """The original headers, and what the next failure needs to count on."""
+    origin, attempts, first = letter.history
+    said = (*origin, attempts, first.isoformat())
+    carried = zip(_CARRIED, said, strict=True)
+    added = [(f"{REDRIVE}{key}", str(value).encode()) for key, value in carried]
+    return [*original_headers(record.headers), *added]
+
+
+def original_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
+    """Those that the monitor has not added, in their order, repeated ones too."""
+    return [header for header in headers if not header[0].startswith((ERROR, REDRIVE))]
+
+
+def origin_of(record: KafkaRecord) -> Origin:
+    """Where the record stood when it failed first, or stands now."""
+    before = history_of(record)
+    if before:
+        return before.origin
+    return Origin(record.topic, record.partition, record.offset, record.timestamp)
+
+
+def history_of(record: KafkaRecord) -> History | None:
+    """The history of a record on an input topic; None for one that never failed.
+
+    The headers of a redrive say it; those of a dead letter too, for the letter may have been copied
+    back by another tool. Headers about another topic are somebody else's.
+    """
+    if not any(key.startswith((ERROR, REDRIVE)) for key, _ in record.headers):
+        return None  # nearly always
+    for prefix in (REDRIVE, ERROR):
+        found = _history(_texts(record.headers, prefix))
+        if found and found.origin.topic == record.topic:
+            return found
+    return None
+
+
+def read_letter(record: KafkaRecord) -> Letter | None:
+    """What a record on the dead letter topic says of itself; None when it is no dead letter."""
+    said = _texts(record.headers, ERROR)
+    history = _history(said)
+    if history is None:
+        return None
+    return Letter(
+        history,
+        stage=said.get("stage", ""),
+        cause=said.get("class", ""),
+        message=said.get("message", ""),
+        group=said.get("group", ""),
+        version=said.get("version", ""),
+        value_omitted=_number(said.get("value_omitted", "")),
+    )
+
+
+def _texts(headers: Headers, prefix: str) -> dict[str, str]:
+    return {
+        key.removeprefix(prefix): (value or b"").decode(errors="replace")
+        for key, value in headers
+        if key.startswith(prefix)
+    }
+
+
+def _history(said: dict[str, str]) -> History | None:
+    numbers = _numbers(said.get(key, "") for key in _CARRIED[1:5])
+    try:
+        first = parse_timestamp(said.get("first_failed_at", ""))
+    except ValueError:
+        return None
+    if numbers is None or first is None or not said.get("topic"):
+        return None
+    partition, offset, timestamp_ms, attempts = numbers
+    if partition < 0 or offset < 0 or attempts < 1:
+        return None
+    origin = Origin(said["topic"], partition, offset, timestamp_ms)
+    return History(origin, attempts, first.astimezone(UTC))
+
+
+def _numbers(texts: Iterable[str]) -> list[int] | None:
+    found = [_number(text) for text in texts]
+    return None if None in found else [number for number in found if number is not None]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None

@@ -1,0 +1,107 @@
+"""What people do with dead letters: list them, look at one, send them back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+from datetime import datetime
+from typing import NamedTuple
+
+from monitor.health import Health
+from monitor.ingest.letter import read_letter
+from monitor.ingest.letter_list import LetterGroups, LetterList, Row, in_full
+from monitor.ingest.redrive import QUIET, Answer, Redriver, Selection, Told
+from monitor.kafka.connection import Connection
+from monitor.kafka.producer import Producer
+from monitor.kafka.replay import Redelivery, TopicScan
+
+
+class Desk(NamedTuple):
+    """Where dead letters lie, and where their records came from."""
+
+    letters: Connection
+    topic: str
+    inputs: Connection
+    input_topics: tuple[str, ...]
+    group_id: str
+    health: Health
+
+
+async def listed(desk: Desk, collect: LetterList | LetterGroups) -> None:
+    """Read the whole dead letter topic."""
+    scan = await TopicScan.start(desk.letters, desk.health)
+    try:
+        async for record in scan.records(desk.topic):
+            collect.add(record)
+    finally:
+        await scan.stop()
+
+
+async def shown(
+    desk: Desk, topic: str | None, partition: int, offset: int, *, with_value: bool
+) -> Row | None:
+    """The letter at a place; with ``topic``, the last one of the record that was there."""
+    scan = await TopicScan.start(desk.letters, desk.health)
+    last = None
+    try:
+        if topic is None:
+            record = await scan.one(desk.topic, partition, offset)
+            letter = read_letter(record) if record else None
+            return in_full(record, letter, with_value=with_value) if record and letter else None
+        async for record in scan.records(desk.topic):
+            letter = read_letter(record)
+            if letter and letter.history.origin[:3] == (topic, partition, offset):
+                found = in_full(record, letter, with_value=with_value)
+                last = max(last or found, found, key=lambda one: int(one["attempts"]))
+    finally:
+        await scan.stop()
+    return last
+
+
+async def redriven(
+    desk: Desk,
+    *,
+    dry_run: bool,
+    most: int | None,
+    since: datetime | None,
+    stop: asyncio.Event,
+) -> tuple[list[Told], Counter[Answer]]:
+    """Send letters back, from where the last redrive ended; what was answered, and how often."""
+    told: list[Told] = []
+    async with AsyncExitStack() as stack:
+        sources = await TopicScan.start(desk.inputs, desk.health)
+        stack.push_async_callback(sources.stop)
+        inputs = {t: p for t, p in sources.partitions.items() if t in desk.input_topics}
+        producer = None
+        if not dry_run:
+            producer = await Producer.start(desk.inputs, desk.health)
+            stack.push_async_callback(producer.stop)
+        redriver = Redriver(
+            Selection(inputs, since, most),
+            lambda origin: sources.one(*origin[:3]),
+            producer,
+            lambda one: told.append(one) if one.answer not in QUIET else None,
+        )
+        await (_rehearse if dry_run else _perform)(desk, redriver, stop)
+    return told, redriver.counts
+
+
+async def _rehearse(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
+    scan = await TopicScan.start(desk.letters, desk.health, group_id=desk.group_id)
+    try:
+        async for record in scan.records(desk.topic, from_committed=True):
+            if stop.is_set() or not await redriver.take([record]):
+                return
+    finally:
+        await scan.stop()
+
+
+async def _perform(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
+    member = await Redelivery.start(
+        desk.letters, desk.health, group_id=desk.group_id, topic=desk.topic
+    )
+    try:
+        await member.work_through(redriver.take, stop)
+    finally:
+        await member.stop()

@@ -1,0 +1,69 @@
+"""What a broker's «no» means: the right that is missing, in the words of its access lists."""
+
+from __future__ import annotations
+
+from aiokafka import errors
+
+from monitor.kafka.connection import Connection
+from monitor.kafka.troubles import Finding, Trouble, principal, refused
+
+#: Answers of a broker that waiting does not heal. A refused login is none of these: whether it is
+#: one, or a password that is being changed, is for ``patience`` to find out.
+REFUSALS = (
+    errors.TopicAuthorizationFailedError,
+    errors.GroupAuthorizationFailedError,
+    errors.ClusterAuthorizationFailedError,
+    errors.InvalidTopicError,
+)
+
+
+def refusal(
+    connection: Connection,
+    error: Exception,
+    topic: str = "",
+    *,
+    operation: str = "Read",
+    group: str = "",
+) -> str:
+    """The line for ``DependencyRefused``; the problem is said and shown from now on.
+
+    ``operation`` is the access list's word for what was tried (``Read``, ``Write``, ``Describe``,
+    ``Create``); ``topic`` and ``group`` are taken where the error itself names none.
+    """
+    finding = missing_right(connection, error, topic, operation=operation, group=group)
+    connection.troubles.meet(connection, "rights", finding)
+    return refused(connection, finding)
+
+
+def missing_right(
+    connection: Connection,
+    error: Exception,
+    topic: str = "",
+    *,
+    operation: str = "Read",
+    group: str = "",
+) -> Finding:
+    """What is not allowed to whom, and how to allow it."""
+    who = principal(connection) or "whoever does not log in (User:ANONYMOUS)"
+    if isinstance(error, errors.InvalidTopicError):
+        named = _named(error) or topic
+        found, mend = f"{named} is no name of a topic", "correct it in topics"
+        return Finding(Trouble.MISSING_TOPIC, found, mend, topic=named)
+    if isinstance(error, errors.GroupAuthorizationFailedError):
+        what, topic, operation = f"group {_named(error) or group}", "", "Read"
+    elif isinstance(error, errors.ClusterAuthorizationFailedError):
+        what, topic = "the cluster", ""
+    else:
+        topic = _named(error) or topic
+        what = f"topic {topic}"
+    found = f"no right to {operation} {what} for {who} ({type(error).__name__})"
+    mend = f"grant {operation} on {what}"
+    return Finding(Trouble.MISSING_RIGHT, found, mend, topic=topic)
+
+
+def _named(error: Exception) -> str:
+    """The topics or the group in the error, which aiokafka gives as a name or a set of names."""
+    said = error.args[0] if error.args else ""
+    if isinstance(said, (set, frozenset, list, tuple)):
+        return ", ".join(sorted(str(name) for name in said))
+    return str(said)

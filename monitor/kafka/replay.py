@@ -1,0 +1,261 @@
+"""Reading a topic to its end: without a group to look at it, in a group to work through it once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
+
+from monitor.errors import DependencyRefused
+from monitor.health import Health
+from monitor.kafka.connection import Connection
+from monitor.kafka.metadata import ClusterView
+from monitor.kafka.patience import REFUSALS, bounded, patiently, refusal, start_patiently
+from monitor.kafka.record import KafkaRecord
+from monitor.logs import logger
+
+REQUEST_LIMIT_S = 30.0
+POLL_MS = 200
+#: Records that are taken, and committed, together.
+CHUNK = 100
+#: For how long one chunk may take before its partitions go to another member.
+REBALANCE_MS = 300_000
+
+#: Handles records in order; how many of them, from the first, are done: fewer than all ends it.
+Take = Callable[[Sequence[KafkaRecord]], Awaitable[int]]
+
+
+class TopicScan:
+    """Topics from their beginning to where they end when asked; no group, nothing is committed."""
+
+    def __init__(
+        self, connection: Connection, client: AIOKafkaConsumer, topics: dict[str, list[int]]
+    ) -> None:
+        self._connection, self._client = connection, client
+        #: Topic → its partition numbers.
+        self.partitions = topics
+        self._one_at_a_time = asyncio.Lock()
+
+    @classmethod
+    async def start(
+        cls, connection: Connection, health: Health, *, group_id: str | None = None
+    ) -> TopicScan:
+        """Connect; with ``group_id`` its committed offsets can be asked for (it is not joined)."""
+        cluster = await ClusterView.start(connection, health, "scan")
+        try:
+            topics = await patiently(cluster.partitions, connection, health, "scan")
+        finally:
+            await cluster.stop()
+        client = await start_patiently(
+            lambda: AIOKafkaConsumer(
+                **connection.options(),
+                group_id=group_id,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+            ),
+            connection,
+            health,
+            "scan",
+        )
+        return cls(connection, client, topics)
+
+    async def records(
+        self, topic: str, *, from_committed: bool = False
+    ) -> AsyncIterator[KafkaRecord]:
+        """All records, each partition in order; with ``from_committed`` the group's rest.
+
+        Raises ``DependencyRefused`` when there is no such topic, or it may not be read.
+        """
+        parts = self._existing(topic)
+        self._client.assign(parts)
+        try:
+            await self._client.seek_to_beginning(*parts)
+            for part in parts if from_committed else ():
+                committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
+                if committed is not None:
+                    self._client.seek(part, committed)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            while await _unread(self._client, parts, ends):
+                batches = await self._client.getmany(timeout_ms=POLL_MS, max_records=CHUNK)
+                for part, found in batches.items():
+                    for record in found:
+                        if record.offset < ends[part]:
+                            yield record
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, topic, error) from error
+
+    def _existing(self, topic: str) -> list[TopicPartition]:
+        if topic not in self.partitions:
+            raise _missing(self._connection, topic)
+        return [TopicPartition(topic, number) for number in self.partitions[topic]]
+
+    async def one(self, topic: str, partition: int, offset: int) -> KafkaRecord | None:
+        """The record at an offset; None when it is not there (any more)."""
+        if partition not in self.partitions.get(topic, []):
+            return None
+        async with self._one_at_a_time:
+            return await self._one(topic, TopicPartition(topic, partition), offset)
+
+    async def _one(self, topic: str, part: TopicPartition, offset: int) -> KafkaRecord | None:
+        self._client.assign([part])
+        try:
+            begins = await bounded(self._client.beginning_offsets([part]), REQUEST_LIMIT_S)
+            ends = await bounded(self._client.end_offsets([part]), REQUEST_LIMIT_S)
+            if not begins[part] <= offset < ends[part]:
+                return None
+            self._client.seek(part, offset)
+            found: KafkaRecord = await bounded(self._client.getone(part), REQUEST_LIMIT_S)
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, topic, error) from error
+        return found if found.offset == offset else None  # compacted away
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        # The client awaits a task that it has cancelled, which fails where that never began to run.
+        await asyncio.sleep(0)
+        await self._client.stop()
+
+
+class Redelivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
+    """A member of a group that works through a topic once, to the end that it had at the start.
+
+    A chunk is committed when it is done. Partitions go to another member only between chunks, so
+    that two members side by side do nothing twice; only what ends without a commit (a kill) is
+    delivered again.
+    """
+
+    def __init__(
+        self, connection: Connection, client: AIOKafkaConsumer, ends: dict[TopicPartition, int]
+    ) -> None:
+        self._connection, self._client, self._ends = connection, client, ends
+        self._chunk = asyncio.Lock()
+        self._assigned = asyncio.Event()
+        self._assignments = 0
+
+    @classmethod
+    async def start(
+        cls, connection: Connection, health: Health, *, group_id: str, topic: str
+    ) -> Redelivery:
+        """Connect and join; raises ``DependencyRefused`` when there is no such topic."""
+        client = await start_patiently(
+            lambda: AIOKafkaConsumer(
+                **connection.options(),
+                group_id=group_id,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                rebalance_timeout_ms=REBALANCE_MS,
+                heartbeat_interval_ms=1_000,  # so that a second member soon has its share
+            ),
+            connection,
+            health,
+            "redrive",
+        )
+        cluster = await ClusterView.start(connection, health, "redrive")
+        try:
+            numbers = (await cluster.partitions()).get(topic, [])
+        finally:
+            await cluster.stop()
+        if not numbers:
+            await client.stop()
+            raise _missing(connection, topic)
+        parts = [TopicPartition(topic, number) for number in numbers]
+        ends = await bounded(client.end_offsets(parts), REQUEST_LIMIT_S)
+        member = cls(connection, client, ends)
+        client.subscribe([topic], listener=member)
+        return member
+
+    async def on_partitions_revoked(self, _revoked: set[TopicPartition]) -> None:
+        """Not before the chunk under way is done and committed."""
+        async with self._chunk:
+            self._assignments += 1
+            self._assigned.clear()
+
+    async def on_partitions_assigned(self, _assigned: set[TopicPartition]) -> None:
+        """Reading begins at the committed offsets."""
+        self._assigned.set()
+
+    async def work_through(self, take: Take, stop: asyncio.Event) -> None:
+        """Hand over chunks until all assigned partitions are done, ``take`` or ``stop`` says so.
+
+        Raises ``DependencyRefused`` when topic or group may not be read.
+        """
+        while not stop.is_set() and await self._more():
+            batches = await self._poll()
+            assignment = self._assignments  # theirs: nothing has happened since they were drained
+            for part, records in batches.items():
+                if not await self._take(take, part, records, assignment):
+                    return
+
+    async def _more(self) -> bool:
+        if not self._assigned.is_set():
+            return True
+        parts = [part for part in self._client.assignment() if part in self._ends]
+        try:
+            return await _unread(self._client, parts, self._ends)
+        except (errors.KafkaError, TimeoutError):  # revoked meanwhile; or the broker is away
+            return True
+
+    async def _poll(self) -> dict[TopicPartition, list[KafkaRecord]]:
+        try:
+            found: dict[TopicPartition, list[KafkaRecord]] = await self._client.getmany(
+                timeout_ms=POLL_MS, max_records=CHUNK
+            )
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error)) from error
+        except errors.KafkaError as error:
+            logger().warning("kafka_read_retried", error=f"{type(error).__name__}: {error}")
+            await asyncio.sleep(POLL_MS / 1000)
+            return {}
+        return found
+
+    async def _take(
+        self, take: Take, part: TopicPartition, records: Sequence[KafkaRecord], assignment: int
+    ) -> bool:
+        due = [record for record in records if record.offset < self._ends.get(part, 0)]
+        async with self._chunk:
+            if self._assignments != assignment or not due:
+                return True  # revoked since it was read: its new owner reads it again
+            done = await take(due)
+            if done:
+                await self._commit(part, due[done - 1].offset + 1)
+        return done == len(due)
+
+    async def _commit(self, part: TopicPartition, offset: int) -> None:
+        try:
+            await bounded(self._client.commit({part: offset}), REQUEST_LIMIT_S)
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error)) from error
+        except (errors.KafkaError, TimeoutError) as error:  # these are delivered once more
+            logger().warning("kafka_commit_failed", error=f"{type(error).__name__}: {error}")
+
+    async def stop(self) -> None:
+        """Leave the group and disconnect."""
+        await self._client.stop()
+
+
+async def _unread(
+    client: AIOKafkaConsumer, parts: Sequence[TopicPartition], ends: dict[TopicPartition, int]
+) -> bool:
+    for part in parts:
+        if await bounded(client.position(part), REQUEST_LIMIT_S) < ends[part]:
+            return True
+    return False
+
+
+def _missing(connection: Connection, topic: str) -> DependencyRefused:
+    return DependencyRefused(
+        f"Kafka {connection.bootstrap_servers}: there is no topic {topic}, or it may not be "
+        "described; check kafka.topics.*, and the rights"
+    )
+
+
+def _unreadable(connection: Connection, topic: str, error: BaseException) -> DependencyRefused:
+    return DependencyRefused(
+        f"Kafka {connection.bootstrap_servers}: cannot read topic {topic}: "
+        f"{type(error).__name__}: {error}; check that its brokers are there, and run it again"
+    )

@@ -1,0 +1,89 @@
+"""The chaos run in its long form, and its two companions, with printed figures.
+
+``python -m tests.benchmarks.chaos [chaos | naive | rolling]``: 20,000 interactions, three scorers,
+30 SIGKILLs, 20 SIGTERMs and 5 broker restarts; the same for a scorer that commits its position,
+which must lose records; a rolling restart under steady traffic. Exit code 1 when something is not
+as it must be. A real Kafka broker is needed (``.ci/fetch-kafka``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from tests.e2e.chaos.acts import chaos, rolling_restart
+from tests.e2e.chaos.figures import Figures
+from tests.e2e.chaos.run import Setup, Stage, run
+from tests.e2e.chaos.strikes import Blows
+
+NAIVE = "tests.e2e.chaos.naive"
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=("chaos", "naive", "rolling"), default="chaos")
+    parser.add_argument("--interactions", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scorers", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--terms", type=int, default=20)
+    parser.add_argument("--broker-kills", type=int, default=3)
+    parser.add_argument("--broker-stops", type=int, default=2)
+    parser.add_argument("--bursts", type=int, default=40)
+    parser.add_argument("--spread", type=float, default=8.0, help="seconds of a burst")
+    parser.add_argument("--judge-latency", type=float, help="an LLM judge over HTTP; seconds")
+    parser.add_argument("--rounds", type=int, default=2, help="rolling: times round")
+    parser.add_argument("--rate", type=float, default=20.0, help="rolling: interactions a second")
+    parser.add_argument("--directory", type=Path, help="where logs and broker data are kept")
+    return parser.parse_args()
+
+
+def act(given: argparse.Namespace) -> Callable[[Stage], Awaitable[None]]:
+    """What is done to the stage."""
+    if given.what == "rolling":
+        return lambda stage: rolling_restart(stage, given.rounds, given.rate)
+    blows = Blows(
+        given.kills,
+        given.terms,
+        given.broker_kills,
+        given.broker_stops,
+        given.bursts,
+        given.spread,
+    )
+    return lambda stage: chaos(stage, blows)
+
+
+def as_expected(given: argparse.Namespace, figures: Figures) -> bool:
+    """Whether nothing is wrong; of the naive scorer, whether it has lost records."""
+    if given.what == "naive":
+        return bool(figures.topic.lost)
+    for fault in figures.faults():
+        print(f"FAULT {fault}")
+    return not figures.faults()
+
+
+def main() -> int:
+    """Run once and print the figures; the exit code."""
+    given = arguments()
+    setup = Setup(
+        given.interactions,
+        given.seed,
+        given.judge_latency,
+        given.scorers,
+        module=NAIVE if given.what == "naive" else "monitor",
+    )
+    with tempfile.TemporaryDirectory(prefix="chaos-") as temporary:
+        directory = given.directory or Path(temporary)
+        directory.mkdir(parents=True, exist_ok=True)
+        figures = asyncio.run(run(setup, directory, act(given)))
+    print(f"{given.what}, seed {given.seed}\n{figures}", flush=True)
+    return 0 if as_expected(given, figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

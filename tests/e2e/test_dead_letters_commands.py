@@ -1,0 +1,253 @@
+"""``dead-letters list | show | redrive`` on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.records import read_score_record
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, outcomes, until
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce, read_all
+from tests.unit.ingest.letters import Record as Consumed
+from tests.unit.ingest.letters import dead_letter
+
+SECRET = "the moon landing was sponsored by Acme"
+
+
+async def started(broker: str, topics: Topics, *arguments: str) -> asyncio.subprocess.Process:
+    """``rag-monitor dead-letters …`` with these topics."""
+    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "dead-letters", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
+    )
+
+
+async def said(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
+    """What the command prints, ended with ``code``."""
+    process = await started(broker, topics, *arguments)
+    out, errors = await process.communicate()
+    assert process.returncode == code, errors.decode()
+    return out.decode()
+
+
+async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> Any:
+    """What the command says as JSON."""
+    return json.loads(await said(broker, topics, *arguments, "--json", code=code))
+
+
+def letter_of(topics: Topics, value: bytes, offset: int, **fields: Any) -> Record:
+    """A dead letter of a record that was at an offset of partition 0 of the input topic."""
+    inputs = topics["kafka__topics__interactions"]
+    source = Consumed(inputs, 0, offset, 1_795_176_000_000, b"k", value, (("tenant", b"acme"),))
+    made = dead_letter(record=source, **fields)
+    headers = tuple((key, value or b"") for key, value in made.headers)
+    return Record(made.value, made.key, None, made.timestamp, headers)
+
+
+async def ids(broker: str, topics: Topics) -> list[str]:
+    """The ids of all score records."""
+    read = await read_all(broker, topics["kafka__topics__scores"])
+    return sorted(read_score_record(record.value or b"").interaction_id for record in read)
+
+
+@pytest.mark.timeout(150)
+async def test_a_bad_record_comes_back_twice_and_is_refused_then(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Attempts 1, 2, 3: letters keep the first place and time; the third redrive sends none."""
+    topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    bad = Record(b'{"response": 5}', b"k", 1, 1_700_000_000_123, (("tenant", b"acme"),))
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await produce(broker, inputs, [bad])
+        for attempts in (1, 2):
+            await counted(broker, dead, attempts)
+            answer = await told(broker, topics, "redrive")
+            assert answer["answers"] == {"redriven": 1}
+        await counted(broker, dead, 3)
+        refused = await told(broker, topics, "redrive", code=1)
+        assert refused["answers"] == {"refused": 1}
+        assert refused["letters"][0]["original"] == f"{inputs}/1/0"
+        assert await said(broker, topics, "redrive") == ""
+    finally:
+        await scorer.end()
+    sent = await read_all(broker, inputs)
+    assert [(r.value, r.key, r.partition, r.timestamp_ms) for r in sent] == [
+        (bad.value, bad.key, bad.partition, bad.timestamp_ms)
+    ] * 3
+    found = [dict(letter.headers) for letter in await read_all(broker, dead)]
+    assert sorted(one.pop("x-error.attempts") for one in found) == [b"1", b"2", b"3"]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["tenant"] == b"acme"
+    assert not any(key.startswith("x-redrive.") for key in found[0])
+    shown = await told(broker, topics, "show", f"{inputs}/1/0")
+    assert shown["attempts"] == 3
+
+
+async def counted(broker: str, topic: str, count: int) -> None:
+    """Wait until a topic has so many records."""
+
+    async def has_them() -> bool:
+        return len(await read_all(broker, topic)) == count
+
+    await until(has_them, f"{count} records on {topic}")
+
+
+@pytest.mark.timeout(120)
+async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Newest first, since a time, grouped; the value only with ``--value``; else exit 1."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    dead = topics["kafka__topics__dead_letters"]
+    text = encoded(interaction("secret", response=SECRET))
+    days = [datetime(2026, 11, day, tzinfo=UTC) for day in (3, 1, 2)]
+    letters = [letter_of(topics, text, i, at=day, cause=f"c{i % 2}") for i, day in enumerate(days)]
+    await produce(broker, dead, [*letters, Record(b"no letter")])
+    rows = await told(broker, topics, "list")
+    assert [row["offset"] for row in rows] == [0, 2, 1]
+    assert [row["original"]["offset"] for row in rows] == [0, 2, 1]
+    since = await told(broker, topics, "list", "--since", "2026-11-02T00:00:00Z", "--max", "1")
+    assert [row["offset"] for row in since] == [0]
+    groups = await told(broker, topics, "list", "--grouped")
+    assert [(group["class"], group["count"]) for group in groups] == [("c0", 2), ("c1", 1)]
+    plain = await said(broker, topics, "list")
+    assert plain.splitlines()[0].startswith("2026-11-03T00:00:00+00:00  0/0  validate/c0")
+    shown = await said(broker, topics, "show", "0/0") + await said(broker, topics, "list", "--json")
+    assert SECRET not in plain + shown
+    assert "tenant: acme" in shown
+    full = await told(broker, topics, "show", "0/0", "--value")
+    assert json.loads(full["value"])["response"] == SECRET
+    for absent in ("0/3", "0/99", "7/0", f"{dead}/0/0"):
+        assert await said(broker, topics, "show", absent, code=1) == ""
+
+
+@pytest.mark.timeout(120)
+async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Dry run: nothing. Max: the rest next time. An id-less record keeps its first place as id."""
+    topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    nameless = interaction("x")
+    del nameless["interaction_id"]
+    values = [encoded(interaction("a")), encoded(nameless), encoded(interaction("c"))]
+    written = [letter_of(topics, value, i, cause="stuck") for i, value in enumerate(values)]
+    await produce(broker, dead, written)
+    dry = await told(broker, topics, "redrive", "--dry-run")
+    assert (dry["answers"], dry["dry_run"]) == ({"redriven": 3}, True)
+    assert await read_all(broker, inputs) == []
+    one = await told(broker, topics, "redrive", "--max", "1")
+    assert one["answers"] == {"redriven": 1}
+    rest = await told(broker, topics, "redrive", "--dry-run")
+    assert rest["answers"] == {"redriven": 2}
+    assert (await told(broker, topics, "redrive"))["answers"] == {"redriven": 2}
+    # As after a kill between sending and committing: all of them once more.
+    again = {**topics, "kafka__group_id": f"{topics['kafka__group_id']}-again"}
+    assert (await told(broker, again, "redrive"))["answers"] == {"redriven": 3}
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+
+        async def all_scored() -> bool:
+            return outcomes(await scorer.metrics()) == {"scored": 6}
+
+        await until(all_scored, "6 scored")
+    finally:
+        await scorer.end()
+    assert set(await ids(broker, topics)) == {"a", f"{inputs}/0/1", "c"}
+
+
+@pytest.mark.timeout(120)
+async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Where it is gone, the letter is named and stays; the exit code asks for a person."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    value = encoded(interaction("large", response="x" * 5_000))
+    await produce(broker, inputs, [Record(b"another"), Record(value, b"k")])
+    there = letter_of(topics, value, 1, omitted=len(value))
+    gone = letter_of(topics, value, 700, omitted=len(value))
+    await produce(broker, dead, [there, gone])
+    answer = await told(broker, topics, "redrive", code=1)
+    assert answer["answers"] == {"redriven": 1, "value_omitted": 1}
+    assert answer["letters"][1]["original"] == f"{inputs}/0/700"
+    back = (await read_all(broker, inputs))[-1]
+    assert (back.value, back.key) == (value, b"k")
+    assert dict(back.headers)["x-redrive.attempts"] == b"1"
+
+
+@pytest.mark.timeout(150)
+async def test_two_redrives_side_by_side_send_everything_once(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Partitions change hands between chunks only: of 20,000 letters none is lost or doubled."""
+    topics, broker = await make_topics(partitions=6), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    letters = [letter_of(topics, b"%d" % i, i) for i in range(20_000)]
+    await produce(broker, dead, [replace(one, partition=i % 6) for i, one in enumerate(letters)])
+    both = await asyncio.gather(*(told(broker, topics, "redrive") for _ in range(2)))
+    sent = [int(record.value or b"") for record in await read_all(broker, inputs)]
+    assert sorted(sent) == list(range(20_000))
+    assert sum(one["answers"].get("redriven", 0) for one in both) == 20_000
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_redrive_that_is_ended_anywhere_loses_nothing(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, number: signal.Signals
+) -> None:
+    """The next one sends the rest; after a kill at most one chunk twice, after SIGTERM nothing."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    await produce(broker, dead, [letter_of(topics, b"%d" % i, i) for i in range(2_000)])
+    process = await started(broker, topics, "redrive")
+    await until(lambda: _some(broker, inputs), "the first ones", every_s=0.01)
+    process.send_signal(number)
+    await process.communicate()
+    done = len(await read_all(broker, inputs))
+    await said(broker, topics, "redrive")
+    sent = [int(record.value or b"") for record in await read_all(broker, inputs)]
+    assert set(sent) == set(range(2_000))
+    if number == signal.SIGTERM:
+        assert len(sent) == 2_000
+    assert len(sent) <= 2_000 + min(done, 100)
+
+
+async def _some(broker: str, inputs: str) -> bool:
+    return len(await read_all(broker, inputs)) > 0
+
+
+@pytest.mark.timeout(60)
+async def test_what_cannot_be_read_is_said_in_one_line(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """A missing topic is a refusal (3), a wrong time or place is usage (2)."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    gone = {**topics, "kafka__topics__dead_letters": "nowhere"}
+    for command in (["list"], ["show", "0/0/0"], ["redrive"], ["redrive", "--dry-run"]):
+        process = await started(broker, gone, *command)
+        _, errors = await process.communicate()
+        (line,) = errors.decode().splitlines()
+        assert process.returncode == 3
+        assert "there is no topic nowhere" in line
+    for command in (["list", "--since", "noon"], ["show", "here"], ["show", "a/b/c"]):
+        await said(broker, topics, *command, code=2)

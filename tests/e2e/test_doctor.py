@@ -1,0 +1,416 @@
+"""``rag-monitor doctor`` against real brokers: what it finds, and that it leaves no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from monitor.doctor.llm import TINY
+from tests.e2e.conftest import Topics
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
+from tests.e2e.snapshot import snapshot
+from tests.servers.judge_server import JudgeServer, Labels
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
+from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
+from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.tools import requires_tool
+
+#: Seconds after which it hangs, as far as these tests are concerned.
+PATIENCE_S = 100.0
+COMPACTED = {"cleanup.policy": "compact"}
+LABELS = Labels(
+    claims={(TINY.user_input, TINY.response): (TINY.response,)},
+    supported=frozenset({(TINY.response, TINY.response)}),
+)
+
+
+class Said(NamedTuple):
+    """How it ended, its lines as JSON objects, and all that it wrote."""
+
+    code: int
+    lines: list[dict[str, str]]
+    text: str
+
+    def of(self, check: str, target: str | None = None) -> list[dict[str, str]]:
+        """The lines of one check."""
+        return [x for x in self.lines if x["check"] == check and target in (None, x["target"])]
+
+    def status(self, check: str, target: str | None = None) -> set[str]:
+        """The statuses of one check; empty when nothing was said."""
+        return {line["status"] for line in self.of(check, target)}
+
+    @property
+    def failed(self) -> list[dict[str, str]]:
+        """The FAIL lines."""
+        return [line for line in self.lines if line["status"] == "FAIL"]
+
+
+async def doctor(bootstrap: str, *arguments: str, **settings: Any) -> Said:
+    """Run ``doctor --json`` with these settings."""
+    given = {"kafka__bootstrap_servers": bootstrap, "http__port": 0, **settings}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAG_MONITOR_")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "doctor", "--json", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=inherited | {f"RAG_MONITOR_{key.upper()}": str(v) for key, v in given.items()},
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert err.decode() == ""
+    assert process.returncode is not None
+    return Said(process.returncode, json.loads(out), out.decode())
+
+
+async def whole(broker: KafkaBroker, **differently: dict[str, str]) -> Topics:
+    """All five topics as they should be, but for these settings of them; a group of its own."""
+    run = uuid.uuid4().hex[:8]
+    configs = {
+        "interactions": {},
+        "scores": {"retention.ms": "-1"},
+        "dead_letters": {},
+        "control": COMPACTED,
+        "alarms": COMPACTED,
+    } | differently
+    for key, config in configs.items():
+        partitions = 3 if key in ("interactions", "scores") else 1
+        await create_topic(broker.bootstrap, f"{key}-{run}", partitions, config)
+    settings = {f"kafka__topics__{key}": f"{key}-{run}" for key in configs}
+    return {**settings, "kafka__group_id": f"group-{run}"}
+
+
+def traffic(count: int) -> Iterable[Record]:
+    """Good interactions with their id as key."""
+    for n in range(count):
+        value = interaction(f"i-{n:05d}", timestamp=int(time.time() * 1000))
+        yield Record(encoded(value), value["interaction_id"].encode())
+
+
+def own_broker(directory: Path, **properties: str) -> KafkaBroker:
+    """A broker that a test may freeze, or that has settings of its own; not started."""
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    return KafkaBroker(directory, {key.replace("__", "."): v for key, v in properties.items()})
+
+
+@pytest.mark.timeout(180)
+async def test_a_good_set_up_is_ok_throughout(kafka_broker: KafkaBroker) -> None:
+    """Every check says OK, only the unknown price warns; exit 0; 1,000 of 1,500 records read."""
+    topics = await whole(kafka_broker)
+    name = topics["kafka__topics__interactions"]
+    await produce(kafka_broker.bootstrap, name, traffic(1_500))
+    async with JudgeServer(LABELS) as judge:
+        said = await doctor(kafka_broker.bootstrap, **asking(judge, sampling__rate=0.1, **topics))
+        assert [entry.task for entry in judge.log] == ["extract_claims", "verify_claims"]
+    assert said.code == 0
+    assert [line for line in said.lines if line["status"] != "OK"] == said.of("price")
+    assert set(said.lines[0]) == {"check", "target", "status", "found", "mend"}
+    assert said.of("records", name)[0]["found"].startswith("1000 read")
+    assert said.of("decode", name)[0]["found"] == "100 % of 1000 decoded"
+    assert "record_key" in said.of("sampling", name)[0]["mend"]
+    checks = [line["check"] for line in said.lines]
+    order = ("settings", "dns", "tcp", "cluster", "topic", "group", "records", "judge", "port")
+    assert sorted(order, key=checks.index) == list(order)
+
+
+@pytest.mark.timeout(180)
+async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker) -> None:
+    """Topics that are missing or set wrongly, bad records, a taken port: each named, exit 1."""
+    topics = await whole(
+        kafka_broker,
+        scores={"retention.ms": "3600000"},
+        dead_letters={"max.message.bytes": "100000"},
+        alarms={},
+    )
+    topics["kafka__topics__control"] = "nobody-made-this"
+    name = topics["kafka__topics__interactions"]
+    bad = [Record(b"{", b"t"), Record(encoded(interaction("x", response=7)), b"t")]
+    same = [Record(encoded(interaction("same")), b"t") for _ in range(40)]
+    await produce(kafka_broker.bootstrap, name, [*bad, *same])
+    taken = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    async with taken:
+        port = taken.sockets[0].getsockname()[1]
+        said = await doctor(
+            kafka_broker.bootstrap,
+            **topics,
+            sampling__rate=0.1,
+            sampling__key="record_key",
+            http__port=port,
+        )
+    assert said.code == 1
+    assert {line["check"] for line in said.failed} == {"retention", "port"}
+    assert said.status("topic", "nobody-made-this") == {"WARN"}
+    assert said.status("cleanup", topics["kafka__topics__alarms"]) == {"WARN"}
+    assert said.status("size", topics["kafka__topics__dead_letters"]) == {"WARN"}
+    assert [line["found"] for line in said.of("decode", name)] == [
+        "95 % of 42 decoded",
+        "1 × invalid json: the record",
+        "1 × wrong value: response",
+    ]
+    assert said.status("sampling", name) == said.status("ids", name) == {"WARN"}
+    assert all(line["mend"] for line in said.lines if line["status"] != "OK")
+
+
+@pytest.fixture
+async def untouched(tmp_path: Path) -> AsyncIterator[KafkaBroker]:
+    """A new broker that creates topics on use; no group has ever been on it."""
+    broker = own_broker(tmp_path, auto__create__topics__enable="true")
+    await asyncio.to_thread(broker.start)
+    yield broker
+    await asyncio.to_thread(broker.stop)
+
+
+@pytest.mark.timeout(180)
+async def test_a_new_cluster_is_as_new_afterwards(untouched: KafkaBroker) -> None:
+    """Where topics are made on use none is made, not even the one in which groups commit."""
+    broker = untouched.bootstrap
+    before = await snapshot(broker)
+    assert before.topics == {}
+    said = await doctor(broker)
+    assert [line["found"] for line in said.of("topic")][:3] == ["does not exist"] * 3
+    assert said.status("topic") == {"FAIL", "WARN"}
+    assert await snapshot(broker) == before
+    topics = await whole(untouched)
+    await produce(broker, topics["kafka__topics__interactions"], traffic(50))
+    before = await snapshot(broker)
+    said = await doctor(broker, **topics)
+    assert said.failed == []
+    assert await snapshot(broker) == before
+
+
+@pytest.mark.timeout(180)
+async def test_a_running_scorer_of_the_same_group_is_not_disturbed(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """No rebalance, no commit, no record: the cluster and the scorer's counters stay the same."""
+    topics, broker = await whole(kafka_broker), kafka_broker.bootstrap
+    name, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
+    await produce(broker, name, traffic(200))
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+
+        async def committed() -> bool:
+            found = await snapshot(broker)
+            return sum(found.groups.get(group, {}).values()) == 200
+
+        await until(committed, "200 committed", every_s=0.5)
+        samples, before = await scorer.metrics(), await snapshot(broker)
+        port = scorer.url.rpartition(":")[2]
+        said = await doctor(broker, **topics, http__port=port)
+        assert await snapshot(broker) == before
+        after = await scorer.metrics()
+        rebalances = "rag_monitor_rebalances_total"
+        assert total(after, rebalances) == total(samples, rebalances) > 0
+        assert outcomes(after) == outcomes(samples) == {"scored": 200}
+    finally:
+        await scorer.end()
+    assert said.code == 0
+    assert "1 member now" in said.of("group", group)[0]["found"]
+    (line,) = said.of("port")
+    assert line["status"] == "WARN"
+    assert "running rag-monitor" in line["found"]
+
+
+@pytest.mark.timeout(150)
+async def test_a_dead_broker_is_said_and_the_rest_is_looked_at() -> None:
+    """Nobody listens: FAIL naming the address; judge and port are looked at all the same."""
+    (port,) = free_ports(1)
+    said = await doctor(f"127.0.0.1:{port}")
+    assert said.code == 1
+    assert [(line["check"], line["target"]) for line in said.failed] == [
+        ("tcp", f"127.0.0.1:{port}")
+    ]
+    assert said.status("judge") == said.status("port") == {"OK"}
+    assert said.status("topics") == {"WARN"}
+
+
+@pytest.mark.timeout(150)
+async def test_one_dead_address_of_two_is_a_warning(kafka_broker: KafkaBroker) -> None:
+    """The other one serves: all is looked at, and only the dead one is warned of."""
+    topics, (port,) = await whole(kafka_broker), free_ports(1)
+    said = await doctor(f"127.0.0.1:{port}, {kafka_broker.bootstrap}", **topics)
+    assert said.code == 0
+    assert said.status("tcp", f"127.0.0.1:{port}") == {"WARN"}
+    assert said.status("kafka", kafka_broker.bootstrap) == {"OK"}
+    assert said.status("topic") == {"OK"}
+
+
+@pytest.mark.timeout(180)
+async def test_a_frozen_broker_is_no_hang(tmp_path: Path) -> None:
+    """Connections are taken and nothing is answered: FAIL lines within the patience."""
+    broker = own_broker(tmp_path)
+    await asyncio.to_thread(broker.start)
+    try:
+        broker.freeze()
+        said = await doctor(broker.bootstrap)
+    finally:
+        broker.thaw()
+        await asyncio.to_thread(broker.stop)
+    assert said.code == 1
+    assert said.failed
+
+
+@pytest.mark.timeout(180)
+async def test_an_address_that_only_the_cluster_knows_is_the_classic_mistake(
+    tmp_path: Path,
+) -> None:
+    """Bootstrap answers, but the name that the cluster hands out resolves nowhere: FAIL says so."""
+    broker = own_broker(tmp_path, advertised__listeners="PLAINTEXT://kafka.invalid:9092")
+    await asyncio.to_thread(broker.start)
+    try:
+        said = await doctor(broker.bootstrap)
+    finally:
+        await asyncio.to_thread(broker.stop)
+    assert said.status("dns", broker.bootstrap) == {"OK"}
+    (line,) = said.of("dns", "kafka.invalid:9092")
+    assert line["status"] == "FAIL"
+    assert "advertised.listeners" in line["mend"]
+
+
+def stranger_at(secured: SecuredBroker, password: str = PASSWORD) -> dict[str, Any]:
+    """A user who may do nothing but what he is granted."""
+    return {
+        "kafka__security_protocol": "SASL_SSL",
+        "kafka__sasl_mechanism": "SCRAM-SHA-512",
+        "kafka__sasl_username": STRANGER,
+        "kafka__sasl_password": password,
+        "kafka__ssl_cafile": secured.authority.cafile,
+    }
+
+
+@pytest.mark.timeout(180)
+async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> None:
+    """Hidden topic, no write, no read, no group: FAIL with the right to grant; no key, no write."""
+    broker = secured_broker
+    topics = await whole(broker.broker)
+    named = {key.rpartition("__")[2]: name for key, name in topics.items()}
+    await produce(broker.broker.bootstrap, named["interactions"], traffic(30))
+
+    async def grant(*what: str, **on: str) -> None:
+        await asyncio.to_thread(broker.grant, STRANGER, list(what), **on)
+
+    await grant("READ", "DESCRIBE_CONFIGS", name=named["interactions"])
+    await grant("READ", name=named["scores"])
+    await grant("DESCRIBE", name=named["control"])
+    before = await snapshot(broker.broker.bootstrap)
+    address = broker.address("SASL_TLS")
+    said = await doctor(address, **topics, **stranger_at(broker))
+    assert said.code == 1
+    assert said.status("rights", named["interactions"]) == {"OK"}
+    assert said.of("rights", named["scores"])[0]["mend"] == "grant Write to this user"
+    assert said.status("topic", named["dead_letters"]) == {"FAIL"}
+    assert said.status("rights", named["control"]) == {"WARN"}
+    assert said.of("settings", named["scores"])[0]["mend"] == "grant DescribeConfigs to this user"
+    assert said.status("group", topics["kafka__group_id"]) == {"FAIL"}
+    assert said.status("records", named["interactions"]) == {"OK"}
+    assert PASSWORD not in said.text
+    assert await snapshot(broker.broker.bootstrap) == before
+
+
+@pytest.mark.timeout(180)
+async def test_all_rights_over_a_login_are_ok(secured_broker: SecuredBroker) -> None:
+    """DNS, TCP, TLS and the login each have their line; with the rights nothing fails."""
+    broker = secured_broker
+    topics = await whole(broker.broker)
+    await asyncio.to_thread(broker.grant, STRANGER, ["READ"], resource="GROUP")
+    for key, name in topics.items():
+        if "topics" in key:
+            operations = ["READ", "WRITE", "DESCRIBE_CONFIGS"]
+            await asyncio.to_thread(broker.grant, STRANGER, operations, name=name)
+    address = broker.address("SASL_TLS")
+    said = await doctor(address, **topics, **stranger_at(broker))
+    await asyncio.to_thread(broker.revoke, STRANGER, ["READ"], resource="GROUP")
+    for step in ("dns", "tcp", "tls", "sasl"):
+        assert said.status(step, address) == {"OK"}, step
+    assert said.failed == []
+
+
+@pytest.mark.timeout(180)
+async def test_a_wrong_password_fails_at_the_login_only(secured_broker: SecuredBroker) -> None:
+    """The steps before it are fine; neither password is ever shown."""
+    address = secured_broker.address("SASL_TLS")
+    said = await doctor(address, **stranger_at(secured_broker, "wrong-and-secret"))
+    assert said.code == 1
+    assert [line["check"] for line in said.failed] == ["sasl"]
+    assert "wrong-and-secret" not in said.text
+
+
+@pytest.mark.timeout(180)
+async def test_several_topics_rules_and_judges_each_have_their_lines(
+    kafka_broker: KafkaBroker,
+) -> None:
+    """Two input topics, one of them empty; a rule that nothing passes; one more judge."""
+    topics, empty = await whole(kafka_broker), f"empty-{uuid.uuid4().hex[:8]}"
+    name = topics["kafka__topics__interactions"]
+    await create_topic(kafka_broker.bootstrap, empty, 2)
+    await produce(kafka_broker.bootstrap, name, traffic(30))
+    topics["kafka__topics__interactions"] = f"{name},{empty}"
+    async with JudgeServer(LABELS) as judge:
+        said = await doctor(
+            kafka_broker.bootstrap,
+            **topics,
+            ingest__include='[{"attribute": "tenant", "equals": "nobody"}]',
+            applications=json.dumps(
+                [{"application": "bot", "judge": {"kind": "llm", "model": "openai/gpt-4o-mini"}}]
+            ),
+            judge__api_base=judge.url,
+            judge__api_key="none",
+        )
+    assert said.code == 0
+    assert said.status("records", empty) == {"WARN"}
+    assert said.status("filter", name) == {"WARN"}
+    assert [line["target"] for line in said.of("judge")] == ["offline", "openai/gpt-4o-mini"]
+    assert said.status("judge") == said.status("price") == {"OK"}
+
+
+@pytest.mark.timeout(180)
+async def test_output_topics_on_another_cluster_are_looked_for_there(
+    kafka_broker: KafkaBroker, secured_broker: SecuredBroker
+) -> None:
+    """Each cluster is tried, and each topic is asked for on its own one only."""
+    here, there = kafka_broker.bootstrap, secured_broker.broker.bootstrap
+    topics = await whole(secured_broker.broker)
+    name = f"in-{uuid.uuid4().hex[:8]}"
+    await create_topic(here, name)
+    await produce(here, name, traffic(30))
+    topics["kafka__topics__interactions"] = name
+    said = await doctor(here, **topics, kafka_output__bootstrap_servers=there)
+    assert [line["target"] for line in said.of("cluster")] == ["kafka", "kafka_output"]
+    assert said.status("dns", here) == said.status("dns", there) == {"OK"}
+    assert said.failed == []
+    assert len(said.of("topic")) == 5
+
+
+@pytest.mark.timeout(150)
+async def test_a_wrong_setting_is_the_first_line() -> None:
+    """FAIL with the path of the key, and nothing else is looked at; exit 1."""
+    said = await doctor("127.0.0.1:9", sampling__rate="2")
+    assert said.code == 1
+    (line,) = said.lines
+    assert (line["check"], line["target"], line["status"]) == (
+        *("settings", "sampling.rate"),
+        "FAIL",
+    )
+
+
+@pytest.mark.timeout(150)
+async def test_a_certificate_that_cannot_be_read_is_a_wrong_setting(tmp_path: Path) -> None:
+    """The file is named, and no broker is asked."""
+    nowhere = tmp_path / "nowhere.pem"
+    said = await doctor("127.0.0.1:9", kafka__security_protocol="SSL", kafka__ssl_cafile=nowhere)
+    assert said.code == 1
+    assert [line["check"] for line in said.failed] == ["settings"]
+    assert str(nowhere) in said.text

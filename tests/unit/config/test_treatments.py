@@ -1,0 +1,82 @@
+"""From settings to judges: which entries share one, and which have one of their own."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from monitor.config import load
+from monitor.records import Interaction, Source
+from monitor.scorer import Traffic
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import Seat, build_judges, traffic
+
+
+def built(*entries: dict[str, Any], **settings: str) -> tuple[list[Seat], Traffic]:
+    """Judges and treatments of these applications."""
+    environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
+    loaded = load(environ, flags=settings)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    return seats, traffic(loaded, seats)
+
+
+def interaction(application: str, **attributes: Any) -> Interaction:
+    """One of an application."""
+    return Interaction(
+        interaction_id="i",
+        event_time=datetime(2026, 11, 20, 12, tzinfo=UTC),
+        application=application,
+        user_input="?",
+        response="!",
+        attributes=attributes,
+        source=Source(topic="t", partition=0, offset=0),
+    )
+
+
+def test_equal_settings_share_a_judge_and_its_limits() -> None:
+    """However they came about; the first judge is that of the settings themselves."""
+    seats, chosen = built(
+        {"application": "a", "judge": {"name": "x"}},
+        {"application": "b", "judge": {"name": "x", "kind": "offline"}},
+        {"application": "c", "sampling": {"rate": 0.5}},
+    )
+    assert [seat.judge.identity.name for seat in seats] == ["offline", "x"]
+    a, b, c, other = (chosen.treatment(interaction(name)) for name in "abcd")
+    assert (a.judge, a.limits) == (b.judge, b.limits) == (seats[1].judge, seats[1].limits)
+    assert c.judge is other.judge is seats[0].judge
+    assert (c.sampler.rate, other.sampler.rate) == (0.5, 1.0)
+
+
+def test_another_limit_is_another_judge() -> None:
+    """The places of one are not taken by the other, though their scores have the same label."""
+    seats, chosen = built({"application": "a", "judge": {"concurrency": 1}})
+    a, other = (chosen.treatment(interaction(name)) for name in "ab")
+    assert a.limits is not other.limits
+    assert len({seat.judge.identity.label for seat in seats}) == 1
+
+
+def test_an_entry_without_a_name_goes_by_its_rules() -> None:
+    """For every application; what it does not match has the settings themselves."""
+    rule = {"attribute": "tenant", "equals": "acme"}
+    _, chosen = built(
+        {"when": [rule], "segment": "region", "metrics": ["faithfulness"]},
+        **{"export.segment": "tenant"},
+    )
+    acme = chosen.treatment(interaction("bot", tenant="acme"))
+    rest = chosen.treatment(interaction("bot"))
+    assert (acme.segment_by, acme.metrics) == ("region", ("faithfulness",))
+    assert (rest.segment_by, rest.metrics) == ("tenant", None)
+
+
+def test_the_largest_rate_decides_before_decoding() -> None:
+    """Of all that may apply to a record whose application is not known yet."""
+    _, chosen = built(
+        {"application": "a", "sampling": {"rate": 0.5}},
+        {"application": "b", "sampling": {"rate": 0}},
+        **{"sampling.rate": "0.1", "sampling.key": "record_key"},
+    )
+    (sampler,) = chosen.screen.samplers
+    assert (sampler.rate, sampler.key) == (0.5, "record_key")

@@ -1,0 +1,98 @@
+"""One tiny judgement, asked of judges over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from monitor.doctor import llm
+from monitor.doctor.llm import TINY
+from monitor.doctor.report import Line, Status
+from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.offline import OfflineJudge
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
+
+KEY = "sk-very-secret"
+LABELS = Labels(
+    claims={(TINY.user_input, TINY.response): (TINY.response,)},
+    supported=frozenset({(TINY.response, TINY.response)}),
+)
+
+
+async def asked(url: str, model: str = "openai/judge") -> list[Line]:
+    """The lines for an LLM at this address."""
+    settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0)
+    judge = LlmJudge(settings)
+    try:
+        return await llm.examine(judge, model, deadline_s=60.0)
+    finally:
+        await judge.aclose()
+
+
+async def test_both_prompts_are_asked_once() -> None:
+    """One claim to extract and one to verify; who answered is said, and the lacking price."""
+    async with JudgeServer(LABELS) as server:
+        judged, price = await asked(server.url)
+        assert [entry.task for entry in server.log] == ["extract_claims", "verify_claims"]
+    assert judged.status is Status.OK
+    assert "2 calls" in judged.found
+    assert (price.check, price.status) == ("price", Status.WARN)
+
+
+async def test_a_known_model_has_a_price() -> None:
+    """Per million tokens, from the library's own list."""
+    async with JudgeServer(LABELS) as server:
+        _, price = await asked(server.url, "openai/gpt-4o-mini")
+    assert price.status is Status.OK
+    assert price.found == "0.15 $ in, 0.60 $ out, per million tokens"
+
+
+async def test_a_model_that_does_not_keep_to_the_format_fails() -> None:
+    """A reply that is cut twice is no judgement, and no price is looked up."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.CUT_JSON, times=None),))
+    async with JudgeServer(LABELS, plan) as server:
+        (line,) = await asked(server.url)
+    assert line.status is Status.FAIL
+    assert "stronger model" in line.mend
+
+
+@pytest.fixture
+async def refusing() -> AsyncIterator[str]:
+    """A provider that knows no key, and quotes it, as some do."""
+
+    async def refuse(_: web.Request) -> web.Response:
+        said = {"code": "invalid_api_key", "message": f"Incorrect API key provided: {KEY}"}
+        return web.json_response({"error": said}, status=401)
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", refuse)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    await runner.cleanup()
+
+
+async def test_a_refused_key_is_said_with_status_and_mend(refusing: str) -> None:
+    """FAIL with the provider's status and code and the setting to mend; never the key."""
+    (line,) = await asked(refusing)
+    assert line.status is Status.FAIL
+    assert "status 401 invalid_api_key" in line.found
+    assert "judge.api_key" in line.mend
+    assert KEY not in json.dumps(line)
+
+
+async def test_a_model_that_is_away_fails() -> None:
+    """Nobody listens: the address is to be checked."""
+    (line,) = await asked("http://127.0.0.1:9/v1")
+    assert line.status is Status.FAIL
+    assert "judge.api_base" in line.mend
+
+
+async def test_the_offline_judge_answers() -> None:
+    """It needs no price."""
+    (line,) = await llm.examine(OfflineJudge("offline"), "offline", 60.0)
+    assert (line.check, line.status) == ("judge", Status.OK)

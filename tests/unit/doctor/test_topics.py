@@ -1,0 +1,137 @@
+"""What is said of topics, from what a cluster tells of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.doctor import topics
+from monitor.doctor.needs import Need
+from monitor.doctor.report import Status
+from monitor.kafka.inspect import GroupFound, TopicFound, Unanswered
+
+EVERY = frozenset({"describe", "read", "write"})
+SCORES = Need("scores.v1", "scores", EVERY)
+INPUT = Need("in.v1", "interactions", frozenset({"describe", "read"}))
+DEAD = Need("dead.v1", "dead_letters", frozenset({"describe", "write"}), frozenset({"read"}))
+CONTROL = Need("control.v1", "control", frozenset(), EVERY)
+DAY_S = 86_400
+
+
+def found(
+    partitions: int = 3,
+    rights: frozenset[str] | None = EVERY,
+    *,
+    leaderless: tuple[int, ...] = (),
+    least_in_sync: int = 3,
+) -> TopicFound:
+    """A topic that exists."""
+    return TopicFound(False, False, tuple(range(partitions)), leaderless, least_in_sync, rights)
+
+
+MISSING = TopicFound(True, False, (), (), 0, None)
+HIDDEN = TopicFound(False, True, (), (), 0, None)
+
+
+@pytest.mark.parametrize("state", [MISSING, HIDDEN, found(leaderless=(1,))])
+def test_a_needed_topic_must_be_usable(state: TopicFound) -> None:
+    """Missing, hidden or without a leader: FAIL if something needs it, at most WARN if not."""
+    assert topics.existence(SCORES, state, create=False).status is Status.FAIL
+    assert topics.existence(CONTROL, state, create=False).status is Status.WARN
+
+
+def test_a_topic_that_will_be_created_is_no_failure() -> None:
+    """With ``create_topics`` a missing one is a warning; a hidden one still fails."""
+    assert topics.existence(SCORES, MISSING, create=True).status is Status.WARN
+    assert topics.existence(SCORES, HIDDEN, create=True).status is Status.FAIL
+
+
+def test_the_setting_of_a_missing_topic_is_named() -> None:
+    """A misspelt name is mended in the settings, so their path is said."""
+    assert "kafka.topics.dead_letters" in topics.existence(DEAD, MISSING, create=False).mend
+
+
+def test_scorers_without_a_partition_are_counted() -> None:
+    """More members than partitions: those beyond get nothing to do."""
+    line = topics.partition_hint(INPUT, found(3), GroupFound(False, 5, EVERY))
+    assert line.status is Status.WARN
+    assert "2 get nothing" in line.found
+    for group in (None, GroupFound(False, 3, EVERY)):
+        assert topics.partition_hint(INPUT, found(3), group).status is Status.OK
+
+
+def test_lacking_rights_are_named_as_the_broker_names_them() -> None:
+    """What the monitor cannot do without is a FAIL, what only a command needs a WARN."""
+    line = topics.rights(SCORES, found(rights=frozenset({"describe", "read"})))
+    assert (line.status, line.mend) == (Status.FAIL, "grant Write to this user")
+    line = topics.rights(DEAD, found(rights=frozenset({"describe", "write"})))
+    assert (line.status, line.mend) == (Status.WARN, "grant Read to this user")
+    assert topics.rights(DEAD, found()).status is Status.OK
+
+
+def test_rights_that_are_not_told_are_not_guessed() -> None:
+    """An old broker says nothing of rights: neither OK nor FAIL."""
+    line = topics.rights(SCORES, found(rights=None))
+    assert line.status is Status.WARN
+    assert "only a write would show" in line.found
+
+
+def test_the_group_needs_read() -> None:
+    """Hidden or without READ the scorer cannot join; unknown so far is no failure."""
+    assert topics.group_rights("g", GroupFound(True, None, None)).status is Status.FAIL
+    without = GroupFound(False, 0, frozenset({"describe"}))
+    assert topics.group_rights("g", without).status is Status.FAIL
+    assert topics.group_rights("g", GroupFound(False, 2, EVERY)).status is Status.OK
+    assert topics.group_rights("g", GroupFound(False, None, None)).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("configs", "status"),
+    [
+        ({"retention.ms": "-1"}, Status.OK),
+        ({"retention.ms": str(3 * DAY_S * 1000)}, Status.OK),
+        ({"retention.ms": str(3 * DAY_S * 1000 - 1)}, Status.FAIL),
+        ({"cleanup.policy": "compact,delete", "retention.ms": "-1"}, Status.FAIL),
+        ({"retention.ms": "-1", "retention.bytes": "1000000"}, Status.WARN),
+    ],
+)
+def test_scores_must_outlive_a_restart(configs: dict[str, str], status: Status) -> None:
+    """Shorter than asked or compacted is a FAIL; a limit by size may be too short."""
+    assert topics.kept(SCORES, configs, 3 * DAY_S).status is status
+
+
+def test_state_is_compacted_and_events_are_not() -> None:
+    """Control records are kept by key; score records and interactions by time."""
+    compact, delete = {"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}
+    assert topics.cleanup(CONTROL, compact).status is Status.OK
+    assert topics.cleanup(CONTROL, delete).status is Status.WARN
+    assert topics.cleanup(SCORES, delete).status is Status.OK
+    assert topics.cleanup(SCORES, compact).status is Status.FAIL
+    assert topics.cleanup(INPUT, compact).status is Status.WARN
+
+
+def test_sizes_are_compared_where_a_record_would_be_refused() -> None:
+    """Score records against our own limit, dead letters against the input's."""
+    small = {"max.message.bytes": "500000"}
+    assert topics.scores_size(SCORES, small, 500_000).status is Status.OK
+    assert topics.scores_size(SCORES, small, 500_001).status is Status.WARN
+    assert topics.dead_letters_size(DEAD, small, 500_000).status is Status.OK
+    line = topics.dead_letters_size(DEAD, small, 2_000_000)
+    assert line.status is Status.WARN
+    assert "2000000" in line.mend
+
+
+def test_too_few_replicas_in_sync_stop_all_writes() -> None:
+    """Fewer than ``min.insync.replicas``: FAIL where we write, nothing where we only read."""
+    two = {"min.insync.replicas": "2"}
+    line = topics.in_sync(SCORES, found(least_in_sync=1), two)
+    assert line is not None
+    assert line.status is Status.FAIL
+    assert topics.in_sync(SCORES, found(least_in_sync=2), two) is None
+    assert topics.in_sync(INPUT, found(least_in_sync=1), two) is None
+
+
+def test_settings_that_are_kept_from_us_are_said_to_be_unchecked() -> None:
+    """Forbidden: the right that is lacking; otherwise: look by hand."""
+    line = topics.unknown_settings(SCORES, Unanswered("…", forbidden=True))
+    assert (line.status, line.mend) == (Status.WARN, "grant DescribeConfigs to this user")
+    assert topics.unknown_settings(SCORES, Unanswered("old")).status is Status.WARN

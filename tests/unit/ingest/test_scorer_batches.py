@@ -1,0 +1,184 @@
+"""The scorer as a worker of the consuming loop: counting, stuck judges, unreadable records."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.health import Health
+from monitor.ingest.circuit import CircuitLimits
+from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.gate import Gate
+from monitor.ingest.loop import Work
+from monitor.ingest.sampling import Sampler
+from monitor.judge.limits import Limits
+from monitor.judge.protocol import Bill
+from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.records import Interaction, JudgeIdentity, Judgement
+from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
+from monitor.telemetry import ScorerTelemetry
+from tests.e2e.process import until
+from tests.unit.ingest.test_scorer_log import TEXTS, Record, Written
+from tests.unit.records.made import JUDGE
+
+
+class Hanging:
+    """A judge that never answers; ``deaf``: not even when it is cancelled."""
+
+    def __init__(self, *, deaf: bool = False, itself: bool = False) -> None:
+        self._deaf, self._itself = deaf, itself
+        self.asked = 0
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        return JUDGE
+
+    async def prepare(self) -> None:
+        return
+
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+        self.asked += 1
+        if self._itself:
+            raise asyncio.CancelledError("a connection of its own")
+        until_s = asyncio.get_running_loop().time() + 5
+        while asyncio.get_running_loop().time() < until_s:
+            try:
+                await asyncio.sleep(5)
+            except asyncio.CancelledError:
+                if not self._deaf:
+                    raise
+        raise AssertionError("nobody waits for it any more")
+
+    async def aclose(self) -> None:
+        return
+
+
+class Bench:
+    """A scorer without Kafka."""
+
+    def __init__(self, judge: Hanging, rate: float = 1.0, key: str = "interaction_id") -> None:
+        self.registry, self.written, self.judge = CollectorRegistry(), Written(), judge
+        self.telemetry = ScorerTelemetry(self.registry)
+        gate = Gate(CircuitLimits(), self.telemetry, Health(lambda: 0.0), lambda: 0.0)
+        self.scorer = Scorer(
+            ScorerSettings("scores", 1_000_000),
+            Traffic(Treatment(Sampler(rate, key), judge, Limits(1, 60.0))),
+            self.written,
+            DeadLetters(self.written, "dead", gate, group="g", version="1"),
+            self.telemetry,
+            lambda: 1_795_176_000.0,
+        )
+
+    def begin(self, record: KafkaRecord) -> asyncio.Task[None]:
+        """The work on a record."""
+        work: Work | None = self.scorer.begin(record)
+        assert work is not None
+        return asyncio.create_task(work)
+
+    def count(self, name: str, **labels: str) -> float:
+        """One sample; 0 when there is none."""
+        return self.registry.get_sample_value(f"rag_monitor_{name}", labels) or 0.0
+
+    def ended(self, outcome: str, reason: str) -> float:
+        """Interactions with this outcome."""
+        return self.count("interactions_total", outcome=outcome, reason=reason)
+
+    def is_balanced(self) -> bool:
+        """Whether consumed is outcomes and in flight."""
+        outcomes = sum(
+            sample.value
+            for family in self.registry.collect()
+            for sample in family.samples
+            if sample.name == "rag_monitor_interactions_total"
+        )
+        in_flight = self.count("interactions_in_flight")
+        return self.count("interactions_consumed_total") == outcomes + in_flight
+
+
+VALUE = json.dumps(TEXTS).encode()
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+async def test_a_stuck_judgement_becomes_a_dead_letter(deaf: bool) -> None:
+    """Also when the judge does not heed that it is cancelled."""
+    bench = Bench(Hanging(deaf=deaf))
+    task = bench.begin(Record(VALUE))
+    await until(lambda: bench.scorer.is_busy(task), "the judge", every_s=0.002)
+    assert bench.is_balanced()
+    task.cancel("stuck")
+    await task
+    assert bench.ended("dead_lettered", "stuck") == 1
+    assert bench.is_balanced()
+    assert [(topic, value) for topic, value in bench.written.values] == [("dead", VALUE)]
+    assert not bench.scorer.is_busy(task)
+
+
+async def test_waiting_for_a_place_is_not_busy() -> None:
+    """One place: the second waits for it, for as long as the first one takes."""
+    bench = Bench(Hanging())
+    first, second = bench.begin(Record(VALUE)), bench.begin(Record(VALUE, offset=8))
+    await until(lambda: bench.scorer.is_busy(first), "the judge", every_s=0.002)
+    await asyncio.sleep(0)
+    assert not bench.scorer.is_busy(second)
+    for task in (second, first):
+        task.cancel("revoked")
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert bench.ended("handed_over", "revoked") == 2
+    assert bench.is_balanced()
+
+
+async def test_a_deaf_judge_does_not_hold_up_a_rebalance() -> None:
+    """The interaction is handed over while the judge still sleeps, and nothing is written."""
+    bench = Bench(Hanging(deaf=True))
+    task = bench.begin(Record(VALUE))
+    await until(lambda: bench.scorer.is_busy(task), "the judge", every_s=0.002)
+    task.cancel("revoked")
+    await asyncio.wait({task}, timeout=4)
+    assert task.cancelled()
+    assert bench.ended("handed_over", "revoked") == 1
+    assert bench.written.values == []
+
+
+async def test_a_judge_that_cancels_itself_is_a_bug() -> None:
+    """Nobody told it to end: handed over, the interaction would be open for ever."""
+    bench = Bench(Hanging(itself=True))
+    await bench.begin(Record(VALUE))
+    assert bench.ended("dead_lettered", "internal_error") == 1
+
+
+async def test_an_unreadable_record_is_a_bare_dead_letter() -> None:
+    """Key and value are unknown; the headers say where it stands."""
+    bench = Bench(Hanging())
+    record = Unreadable("rag.interactions.v1", 3, 42, 1_795_176_000_000, "UnicodeDecodeError")
+    await bench.begin(record)
+    assert bench.ended("dead_lettered", "unreadable_record") == 1
+    assert bench.written.values == [("dead", b"")]
+    assert bench.is_balanced()
+
+
+@pytest.mark.parametrize("key", ["interaction_id", "record_key"])
+def test_a_batch_is_counted_in_one_step(key: str) -> None:
+    """Those that are not taken have been consumed and ended; those that are left, neither."""
+    bench = Bench(Hanging(), rate=0.2, key=key)
+    batch = [
+        Record(json.dumps({"interaction_id": f"i{i}"}).encode(), offset=i, key=b"k%d" % i)
+        for i in range(500)
+    ]
+    left = bench.scorer.screen([*batch, Record(None, offset=500)])
+    assert 60 < len(left) < 150
+    assert left[-1].value is None
+    assert bench.ended("not_sampled", "hash") == 501 - len(left)
+    assert bench.is_balanced()
+    assert bench.count("sampling_key_fallbacks_total") == 0
+
+
+def test_missing_keys_are_counted_where_they_are_dropped() -> None:
+    """As they are where they are taken: the id was hashed instead."""
+    bench = Bench(Hanging(), rate=0.2, key="record_key")
+    batch = [Record(json.dumps({"interaction_id": f"i{i}"}).encode()) for i in range(300)]
+    batch = [record._replace(offset=i) for i, record in enumerate(batch)]
+    left = bench.scorer.screen(batch)
+    assert bench.count("sampling_key_fallbacks_total") == 300 - len(left) > 200
