@@ -113,7 +113,7 @@ class Monitor:
         loop: list[ConsumingLoop],
     ) -> None:
         """Connect everything that the consuming loop needs, and append the loop."""
-        settings, topics = self.settings, self.settings.kafka.topics
+        settings = self.settings
         await self._topics_exist()
         for seat in seats:
             await seat.judge.prepare()

@@ -27,10 +27,11 @@ class Detectors:
         with np.errstate(divide="ignore"):
             bet = np.minimum(self._bets, 0.95 / reach)
         self._evidence = (1.0 + self._evidence) * (1.0 + bet * by)
-        total = self._evidence.mean(axis=0)
+        total: Array = self._evidence.mean(axis=0)
         ceiling = CEILING * self.threshold
         self._evidence *= np.minimum(1.0, ceiling / np.maximum(total, ceiling))
-        return np.minimum(total, ceiling)
+        found: Array = np.minimum(total, ceiling)
+        return found
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Go on with these runs only."""

@@ -21,7 +21,7 @@ WORSE_MIX = (0.10, 0.20, 0.70)
 
 @dataclass(frozen=True)
 class Phase:
-    """What the traffic is like: shares of the segments, and by how much all rates are multiplied."""
+    """What the traffic is like: shares of the segments, and what all rates are multiplied by."""
 
     mix: tuple[float, ...] = MIX
     times: float = 1.0
@@ -52,9 +52,7 @@ class World:
         self.runs = int(which.sum())
 
 
-def _draw(
-    rng: np.random.Generator, runs: int, phase: Phase
-) -> tuple[NDArray[np.int64], Array]:
+def _draw(rng: np.random.Generator, runs: int, phase: Phase) -> tuple[NDArray[np.int64], Array]:
     segment = rng.choice(len(RATES), size=runs, p=np.array(phase.mix))
     x = np.zeros(runs)
     for i, rate in enumerate(RATES):
@@ -74,6 +72,6 @@ def _learn(rng: np.random.Generator, runs: int, learn: int) -> Array:
         total[segment, here] += x
         squares += x * x
     mean = total.sum(axis=0) / learn
-    se = np.sqrt(squares - learn * mean**2 + 1) / learn
+    se: Array = np.sqrt(squares - learn * mean**2 + 1) / learn
     drawn: Array = (total + PRIOR_WEIGHT * mean) / (count + PRIOR_WEIGHT)
     return drawn + se

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from monitor.stats.baseline import MOST_SEGMENTS, Baseline, Pick, learned
 
 PICKS = st.lists(
-    st.builds(
-        Pick, st.sampled_from(["", "acme", "zen"]), st.floats(0.2, 5.0), st.floats(0.0, 1.0)
-    ),
+    st.builds(Pick, st.sampled_from(["", "acme", "zen"]), st.floats(0.2, 5.0), st.floats(0.0, 1.0)),
     min_size=1,
     max_size=50,
 )
