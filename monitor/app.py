@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
+from monitor.books import books
 from monitor.config import Settings, seconds
-from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, watch_group
@@ -64,7 +64,8 @@ class Monitor:
         #: Of the topics that the monitor writes; the same one unless ``kafka_output`` is set.
         self.output = output_connection(settings, self.connection)
         self.clusters = list({id(each): each for each in (self.connection, self.output)}.values())
-        self.book = book(settings)
+        self.books = books(settings)
+        self.book = self.books.scores
         self.port = 0
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -227,12 +228,6 @@ async def until(
         if not task.done():  # its own clean-up comes first
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-def book(settings: Settings) -> ScoreBook:
-    """An empty book with the windows and the period of the settings."""
-    windows = {window: seconds(window) for window in settings.export.windows}
-    return ScoreBook(windows, seconds(settings.drift.period), settings.export.top_k)
 
 
 def keep_seconds(settings: Settings) -> int:

@@ -62,12 +62,12 @@ def _print_gauges(
 ) -> None:
     import time
 
-    from monitor import app
+    from monitor.books import books
     from monitor.errors import ConfigurationError
     from monitor.export.from_file import gauges
     from monitor.ingest.event_time import parse_timestamp
 
-    book = app.book(settings_of(config, overrides))
+    book = books(settings_of(config, overrides)).scores
     try:
         moment = parse_timestamp(at) if at else None
         with file.open("rb") as lines:

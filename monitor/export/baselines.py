@@ -41,12 +41,14 @@ class Baselines:
 
         They hold once they have come back through ``take_in``, as on every other exporter.
         """
-        found = list(self._learner.progress(counted, self._has_baseline, now))
+        found = []
+        if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
+            found = list(self._learner.progress(counted, self._is_known, now))
         self.progress = [progress for progress, _ in found]
         return [record for _, record in found if record is not None]
 
-    def _has_baseline(self, pair: Pair) -> bool:
-        return self._drift.normal(*pair) is not None
+    def _is_known(self, pair: Pair) -> bool:
+        return self._drift.is_known(*pair)
 
     def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> None:
         learned = record is not None and bool(record.metrics)

@@ -85,11 +85,16 @@ class History(NamedTuple):
     baseline: Baseline
 
 
+class _Held(NamedTuple):
+    baseline: Baseline
+    effective_from: float
+
+
 class DriftBook:
     """Changes of counted slots and baselines in, states of the detectors out.
 
-    ``fixed`` gives the baselines that the configuration fixes for an application and judge; where
-    it gives none, those of ``set_normal`` hold.
+    ``fixed`` gives the baselines that the configuration fixes for an application and judge; for
+    the metrics of which it gives none, those of ``set_normal`` hold.
     """
 
     def __init__(
@@ -123,9 +128,19 @@ class DriftBook:
                 key = DriftKey(metric, candidate.application, slot.judge.label)
                 self._change(key, place, (slot, value), sign)
 
-    def normal(self, application: str, judge: str) -> Normal | None:
-        """The baselines of an application and judge; None while there are none."""
-        return self._fixed(application, judge) or self._normal.get((application, judge))
+    def pairs(self) -> set[tuple[str, str]]:
+        """The applications and judges (``name@version``) that have detectors."""
+        return {(key.application, key.judge) for key in self._detectors}
+
+    def fixed(self, application: str, judge: str) -> Normal | None:
+        """What the configuration fixes for an application and judge."""
+        return self._fixed(application, judge)
+
+    def is_known(self, application: str, judge: str) -> bool:
+        """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
+        fixed = self._fixed(application, judge)
+        whole = fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
+        return whole or (application, judge) in self._normal
 
     def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
         """Give an application and judge (``name@version``) its baselines, or take them away."""
@@ -135,7 +150,9 @@ class DriftBook:
             self._normal[application, judge] = normal
         for key, detector in self._detectors.items():
             if key[1:] == (application, judge):
-                detector.hold_against(self._baseline(key))
+                held = self._held(key)
+                if held is None or held.baseline != detector.baseline:
+                    detector.hold_against(None if held is None else held.baseline)
 
     def advance(self, now: float) -> None:
         """Forget slots from before the previous period, all at once."""
@@ -160,12 +177,12 @@ class DriftBook:
         """Every detector that has a baseline, in the order of the keys."""
         a = self.threshold(now)
         for key, detector in sorted(self._detectors.items()):
-            normal = self.normal(key.application, key.judge)
-            if normal is not None and detector.baseline is not None:
-                starts = self._starts(normal.effective_from, now)
+            held = self._held(key)
+            if held is not None:
+                starts = self._starts(held.effective_from, now)
                 found = detector.evidence(starts, now - self.settings.settle_s, a)
                 shown = as_worse(
-                    detector.baseline.overall(self.settings.tolerate),
+                    held.baseline.overall(self.settings.tolerate),
                     CATALOGUE[key.metric].higher_is_better,
                 )
                 evidence = None if found is None else math.log10(found)
@@ -173,11 +190,11 @@ class DriftBook:
 
     def history(self, key: DriftKey, now: float) -> History | None:
         """What a detector with a baseline has seen by now; None when there is none."""
-        detector, normal = self._detectors.get(key), self.normal(key.application, key.judge)
-        if detector is None or detector.baseline is None or normal is None:
+        detector, held = self._detectors.get(key), self._held(key)
+        if detector is None or held is None:
             return None
         counted = detector.counted(now - self.settings.settle_s)
-        return History(counted, self._starts(normal.effective_from, now)[0], detector.baseline)
+        return History(counted, self._starts(held.effective_from, now)[0], held.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""
@@ -189,7 +206,8 @@ class DriftBook:
         detector = self._detectors.get(key)
         if detector is None:
             detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)
-            detector.hold_against(self._baseline(key))
+            held = self._held(key)
+            detector.hold_against(None if held is None else held.baseline)
         if sign > 0:
             detector.put(place, entry)
             return
@@ -197,6 +215,10 @@ class DriftBook:
         if not len(detector):
             del self._detectors[key]
 
-    def _baseline(self, key: DriftKey) -> Baseline | None:
-        normal = self.normal(key.application, key.judge)
-        return None if normal is None else normal.metrics.get(key.metric)
+    def _held(self, key: DriftKey) -> _Held | None:
+        """What a detector is held against."""
+        pair = key.application, key.judge
+        for normal in (self._fixed(*pair), self._normal.get(pair)):
+            if normal is not None and key.metric in normal.metrics:
+                return _Held(normal.metrics[key.metric], normal.effective_from)
+        return None
