@@ -18,7 +18,7 @@ from monitor.books import books
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
-from monitor.exporter import Exporter, watch_group
+from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
@@ -180,9 +180,9 @@ class Monitor:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
         exporter = Exporter(
             self.output,
-            kafka.topics.scores,
-            keep_seconds(self.settings),
+            Followed(kafka.topics.scores, keep_seconds(self.settings), kafka.topics.control),
             self.book,
+            self.books.baselines,
             telemetry,
             self.health,
             self.clock,

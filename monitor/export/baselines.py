@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from monitor.control import BaselineRecord, Removed, read_control_record
+from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.export.drift import DriftBook
-from monitor.export.learning import Learner, Pair, Progress, normal_of
+from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
 from monitor.stats.candidates import Candidate
+
+
+class Status(NamedTuple):
+    """How it stands with an application and judge.
+
+    ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
+    the configuration fixes all of it.
+    """
+
+    pair: Pair
+    slots: int | None
+    is_learning: bool
 
 
 class Baselines:
@@ -32,6 +45,11 @@ class Baselines:
         self._records[found.key] = found
         self._apply(found.application, found.judge, found)
 
+    @property
+    def lesson(self) -> Lesson:
+        """How much is learned from."""
+        return self._learner.lesson
+
     def records(self) -> Mapping[str, BaselineRecord]:
         """What holds, by key."""
         return self._records
@@ -46,6 +64,16 @@ class Baselines:
             found = list(self._learner.progress(counted, self._is_known, now))
         self.progress = [progress for progress, _ in found]
         return [record for _, record in found if record is not None]
+
+    def status(self) -> Iterator[Status]:
+        """Every application and judge that has detectors, in order; as of the last ``learn``."""
+        learned_from = {progress.pair: progress.slots for progress in self.progress}
+        for pair in sorted(self._drift.pairs()):
+            record = self._records.get(baseline_key(*pair))
+            if not self._is_known(pair):
+                yield Status(pair, min(learned_from.get(pair, 0), self.lesson.slots), True)
+            else:
+                yield Status(pair, record.slots if record and record.metrics else None, False)
 
     def _is_known(self, pair: Pair) -> bool:
         return self._drift.is_known(*pair)

@@ -220,6 +220,10 @@ class ScoreBook:
         better = self._catalogue[key.metric].higher_is_better
         return estimate(rolling.between(start, end), rolling.horizon(), better)
 
+    def counted(self) -> Iterator[Candidate]:
+        """The records whose slot counts, as of the last ``advance``."""
+        return self._selection.counted()
+
     def judges(self) -> list[JudgeIdentity]:
         """The judges of the records that count, in the order of their labels."""
         return self._census.judges()
