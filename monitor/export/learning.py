@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from monitor.control import BaselineRecord, MetricBaseline
+from monitor.control import BaselineRecord, MetricBaseline, Origin
 from monitor.export.drift import ALWAYS, Normal
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
@@ -61,29 +61,50 @@ class Learner:
         self, counted: Iterable[Candidate], known: Callable[[Pair], bool], now: float
     ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
         """For every pair without a baseline: how far it is, and the baseline when it is there."""
-        by_pair: dict[Pair, list[_Scored]] = {}
-        for candidate in counted:
-            slot = candidate.payload
-            if isinstance(slot, Slot) and any(value is not None for _, value in slot.values):
-                pair = (candidate.application, slot.judge.label)
-                if not known(pair) and self._counts(pair, candidate.event_time, now):
-                    place = _Scored(candidate.event_time, candidate.interaction_id, slot)
-                    by_pair.setdefault(pair, []).append(place)
-        for pair, scored in sorted(by_pair.items()):
+
+        def teaches(pair: Pair, event_time: float) -> bool:
+            return not known(pair) and self._counts(pair, event_time, now)
+
+        for pair, scored in _by_pair(counted, teaches):
             found = Progress(pair, len(scored), self.lesson.slots)
-            yield found, _record(pair, scored, self.lesson.slots) if found.done else None
+            first = scored[: self.lesson.slots]
+            yield found, _record(pair, first, "learned") if found.done else None
 
     def _counts(self, pair: Pair, event_time: float, now: float) -> bool:
         return self._since.get(pair, ALWAYS) < event_time <= now - self.lesson.wait_s
 
 
-def _record(pair: Pair, scored: list[_Scored], slots: int) -> BaselineRecord:
-    first = sorted(scored, key=lambda one: one[:2])[:slots]
+def frozen(
+    counted: Iterable[Candidate], slots: int, wanted: Callable[[Pair], bool], now: float
+) -> list[BaselineRecord]:
+    """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
+    found = _by_pair(counted, lambda pair, event_time: wanted(pair) and event_time <= now)
+    return [_record(pair, scored[-slots:], "frozen") for pair, scored in found]
+
+
+def _by_pair(
+    counted: Iterable[Candidate], teaches: Callable[[Pair, float], bool]
+) -> list[tuple[Pair, list[_Scored]]]:
+    """The scored slots of each pair, by event time and interaction id."""
+    by_pair: dict[Pair, list[_Scored]] = {}
+    for candidate in counted:
+        slot = candidate.payload
+        if isinstance(slot, Slot) and any(value is not None for value in slot.numbers):
+            pair = (candidate.application, slot.judge_label)
+            if teaches(pair, candidate.event_time):
+                place = _Scored(candidate.event_time, candidate.interaction_id, slot)
+                by_pair.setdefault(pair, []).append(place)
+    for scored in by_pair.values():
+        scored.sort(key=lambda one: one[:2])
+    return sorted(by_pair.items(), key=lambda item: item[0])
+
+
+def _record(pair: Pair, scored: list[_Scored], origin: Origin) -> BaselineRecord:
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         baseline = learned(
             Pick(one.slot.segment, one.slot.u, value)
-            for one in first
+            for one in scored
             for metric_name, value in one.slot.values
             if metric_name == name and value is not None
         )
@@ -92,9 +113,9 @@ def _record(pair: Pair, scored: list[_Scored], slots: int) -> BaselineRecord:
     return BaselineRecord(
         application=pair[0],
         judge=pair[1],
-        origin="learned",
-        effective_from=datetime.fromtimestamp(first[-1].event_time, UTC),
-        slots=len(first),
+        origin=origin,
+        effective_from=datetime.fromtimestamp(scored[-1].event_time, UTC),
+        slots=len(scored),
         metrics=metrics,
     )
 
