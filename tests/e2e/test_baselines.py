@@ -133,8 +133,9 @@ async def test_a_baseline_is_learned_published_once_and_the_same_everywhere(
     async with exporter(broker, topics, lambda: now) as again:
         assert await again.lines() == lines
         assert await again.value("rag_monitor_baseline_learning") == 0
-        await asyncio.sleep(0)
-        (record,) = await baselines(broker, topics)
+        await produce(broker, scores, [scored(150, start + 150)])
+        await until(lambda: _read(again, 151), "rounds of its loop in which it could learn")
+    (record,) = await baselines(broker, topics)
     assert (record.key, record.origin, record.slots) == (baseline_key(*PAIR), "learned", 60)
     assert record.effective_from.timestamp() == pytest.approx(start + 59, abs=1e-3)
     assert record.metrics["faithfulness"].mean == pytest.approx(0.875)

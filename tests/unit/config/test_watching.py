@@ -146,3 +146,15 @@ def test_chosen_metrics_and_several_judges_count() -> None:
     flags = {"export.metrics": "faithfulness", "drift.metrics": "", "applications": own}
     found, _, judges = most_series(load({}, flags=flags))
     assert (found.rolling, found.drift, judges) == (5 * 1 * 3 * 21 * 2, 0, 2)
+
+
+def test_the_example_of_the_page_on_drift_loads(tmp_path: Path) -> None:
+    """And fixes what it says, for the judge that it names."""
+    page = (Path(__file__).parents[3] / "docs/drift.md").read_text(encoding="utf-8")
+    settings = loaded(page.partition("```yaml\n")[2].partition("```")[0], tmp_path)
+    fixed = fixed_baselines(settings.drift.baselines)
+    assert fixed("support-bot", "offline@1") is None
+    normal = fixed("support-bot", "llm@3f2a91")
+    assert normal is not None
+    assert normal.metrics["faithfulness"].of("") == pytest.approx(0.07)
+    assert normal.metrics["noise_sensitivity_irrelevant"].of("acme") == 0.08
