@@ -113,7 +113,9 @@ async def _finished(monitor: MonitorProcess, count: int) -> Samples | None:
     picks = sum(ended.values()) - ended.get("not_sampled", 0)
     read = total(samples, "rag_monitor_score_records_total", result="read")
     lag = [v for (name, _), v in samples.items() if name == "rag_monitor_group_lag_records"]
-    done = sum(ended.values()) == count and read == picks
+    # The lag is looked at now and then: it must be that of after all was sent.
+    seen = total(samples, "rag_monitor_input_end_offset") == count
+    done = sum(ended.values()) == count and read == picks and seen
     return samples if done and len(lag) == 3 and not any(lag) else None
 
 
