@@ -20,6 +20,7 @@ def gauges(book: ScoreBook, lines: Iterable[bytes], at: float) -> str:
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
+    book.advance(at)  # First, so that records count as they come, and not all at once at the end.
     for line in lines:
         if not (line := line.strip()):
             continue
