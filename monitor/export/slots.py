@@ -76,6 +76,10 @@ class Slot(NamedTuple):
         f_mean, f = self.expected.get(metric, (0.0, 0.0))
         return _terms(self.m, self.q, self.u, f_mean, f, value, self.failed)
 
+    def segment_terms(self, value: float | None) -> Sums:
+        """What the slot adds to the sums of a metric in the segment of its pick."""
+        return _segment_terms(self.m, self.q, self.u, value, self.failed)
+
     def all_terms(self) -> list[Sums]:
         """What the slot adds to the sums of each metric."""
         m, q, u, failed, expected = self.m, self.q, self.u, self.failed, self.expected
@@ -165,14 +169,16 @@ class _Shape:
 
     def __init__(self, metrics: list[Metric]) -> None:
         self.metrics = tuple(metric.name for metric in metrics)
-        self._directions = [(metric.name, metric.higher_is_better) for metric in metrics]
+        self._pairs = [(metric.name, metric.higher_is_better) for metric in metrics]
 
     def numbers(self, record: ScoreRecord) -> tuple[float | None, ...]:
         """The values with larger meaning worse."""
         scores = record.scores
         return tuple(
-            _number(as_worse(score, better)) if isinstance(score, float) else None
-            for score, better in ((scores.get(name), better) for name, better in self._directions)
+            [
+                _number(as_worse(score, better)) if isinstance(score, float) else None
+                for score, better in [(scores.get(name), better) for name, better in self._pairs]
+            ]
         )
 
 
