@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.export.slots import Slot
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
 from monitor.stats.trail import Place, Trail
 
+#: So many steps of the next period's evidence are taken whenever this one's is asked for.
+_STEPS_AHEAD: Final = 500
 Entry = tuple[Slot, float | None]
 
 
@@ -76,9 +78,10 @@ class Detector:
     def evidence(self, starts: tuple[float, float], end: float, threshold: float) -> float | None:
         """R over the slots from the first start to ``end``; None without a slot.
 
-        The second start is kept going: with the next period it becomes the first.
+        The second start is kept going, a little at a time: with the next period it becomes the
+        first.
         """
-        self._trail.evidence(starts[1], end, threshold)
+        self._trail.prepare(starts[1], end, threshold, _STEPS_AHEAD)
         found = self._trail.evidence(starts[0], end, threshold)
         self._trail.keep(set(starts))
         return None if found is None else combined(found)

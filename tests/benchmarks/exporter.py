@@ -153,8 +153,8 @@ def scrapes(seed: int, step_s: float, *, segments: bool) -> tuple[float, int]:
 def amid_replay(scene: Scene, records: int) -> Iterator[float]:
     """Seconds of scrapes while records are read, as if the exporter were ready already."""
     pages = 200
-    for _ in range(pages):
-        scene.read(records // pages)
+    for number in range(pages):
+        scene.read(records * (number + 1) // pages - records * number // pages)
         yield scene.page()[0]
 
 
