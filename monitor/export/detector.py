@@ -11,7 +11,7 @@ from monitor.stats.drift import Deviation, combined, directed, uniform
 from monitor.stats.trail import Place, Trail
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
-_STEPS_AHEAD: Final = 500
+_STEPS_AHEAD: Final = 200
 Entry = tuple[Slot, float | None]
 
 
