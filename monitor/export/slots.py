@@ -36,8 +36,13 @@ def _number(number: float) -> float:
 
 
 @lru_cache(1_024)
-def _judge(judge: JudgeIdentity) -> tuple[JudgeIdentity, str]:
-    """The judge and its label."""
+def _judge(
+    name: str, version: str, model: str, prompts: str, pipeline: str
+) -> tuple[JudgeIdentity, str]:
+    """The judge and its label; by its fields, since models are slow to compare."""
+    judge = JudgeIdentity(
+        name=name, version=version, model=model, prompts=prompts, pipeline=pipeline
+    )
     return judge, judge.label
 
 
@@ -132,7 +137,8 @@ class Reader:
         if record.outcome is Outcome.OVER_BUDGET:
             return None
         shape = self._shape(record)
-        judge, judge_label = _judge(record.judge)
+        j = record.judge
+        judge, judge_label = _judge(j.name, j.version, j.model, j.prompts, j.pipeline)
         only_its_own = sampling.segments in (
             {},
             {record.segment: sampling.segments.get(record.segment)},
@@ -160,24 +166,28 @@ class Reader:
                 self._shapes.clear()
             names, kind = frozenset(key[1]), key[0]
             chosen = [m for m in self._catalogue.values() if m.name in names]
-            found = self._shapes[key] = _Shape([m for m in chosen if defined_for(m, kind)])
+            metrics = [metric for metric in chosen if defined_for(metric, kind)]
+            found = self._shapes[key] = _Shape(metrics, key[1])
         return found
 
 
 class _Shape:
     """Which metrics a record has, and which of them are better when they are higher."""
 
-    def __init__(self, metrics: list[Metric]) -> None:
+    def __init__(self, metrics: list[Metric], names: tuple[str, ...]) -> None:
         self.metrics = tuple(metric.name for metric in metrics)
-        self._pairs = [(metric.name, metric.higher_is_better) for metric in metrics]
+        self._turned = [bool(metric.higher_is_better) for metric in metrics]
+        #: Usually the record has these metrics in this order, and nothing has to be looked up.
+        self._as_listed = self.metrics == names
 
     def numbers(self, record: ScoreRecord) -> tuple[float | None, ...]:
         """The values with larger meaning worse."""
-        scores = record.scores
+        found = record.scores
+        scores = found.values() if self._as_listed and found else map(found.get, self.metrics)
         return tuple(
             [
-                _number(as_worse(score, better)) if isinstance(score, float) else None
-                for score, better in [(scores.get(name), better) for name, better in self._pairs]
+                _number(as_worse(score, turned)) if isinstance(score, float) else None
+                for score, turned in zip(scores, self._turned, strict=True)
             ]
         )
 
