@@ -6,6 +6,7 @@ Its only state is what stands on the topics; two exporters at one clock serve id
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
@@ -134,10 +135,20 @@ class Exporter:
         except TimeoutError:  # the broker is away: not ready yet
             return
         self._telemetry.replay_left.set(left)
+        # What a replay takes in stays: looking through it for garbage again and again is in vain.
+        gc.freeze()
         if left == 0:
+            await self._warm_up()
             self._replayed = True
             self._health.ready("exporter")
             logger().info("scores_replayed", topic=self._topics.scores)
+
+    async def _warm_up(self) -> None:
+        """Compute the evidence of the replay step by step, and not all in the first scrape."""
+        now = self._clock()
+        self._book.advance(now)
+        for _ in self._book.drift.states(now) if self._book.drift is not None else ():
+            await asyncio.sleep(0)
 
 
 async def watch_group(

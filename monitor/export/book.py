@@ -14,14 +14,15 @@ from typing import Final, NamedTuple
 from monitor.export.census import OTHER, Census
 from monitor.export.drift import DriftBook
 from monitor.export.memo import Memo
+from monitor.export.pair import PairSums
 from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
-from monitor.export.slots import Catalogue, Slot, candidate_of
+from monitor.export.slots import Catalogue, Reader, Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Selection
-from monitor.stats.sums import ZERO, Sums
+from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums, bucket_seconds
 
 __all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
@@ -81,14 +82,14 @@ class ScoreBook:
     ) -> None:
         self.windows = dict(windows)
         self.drift = drift
-        self._catalogue = catalogue
+        self._catalogue, self._reader = catalogue, Reader(catalogue)
         self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._top_k = top_k
         self._period_s = period_s
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
         self._selection = Selection()
-        self._series: dict[SeriesKey, RollingSums] = {}
+        self._series: dict[Pair, PairSums] = {}
         self._census = Census(period_s)
         self._segments = None if segments is None else self._segment_book(segments)
         self._blocks = Memo[SeriesKey, Block]()
@@ -102,13 +103,18 @@ class ScoreBook:
         """Whether there are estimates for every segment."""
         return self._segments is not None
 
+    @property
+    def held(self) -> int:
+        """How many records are held, whether they count or not."""
+        return len(self._selection) + len(self._ahead)
+
     def horizon_start(self, now: float) -> int:
         """The first event time that counts at ``now``; both in epoch seconds."""
         return horizon_start(now, self._period_s, self._longest_s, self._bucket_s)
 
     def add(self, record: ScoreRecord, line: bytes) -> None:
         """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = candidate_of(record, line, self._catalogue)
+        candidate = self._reader.candidate(record, line)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
@@ -123,16 +129,13 @@ class ScoreBook:
         start = self.horizon_start(now)
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
-        for rolling in self._series.values():
-            rolling.advance(now)
-            rolling.drop_before(start)
+        for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
+            del self._series[pair]
         if self._segments is not None:
             self._segments.advance(now, start)
         self._apply(self._selection.remove_before(start))
         while self._ahead and self._ahead[0][0] <= now:
             self._apply(self._selection.add(heapq.heappop(self._ahead)[2]))
-        for key in [key for key, rolling in self._series.items() if rolling.is_empty]:
-            del self._series[key]
         if self._segments is not None:
             self._segments.names()
 
@@ -157,15 +160,12 @@ class ScoreBook:
         """The estimates in blocks: one for each segment of an application and judge."""
         if self._segments is None:
             return
-        by_pair: dict[Pair, dict[str, RollingSums]] = {}
-        for (metric, *pair), rolling in self._series.items():
-            by_pair.setdefault((pair[0], pair[1]), {})[metric] = rolling
         named = self.named()
         labelled: dict[Pair, list[Pair]] = {}
-        for application, judge in sorted(by_pair):
+        for application, judge in sorted(self._series):
             shown = application if application in named else OTHER
             labelled.setdefault((shown, judge), []).append((application, judge))
-        for part in self._segments.parts(labelled, by_pair.__getitem__):
+        for part in self._segments.parts(labelled, lambda pair: self._series[pair].series()):
             key = part[:3]
             make = functools.partial(self._segment_block, part)
             yield self._segment_blocks.get(key, part.stamps, make)
@@ -182,14 +182,15 @@ class ScoreBook:
         """The series by their labels."""
         named = self.named()
         labelled: dict[SeriesKey, list[RollingSums]] = {}
-        for key, rolling in self._series.items():
-            shown = key if key.application in named else key._replace(application=OTHER)
-            labelled.setdefault(shown, []).append(rolling)
+        for (application, judge), sums in self._series.items():
+            shown = application if application in named else OTHER
+            for metric, rolling in sums.series().items():
+                labelled.setdefault(SeriesKey(metric, shown, judge), []).append(rolling)
         return labelled
 
     def _block(self, key: SeriesKey, parts: Collection[RollingSums]) -> Block:
-        horizon = _total(part.horizon() for part in parts)
-        windows = [_total(part.window(window) for part in parts) for window in self.windows]
+        horizon = added_up([part.horizon() for part in parts])
+        windows = [added_up([part.window(window) for part in parts]) for window in self.windows]
         return self._estimated(key, windows, horizon)
 
     def _segment_block(self, part: Part) -> Block:
@@ -214,7 +215,8 @@ class ScoreBook:
 
     def estimate_between(self, key: SeriesKey, start: float, end: float) -> Estimate | None:
         """The estimate over the buckets in [start, end); None for a series that is not there."""
-        rolling = self._series.get(key)
+        sums = self._series.get((key.application, key.judge))
+        rolling = None if sums is None else sums.series().get(key.metric)
         if rolling is None:
             return None
         better = self._catalogue[key.metric].higher_is_better
@@ -229,40 +231,37 @@ class ScoreBook:
         return self._census.judges()
 
     def _apply(self, changes: list[Change]) -> None:
-        forgotten = self._census.floor
-        if self.drift is not None:
-            forgotten = min(forgotten, self.drift.floor)
+        drift, segments, forgotten = self.drift, self._segments, self._census.floor
+        dropped = forgotten if drift is None else min(forgotten, drift.floor)
         for candidate, sign in changes:
-            slot = candidate.payload
-            if candidate.event_time < forgotten or not isinstance(slot, Slot):
+            slot, event_time = candidate.payload, candidate.event_time
+            if event_time < dropped or not isinstance(slot, Slot):
                 continue  # over budget: such slots do not count
-            if self.drift is not None:
-                self.drift.apply(candidate, slot, sign)
-            if candidate.event_time >= self._census.floor:
-                self._census.count(candidate.event_time, candidate.application, slot, sign)
-            if self._segments is not None:
-                self._segments.apply(candidate, slot, sign)
-            for metric, value in slot.values:
-                if metric in self._metrics:
-                    key = SeriesKey(metric, candidate.application, slot.judge_label)
-                    sums = slot.terms(metric, value)
-                    self._rolling(key).add(candidate.event_time, sums, sign)
+            if drift is not None:
+                drift.apply(candidate, slot, sign)
+            if event_time >= forgotten:
+                self._census.count(event_time, candidate.application, slot, sign)
+            if segments is not None:
+                segments.apply(candidate, slot, sign)
+            self._sum(candidate.application, event_time, slot, sign)
 
-    def _rolling(self, key: SeriesKey) -> RollingSums:
-        found = self._series.get(key)
-        if found is None:
-            found = self._series[key] = RollingSums(self._bucket_s, self.windows)
-            if self._now > _NEVER:
-                found.advance(self._now)
-                found.drop_before(self.horizon_start(self._now))
-        return found
+    def _sum(self, application: str, event_time: float, slot: Slot, sign: int) -> None:
+        pair = application, slot.judge_label
+        sums = self._series.get(pair)
+        if sums is None:
+            is_kept = self._metrics.__contains__
+            sums = self._series[pair] = PairSums(self._bucket_s, is_kept, self._rolling)
+        sums.add(event_time, slot, sign)
+
+    def _rolling(self) -> RollingSums:
+        made = RollingSums(self._bucket_s, self.windows)
+        if self._now > _NEVER:
+            made.advance(self._now)
+            made.drop_before(self.horizon_start(self._now))
+        return made
 
     def _segment_book(self, labels: SegmentLabels) -> SegmentBook:
         is_kept = self._metrics.__contains__
         return SegmentBook(
             labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
         )
-
-
-def _total(parts: Iterable[Sums]) -> Sums:
-    return functools.reduce(Sums.plus, parts, ZERO)

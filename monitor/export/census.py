@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections.abc import Mapping
 from heapq import nsmallest
 from typing import Final, Generic, TypeVar
 
@@ -16,33 +16,43 @@ KeyT = TypeVar("KeyT")
 
 
 class Tally(Generic[KeyT]):
-    """Counts by period, and over all of them; a period is dropped without looking at its records.
+    """Counts by period; a period is dropped without looking at its records.
 
     >>> tally = Tally[str]()
-    >>> tally.count(0, "acme", +1); tally.count(1, "acme", +1); tally.drop(0)
-    >>> dict(tally.of(1)), dict(tally.total)
-    ({'acme': 1}, {'acme': 1})
+    >>> tally.count(0, "acme", +1); tally.count(1, "acme", +1); tally.total()
+    {'acme': 2}
+    >>> tally.drop(0); tally.of(0), tally.of(1)
+    ({}, {'acme': 1})
     """
 
     def __init__(self) -> None:
-        self._by_period: dict[int, Counter[KeyT]] = {}
-        self.total: Counter[KeyT] = Counter()
+        self._by_period: dict[int, dict[KeyT, int]] = {}
 
     def count(self, period: int, key: KeyT, sign: int) -> None:
         """One more, or one less."""
-        for counter in (self._by_period.setdefault(period, Counter()), self.total):
-            counter[key] += sign
-            if not counter[key]:
-                del counter[key]
+        counts = self._by_period.get(period)
+        if counts is None:
+            counts = self._by_period[period] = {}
+        counts[key] = number = counts.get(key, 0) + sign
+        if not number:
+            del counts[key]
 
-    def of(self, period: int) -> Counter[KeyT]:
+    def of(self, period: int) -> Mapping[KeyT, int]:
         """The counts of a period."""
-        return self._by_period.get(period, Counter())
+        return self._by_period.get(period, {})
+
+    def total(self) -> Mapping[KeyT, int]:
+        """The counts over all periods."""
+        total: dict[KeyT, int] = {}
+        for counts in self._by_period.values():
+            for key, number in counts.items():
+                total[key] = total.get(key, 0) + number
+        return total
 
     def drop(self, last: int) -> None:
         """Forget the periods up to and with ``last``."""
         for period in [period for period in self._by_period if period <= last]:
-            self.total -= self._by_period.pop(period)
+            del self._by_period[period]
 
 
 class Census:
@@ -64,7 +74,7 @@ class Census:
     def count(self, event_time: float, application: str, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1); it is not from before the floor."""
         period = self._period(event_time)
-        self._frequent = {key: names for key, names in self._frequent.items() if key[0] != period}
+        self._frequent.clear()
         self._applications.count(period, application, sign)
         self._judges.count(period, slot.judge, sign)
         self._segments.count(period, slot.segment, sign)
@@ -80,11 +90,11 @@ class Census:
 
     def applications(self, most: int) -> set[str]:
         """The applications with the most slots within the horizon, ties by name."""
-        return set(_largest(self._applications.total, most))
+        return set(_largest(self._applications.total(), most))
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges within the horizon, in the order of their labels."""
-        found = self._judges.total
+        found = self._judges.total()
         return sorted(found, key=lambda j: (j.label, j.model, j.prompts, j.pipeline))
 
     def segments(self, now: float, most: int) -> list[str]:
@@ -109,7 +119,7 @@ class Census:
         return math.floor(event_time) // self._period_s
 
 
-def _largest(counts: Counter[str], most: int) -> list[str]:
+def _largest(counts: Mapping[str, int], most: int) -> list[str]:
     """What is called like the rest is counted with the rest."""
     names = (name for name in counts if name != OTHER)
     return nsmallest(most, names, key=lambda name: (-counts[name], name))

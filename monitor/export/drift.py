@@ -125,7 +125,7 @@ class DriftBook:
         place = (candidate.event_time, candidate.interaction_id)
         for metric, value in slot.values:
             if metric in self.settings.metrics:
-                key = DriftKey(metric, candidate.application, slot.judge.label)
+                key = DriftKey(metric, candidate.application, slot.judge_label)
                 self._change(key, place, (slot, value), sign)
 
     def pairs(self) -> set[tuple[str, str]]:

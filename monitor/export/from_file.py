@@ -33,6 +33,8 @@ def gauges(
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
+    # First, so that records count as they come, and not all at once at the end.
+    book.advance(at)
     for line in _filled(lines):
         try:
             book.add(read_score_record(line), line)

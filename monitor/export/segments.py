@@ -17,7 +17,7 @@ from monitor.export.memo import Memo
 from monitor.export.slots import Slot
 from monitor.stats.candidates import Candidate
 from monitor.stats.strand import Reading, Strand
-from monitor.stats.sums import ZERO, Sums
+from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums
 
 #: Application and judge (``name@version``).
@@ -83,9 +83,10 @@ class SegmentBook:
             strand.take(candidate.event_time, slot)
             self._remove_if_empty(pair, slot.segment)
         if not slot.is_plain:
-            for metric, value in slot.values:
+            terms = zip(slot.metrics, slot.all_segment_terms(), slot.all_terms(), strict=True)
+            for metric, own, whole in terms:
                 if self._is_kept(metric):
-                    beyond = slot.segment_terms(value).minus(slot.terms(metric, value))
+                    beyond = own.minus(whole)
                     self._rolling((metric, *pair)).add(candidate.event_time, beyond, sign)
 
     def advance(self, now: float, start: int) -> None:
@@ -220,11 +221,8 @@ class SegmentBook:
                 del self._strands[pair]
 
     def _sums_of(self, slot: Slot) -> Iterable[tuple[str, Sums]]:
-        return [
-            (metric, slot.segment_terms(value))
-            for metric, value in slot.values
-            if self._is_kept(metric)
-        ]
+        terms = zip(slot.metrics, slot.all_segment_terms(), strict=True)
+        return [term for term in terms if self._is_kept(term[0])]
 
 
 def _merged(strands: Collection[Strand[Slot]]) -> Readings:
@@ -238,10 +236,8 @@ def _merged(strands: Collection[Strand[Slot]]) -> Readings:
 
 def _sum(readings: Collection[Reading]) -> Reading:
     windows = zip(*(reading.windows for reading in readings), strict=True)
-    return Reading(
-        tuple(functools.reduce(Sums.plus, sums) for sums in windows),
-        functools.reduce(Sums.plus, (reading.horizon for reading in readings)),
-    )
+    horizon = added_up([reading.horizon for reading in readings])
+    return Reading(tuple(map(added_up, windows)), horizon)
 
 
 def _left(
@@ -249,8 +245,8 @@ def _left(
 ) -> Reading:
     """What the named segments leave of a series."""
     names = list(windows)
-    left = [functools.reduce(Sums.plus, (s.window(name) for s in series), ZERO) for name in names]
-    horizon = functools.reduce(Sums.plus, (s.horizon() for s in series), ZERO)
+    left = [added_up([s.window(name) for s in series]) for name in names]
+    horizon = added_up([s.horizon() for s in series])
     for reading in named:
         if reading is not None:
             left = [whole.minus(part) for whole, part in zip(left, reading.windows, strict=True)]

@@ -166,6 +166,8 @@ def _line_key(candidate: Candidate) -> _LineKey:
 
 def _net(changes: list[Change]) -> list[Change]:
     """Without the changes that undo one another, as when one record replaces another."""
+    if all(sign < 0 for _, sign in changes):
+        return changes
     signs: dict[int, int] = {}
     for candidate, sign in changes:
         signs[id(candidate)] = signs.get(id(candidate), 0) + sign

@@ -11,11 +11,13 @@ gives the same bits in any order of adding and taking away.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 SCALE: Final = 2**40
 _SCALE_F: Final = float(SCALE)
 _made = tuple.__new__
+_FEW: Final = 2
 
 
 class Sums(NamedTuple):
@@ -71,6 +73,21 @@ class Sums(NamedTuple):
 
 
 ZERO: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def added_up(parts: Sequence[Sums]) -> Sums:
+    """The sum of all; of three and more in less time than one by one.
+
+    >>> one = terms(m=1, q=0.5, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
+    >>> added_up([one] * 3) == one.plus(one).plus(one), added_up([]) == ZERO
+    (True, True)
+    """
+    if len(parts) > _FEW:
+        return _made(Sums, map(sum, zip(*parts, strict=True)))
+    total = parts[0] if parts else ZERO
+    for part in parts[1:]:
+        total = total.plus(part)
+    return total
 
 
 def as_worse(score: float, higher_is_better: bool | None) -> float:

@@ -59,6 +59,13 @@ class Trail:
 
         ``threshold`` is A. Starts that are not asked for again should be dropped by ``keep``.
         """
+        return self._follow(start, end, threshold, len(self._places))
+
+    def prepare(self, start: float, end: float, threshold: float, most: int) -> None:
+        """Take at most so many steps towards what ``evidence`` will be asked for later."""
+        self._follow(start, end, threshold, most)
+
+    def _follow(self, start: float, end: float, threshold: float, most: int) -> Evidence | None:
         run = self._runs.get(start)
         if run is None or not run.holds_for(threshold):
             run = self._runs[start] = _Run(threshold)
@@ -66,7 +73,8 @@ class Trail:
         first = bisect_left(self._places, (start, ""))
         beyond = bisect_right(self._places, (end, _LAST))
         run.rewind(end)
-        for index in range(max(first, bisect_right(self._places, run.place)), beyond):
+        following = max(first, bisect_right(self._places, run.place))
+        for index in range(following, min(beyond, following + most)):
             run.step(self._places[index], self._deviations[index])
         return run.evidence if beyond > first else None
 

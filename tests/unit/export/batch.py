@@ -228,12 +228,13 @@ def estimate(window: Sequence[Slot], horizon: Sequence[Slot], *, higher_is_bette
     kish = w * w / sum(s.w * s.w for s in window)
     long = spread(horizon) if sum(s.scored for s in horizon) >= 500 else 1.0
     d = min(1.5, max(0.05, long, spread(window)))
-    lower, upper = wilson(p, kish / d)
+    h = wh / w
+    lower, upper = wilson(p, (kish if h > 1 else h * kish) / d)
     if missing > 0.05:
         lower, upper = (1 - missing) * lower, (1 - missing) * upper + missing
     if higher_is_better:
         p, lower, upper = 1 - p, 1 - upper, 1 - lower
-    return Gauges(p, lower, upper, wh / w * kish, missing, weak)
+    return Gauges(p, lower, upper, h * kish, missing, weak)
 
 
 def spread(slots: Sequence[Slot]) -> float:
@@ -246,7 +247,8 @@ def spread(slots: Sequence[Slot]) -> float:
     if p * (1 - p) < 1e-12:
         return 1.0
     squares = sum(s.w**2 * (s.g - theta * s.h) ** 2 for s in slots)
-    return squares / sum(s.w**2 for s in slots) / (h * h * p * (1 - p))
+    per_scored = h * h if h > 1 else h
+    return squares / sum(s.w**2 for s in slots) / (per_scored * p * (1 - p))
 
 
 def wilson(p: float, n: float) -> tuple[float, float]:

@@ -171,3 +171,21 @@ def test_the_threshold_follows_the_traffic_unless_it_is_given() -> None:
         book.add(each, each.to_json())
     book.advance(START + 7_300)
     assert drift.threshold(START + 7_300) == 36 * WEEK_S / 7_200 * 2 / 2.0
+
+
+def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
+    """Followed over three periods of two hours, the states are those of a book that starts now."""
+    chosen = DriftSettings(METRICS, 1.0, 50.0, 0.0, 7_200, 2)
+    records = [record(str(i), i * 400.0, faithfulness=0.5 + (i % 5 > 0) / 2) for i in range(60)]
+    followed, drift = drift_book(chosen), drift_book(chosen)
+    for found, clocks in ((followed, range(0, 24_001, 1_000)), (drift, range(24_000, 24_001))):
+        book = ScoreBook(WINDOWS, 7_200, drift=found)
+        for each in records:
+            book.add(each, each.to_json())
+        for clock in clocks:
+            book.advance(float(START + clock))
+    assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0)) != []
+    drift.set_normal("bot", FIRST.label, None)
+    assert list(drift.states(START + 24_000.0)) == []
+    drift.set_normal("bot", FIRST.label, NORMAL)
+    assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0))

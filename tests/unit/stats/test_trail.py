@@ -46,6 +46,20 @@ def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, thresho
 
 
 @settings(deadline=None)
+@given(SLOTS, st.randoms(use_true_random=False), THRESHOLDS)
+def test_steps_taken_ahead_change_nothing(
+    slots: Slots, rng: random.Random, threshold: float
+) -> None:
+    """However few at a time and however far, and whatever slots come and go in between."""
+    trail, held = Trail(), list(slots)
+    rng.shuffle(held)
+    for place, deviation in held:
+        trail.put(place, deviation)
+        trail.prepare(120.0, rng.uniform(0, 700), threshold, rng.randrange(4))
+    assert trail.evidence(120.0, 599.0, threshold) == straight(slots, 120.0, 599.0, threshold)
+
+
+@settings(deadline=None)
 @given(SLOTS, st.lists(THRESHOLDS, min_size=1, max_size=4))
 def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[float]) -> None:
     """After any changes of A the evidence is what A would have given from the beginning."""
