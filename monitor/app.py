@@ -23,7 +23,9 @@ from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
-from monitor.ingest.loop import ConsumingLoop, LoopLimits
+from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.worker import LoopLimits
+from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
@@ -83,13 +85,23 @@ class Monitor:
         try:
             if self.settings.kafka.create_topics:
                 await until(stop, self._create_topics())
-            async with watched(self.clusters, self.health), asyncio.TaskGroup() as group:
+            async with watched(self._used(roles), self.health), asyncio.TaskGroup() as group:
                 if "score" in roles and not stop.is_set():
                     group.create_task(self._score(stop))
                 if "export" in roles and not stop.is_set():
                     group.create_task(self._export(stop))
         finally:
             await server.stop()
+
+    def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:
+        """Section → its cluster, and the topics on it that these roles cannot go on without."""
+        topics = self.settings.kafka.topics
+        used = {cluster.section: (cluster, set[str]()) for cluster in self.clusters}
+        used[self.output.section][1].add(topics.scores)
+        if "score" in roles:
+            used[self.output.section][1].add(topics.dead_letters)
+            used[self.connection.section][1].update(topics.interactions)
+        return used
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)

@@ -133,6 +133,7 @@ def configure(level: str, form: str) -> None:
     )
     handler.addFilter(_ForeignLimit(outage))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.captureWarnings(True)  # else they stand among the events in a form of their own
     _quiet_libraries()
 
 

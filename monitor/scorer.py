@@ -19,11 +19,11 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
-from monitor.ingest.loop import Work
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
+from monitor.ingest.worker import Work
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
@@ -88,6 +88,7 @@ class Scorer:
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
         self._judging: set[asyncio.Task[None] | None] = set()
+        self._waiting: set[asyncio.Task[None] | None] = set()
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
@@ -105,13 +106,17 @@ class Scorer:
         """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
         return task in self._judging
 
+    def waits(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work waits for a place, at the judge or among the dead letters."""
+        return task in self._waiting or task in self._dead_letters.gate.held_works
+
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
         left, read = self._screen(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
-            self._dead_letters.gate.fine(read)
+            self._dead_letters.gate.glimpsed(read)
             if not self._traffic.screen.samplers[0].needs_decoding:
                 self._telemetry.key_fallbacks.inc(read)
         return left
@@ -160,15 +165,18 @@ class Scorer:
         origin = letter.origin_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         # A producer may set any timestamp: none lies further ahead than a plausible event time.
-        newest_ms = (self._clock() + NEWEST.total_seconds()) * 1000
-        decoded = native.decode(value, source, min(origin.timestamp_ms, int(newest_ms)))
+        newest_ms = int((self._clock() + NEWEST.total_seconds()) * 1000)
+        # And it may set none, which Kafka gives as -1: then the record is as old as its reading.
+        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._clock() * 1000)
+        decoded = native.decode(value, source, min(broker_ms, newest_ms))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         where = f"{record.topic}/{record.partition}/{record.offset}"
-        self._dead_letters.gate.failed(error.cause)
+        unread = not native.has_readable_id(record.value or b"")
+        self._dead_letters.gate.failed(error.cause, unread=unread)
         return self._guarded(record, where, self._bury(record, error))
 
     async def _guarded(
@@ -218,9 +226,11 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
-        waiting_since = self._clock()
+        waiting_since, task = self._clock(), asyncio.current_task()
+        self._waiting.add(task)
         try:
             async with treatment.limits.admitted():
+                self._waiting.discard(task)
                 admitted = self._clock()
                 ending = await self._watched(self._judged(interaction, treatment))
             timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
@@ -229,6 +239,8 @@ class Scorer:
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
+        finally:
+            self._waiting.discard(task)
         self._count(interaction, ending)
         return ending.outcome, ending.reason
 

@@ -40,13 +40,15 @@ def list_(
     """List dead letters, newest first; nothing that a user wrote is shown."""
     import asyncio
 
+    from monitor.ingest.letter_list import visible
+
     settings, moment = _prepared(config, set_, since)
     rows, said = asyncio.run(_listed(settings, most, moment, grouped))
     if json:
         _print_json(rows)
         return
     for row in rows:
-        typer.echo(_group_line(row) if grouped else _letter_line(row))
+        typer.echo(visible(_group_line(row) if grouped else _letter_line(row)))
     typer.echo(said, err=True)
 
 
@@ -70,6 +72,7 @@ def show(
     import asyncio
 
     from monitor.ingest import letter_desk
+    from monitor.ingest.letter_list import visible
 
     settings, _ = _prepared(config, set_, None)
     looked_up = letter_desk.shown(_desk(settings), *_place(place), with_value=value)
@@ -81,9 +84,9 @@ def show(
         _print_json(shown)
         return
     for key, found in shown.items():
-        typer.echo(f"{key}: {found}" if key != "headers" else "headers:")
+        typer.echo(f"{key}: {visible(found)}" if key != "headers" else "headers:")
         for name, text in found if key == "headers" else ():
-            typer.echo(f"  {name}: {text}")
+            typer.echo(f"  {visible(name)}: {visible(text)}")
 
 
 @app.command()
@@ -107,6 +110,7 @@ def redrive(
     """
     import asyncio
 
+    from monitor.ingest.letter_list import visible
     from monitor.ingest.redrive import LEFT
 
     settings, moment = _prepared(config, set_, since)
@@ -117,7 +121,7 @@ def redrive(
         _print_json({"dry_run": dry_run, "answers": answers, "letters": letters})
     else:
         for one in told:
-            typer.echo(_told_line(one))
+            typer.echo(visible(_told_line(one)))
         typer.echo(_summary(counts, dry_run), err=True)
     if any(counts[answer] for answer in LEFT):
         raise typer.Exit(1)

@@ -61,6 +61,8 @@ class Access(Section):
         for address in servers.split(","):
             if not re.fullmatch(r"\S+:[0-9]{1,5}", address.strip(), re.ASCII):
                 raise ValueError(f"found {address!r}, expected host:port")
+            if not 1 <= int(address.strip().rpartition(":")[2]) <= 65_535:
+                raise ValueError(f"found {address!r}, expected a port from 1 to 65535")
         return servers
 
     @field_validator("sasl_oauth")
@@ -122,8 +124,11 @@ class Access(Section):
 
     def _need(self, who: str, *keys: str) -> None:
         for key in keys:
-            if getattr(self, key) is None:
+            found = getattr(self, key)
+            if found is None:
                 raise ValueError(f"{key} is missing, {who} needs it")
+            if not (found.get_secret_value() if isinstance(found, SecretStr) else found):
+                raise ValueError(f"{key} is empty, {who} needs it")
 
     def _unused(self, key: str, protocols: str) -> str:
         """In the clear, where somebody meant otherwise."""

@@ -21,6 +21,9 @@ from monitor.config.judging import Judge, Sampling
 from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
 
+#: The topics that the monitor writes, as keys of ``kafka.topics``.
+OUTPUTS = ("scores", "dead_letters", "control", "alarms")
+
 
 class Topics(Section):
     """Names of the topics."""
@@ -42,6 +45,14 @@ class Topics(Section):
         if not names or "" in names or len(set(names)) != len(names):
             raise ValueError(f"found {list(names)}, expected at least one name, each once")
         return names
+
+    @model_validator(mode="after")
+    def _outputs_differ(self) -> Self:
+        outputs = [getattr(self, key) for key in OUTPUTS]
+        for key, name in zip(OUTPUTS, outputs, strict=True):
+            if outputs.count(name) > 1:
+                raise ValueError(f"{key} is {name!r}, and so is another topic that is written")
+        return self
 
     @field_serializer("interactions")
     def _one_as_a_name(self, names: tuple[str, ...]) -> str | list[str]:
@@ -136,6 +147,21 @@ class Settings(Section):
     def secret_file(self, path: str) -> Path | None:
         """The file that gave the setting with this dotted path; None when another source did."""
         return self._secret_files.get(path)
+
+    @model_validator(mode="after")
+    def _reads_nothing_that_it_writes(self) -> Self:
+        """Its own dead letters would become dead letters again, without an end."""
+        other = self.kafka_output.bootstrap_servers
+        if other and other != self.kafka.bootstrap_servers:
+            return self
+        topics = self.kafka.topics
+        for key in OUTPUTS:
+            if (name := getattr(topics, key)) in topics.interactions:
+                raise ValueError(
+                    f"kafka.topics.{key}: {name!r} is also in kafka.topics.interactions, and the "
+                    "monitor would read what it writes"
+                )
+        return self
 
     @model_validator(mode="after")
     def _applications_fit(self) -> Self:

@@ -4,6 +4,11 @@ Counted are records that were decoded or dead-lettered, over a sliding window of
 a few records through now and then, with growing waits; as soon as they show that not nearly
 everything fails, it closes. A wrong format on a whole topic opens it; a poisonous minority does
 not.
+
+Where records are sampled by their id, most are dropped when no more than the id has been read.
+Records without a readable id are all tried, so a share among all that were read counts for them.
+What fails later, a missing field or a bug, would have failed in the dropped ones as well: those are
+taken to fare as the decoded ones did.
 """
 
 from __future__ import annotations
@@ -33,10 +38,26 @@ class CircuitLimits(NamedTuple):
 
 @dataclass
 class _Bucket:
+    """``glimpsed``: dropped when only the id was read; ``unread``: failed without a readable id."""
+
     since: float
     fine: int = 0
     failed: int = 0
+    unread: int = 0
+    glimpsed: int = 0
     causes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: _Bucket) -> None:
+        self.fine += other.fine
+        self.failed += other.failed
+        self.unread += other.unread
+        self.glimpsed += other.glimpsed
+
+    def estimated(self) -> tuple[float, float]:
+        """How many of all have failed or would have, and how many are fine or would be."""
+        tried = self.failed - self.unread + self.fine
+        each = 1 + self.glimpsed / tried if tried else 1.0
+        return self.unread + (self.failed - self.unread) * each, self.fine * each
 
 
 class Circuit:
@@ -58,7 +79,8 @@ class Circuit:
         self._buckets = deque([_Bucket(now)])
         self._open = self._probing = False
         self._wait_s, self._probe_at, self._closed_at = limits.wait_s, now, -math.inf
-        self._fine = self._failed = 0  # of this probe
+        self._probe = _Bucket(now)
+        self._ids_tell = True
         self.counts = (0, 0)
         self.cause = ""
 
@@ -75,7 +97,7 @@ class Circuit:
         """How many records may be taken now; None without a bound."""
         if not self._open:
             return None
-        return max(0, self._limits.probe - self._fine - self._failed) if self._probing else 0
+        return self._left if self._probing else 0
 
     @property
     def wait_s(self) -> float:
@@ -90,55 +112,87 @@ class Circuit:
             while now - self._buckets[0].since > self._limits.window_s:
                 self._buckets.popleft()
         if self._open and not self._probing and now >= self._probe_at:
-            self._probing, self._fine, self._failed = True, 0, 0
+            self._probing, self._probe = True, _Bucket(now)
 
-    def fine(self, count: int = 1) -> None:
-        """``count`` records could be decoded."""
-        self._buckets[-1].fine += count
-        if self._probing:
-            self._fine += count
-            self._decide()
+    def fine(self) -> None:
+        """A record could be decoded."""
+        for counts in self._counting():
+            counts.fine += 1
+        self._decide()
 
-    def failed(self, cause: str, *, was_fine: bool = False) -> None:
-        """A record becomes a dead letter; ``was_fine`` takes back that it could be decoded."""
-        bucket = self._buckets[-1]
-        bucket.failed += 1
-        bucket.causes[cause] += 1
-        bucket.fine -= was_fine
-        if self._probing:
-            self._failed += 1
-            self._fine -= was_fine
-            self._decide()
-        elif not self._open and self._limits.share > 0:
+    def glimpsed(self, count: int) -> None:
+        """``count`` records were dropped by their hash, with nothing but their ids read."""
+        for counts in self._counting():
+            counts.glimpsed += count
+        self._decide()
+
+    def failed(self, cause: str, *, was_fine: bool = False, unread: bool = False) -> None:
+        """A record becomes a dead letter; ``was_fine`` takes back that it could be decoded.
+
+        ``unread``: not even its id could be read.
+        """
+        for counts in self._counting():
+            counts.failed += 1
+            counts.unread += unread
+            counts.fine -= was_fine
+            counts.causes[cause] += 1
+        if not self._open and self._limits.share > 0:
             self._judge()
+        self._decide()
+
+    def _counting(self) -> tuple[_Bucket, ...]:
+        return (self._buckets[-1], self._probe) if self._probing else (self._buckets[-1],)
 
     def _judge(self) -> None:
-        failed = sum(bucket.failed for bucket in self._buckets)
-        fine = max(0, sum(bucket.fine for bucket in self._buckets))
+        seen = _Bucket(self._now)
+        for bucket in self._buckets:
+            seen.add(bucket)
+        seen.fine = max(0, seen.fine)
+        failed, fine = seen.estimated()
+        tried = seen.failed + seen.fine
+        if seen.failed - seen.unread + seen.fine < self._limits.least:
+            # Too few to say how the dropped ones would have fared: none of them counts as failed.
+            failed, fine = seen.failed, seen.fine + seen.glimpsed
+            tried += seen.glimpsed
         if failed + fine < self._limits.least or not self._many(failed, fine):
             return
-        causes: Counter[str] = Counter()
         for bucket in self._buckets:
-            causes.update(bucket.causes)
-        self.cause, self.counts = causes.most_common(1)[0][0], (failed, failed + fine)
+            seen.causes.update(bucket.causes)
+        self.cause, self.counts = seen.causes.most_common(1)[0][0], (seen.failed, tried)
+        self._ids_tell = 2 * seen.unread > seen.failed
         self._open = True
         # What closed a moment ago by a lucky probe goes on with its longer waits.
         lately = self._now - self._closed_at < self._limits.window_s
         self._wait(2 * self._wait_s if lately else self._limits.wait_s)
 
+    @property
+    def _left(self) -> int:
+        return max(0, self._limits.probe - self._probe.fine - self._probe.failed)
+
     def _decide(self) -> None:
         """Close as soon as the probe can no longer say that nearly everything fails."""
-        if not self._many(self._limits.probe - self._fine, self._fine):
+        if not self._probing:
+            return
+        if not self._many(*self._at_worst()):
             self._open = self._probing = False
             self._closed_at = self._now
             self._buckets = deque([_Bucket(self._now)])
-        elif self._fine + self._failed >= self._limits.probe:
+        elif not self._left:
             self._wait(2 * self._wait_s)
+
+    def _at_worst(self) -> tuple[float, float]:
+        """The probe (failed, fine) when all that is left of it fails."""
+        seen = self._probe
+        if self._ids_tell:  # it opened because they could not be read
+            fine = seen.fine + seen.glimpsed
+            return max(0, self._limits.probe - fine), fine
+        worst = _Bucket(seen.since, seen.fine, seen.failed + self._left, seen.unread, seen.glimpsed)
+        return worst.estimated()
 
     def _wait(self, seconds: float) -> None:
         self._probing = False
         self._wait_s = min(seconds, self._limits.longest_wait_s)
         self._probe_at = self._now + self._wait_s
 
-    def _many(self, failed: int, fine: int) -> bool:
+    def _many(self, failed: float, fine: float) -> bool:
         return failed >= self._limits.share * (failed + fine)

@@ -7,11 +7,12 @@ nothing is committed past it.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.gate import Gate, Hold
-from monitor.ingest.letter import ERROR, error_headers
+from monitor.ingest.letter import ERROR, Headers, error_headers
 from monitor.kafka.patience import FIRST_WAIT_S, LONGEST_WAIT_S
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
@@ -31,10 +32,11 @@ class DeadLetters:
 
     async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Send it, again and again with growing waits; meanwhile its partition is held."""
-        hold = Hold(self.gate, Partition(record.topic, record.partition))
+        partition = Partition(record.topic, record.partition)
+        hold = Hold(self.gate, partition, asyncio.current_task())
         why = f"topic {self._topic} has not taken a dead letter for {SLOW_S:.0f} s: does it exist, "
         why += "and are its brokers there?"
-        slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin, why)
+        slow = asyncio.get_running_loop().call_later(SLOW_S, hold.begin_unless_held, why)
         try:
             await self._until_taken(record, error, now, hold)
         finally:
@@ -61,30 +63,30 @@ class DeadLetters:
     async def send(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Key, value, timestamp and headers are the original ones, as far as the broker takes them.
 
-        Where it does not, value, timestamp and original headers are left out (the source topic
-        still has them), and ``x-error.value_omitted`` is the size of the value in bytes; then the
-        key too. Raises ``RecordRefused`` when the topic takes not even that, and
-        ``DependencyRefused`` when it may not be written.
+        Where it does not, the timestamp is left out first (``x-error.timestamp`` still tells it).
+        Then value and original headers are, too (the source topic still has them), and
+        ``x-error.value_omitted`` is the size of the value in bytes; then the key. Raises
+        ``RecordRefused`` when the topic takes not even that, and ``DependencyRefused`` when it may
+        not be written.
         """
         headers = error_headers(record, error, group=self._group, version=self._version, now=now)
-        try:
-            await self._producer.write(
-                self._topic,
-                record.value,
-                key=record.key,
-                timestamp_ms=record.timestamp,
-                headers=headers,
-            )
-        except RecordRefused:
-            bare = [header for header in headers if header[0].startswith(ERROR)]
-            bare.append((f"{ERROR}value_omitted", str(len(record.value or b"")).encode()))
-            await self._send_bare(record.key, bare)
-
-    async def _send_bare(self, key: bytes | None, headers: list[tuple[str, bytes | None]]) -> None:
+        bare = [header for header in headers if header[0].startswith(ERROR)]
+        bare.append((f"{ERROR}value_omitted", str(len(record.value or b"")).encode()))
         # An empty value, not none: a record with neither key nor value cannot be written.
-        try:
-            await self._producer.write(self._topic, b"", key=key, headers=headers)
-        except RecordRefused:
-            if key is None:
-                raise
-            await self._producer.write(self._topic, b"", headers=headers)
+        forms: list[tuple[bytes | None, bytes | None, int | None, Headers]] = [
+            (record.key, record.value, record.timestamp, headers),
+            (record.key, record.value, None, headers),
+            (record.key, b"", None, bare),
+            (None, b"", None, bare),
+        ]
+        for key, value, timestamp_ms, said in forms[:-1]:
+            with suppress(RecordRefused):
+                return await self._write(key, value, timestamp_ms, said)
+        return await self._write(*forms[-1])
+
+    async def _write(
+        self, key: bytes | None, value: bytes | None, timestamp_ms: int | None, headers: Headers
+    ) -> None:
+        await self._producer.write(
+            self._topic, value, key=key, timestamp_ms=timestamp_ms, headers=headers
+        )

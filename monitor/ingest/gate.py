@@ -21,21 +21,31 @@ _MOST_NAMED = 10
 
 
 class Hold:
-    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly."""
+    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly.
 
-    def __init__(self, gate: Gate, partition: Partition) -> None:
-        self._gate, self._partition = gate, partition
+    ``work`` is whoever waits with it, as the consuming loop knows it.
+    """
+
+    def __init__(self, gate: Gate, partition: Partition, work: object) -> None:
+        self._gate, self._partition, self._work = gate, partition, work
         self._held = False
 
     def begin(self, why: str) -> None:
         """From now on the letter waits; ``why`` names the topic and what to do."""
         self._gate.hold(self._partition, why, first=not self._held)
+        self._gate.held_works.add(self._work)
         self._held = True
+
+    def begin_unless_held(self, why: str) -> None:
+        """A guess at ``why``: what a refusal has said stands."""
+        if not self._held:
+            self.begin(why)
 
     def end(self) -> None:
         """It waits no more."""
         if self._held:
             self._gate.release(self._partition)
+            self._gate.held_works.discard(self._work)
         self._held = False
 
 
@@ -56,6 +66,8 @@ class Gate:
         self._circuit = Circuit(limits, monotonic())
         self._shown = False
         self._held: Counter[Partition] = Counter()
+        #: They may be handed over at once: nothing of theirs is on Kafka yet.
+        self.held_works: set[object] = set()
         self._waiting = 0
         self._why = ""
 
@@ -73,13 +85,20 @@ class Gate:
         self._circuit.roll(self._monotonic())
         self._show()
 
-    def fine(self, count: int = 1) -> None:
-        """``count`` records could be decoded."""
-        self._circuit.fine(count)
+    def fine(self) -> None:
+        """A record could be decoded."""
+        self._circuit.fine()
 
-    def failed(self, cause: str, *, was_fine: bool = False) -> None:
-        """A record becomes a dead letter; ``was_fine``: it could be decoded."""
-        self._circuit.failed(cause, was_fine=was_fine)
+    def glimpsed(self, count: int) -> None:
+        """``count`` records were dropped by their hash, with nothing but their ids read."""
+        self._circuit.glimpsed(count)
+
+    def failed(self, cause: str, *, was_fine: bool = False, unread: bool = False) -> None:
+        """A record becomes a dead letter; ``was_fine``: it could be decoded.
+
+        ``unread``: not even its id could be read.
+        """
+        self._circuit.failed(cause, was_fine=was_fine, unread=unread)
         self._show()
 
     def hold(self, partition: Partition, why: str, *, first: bool) -> None:

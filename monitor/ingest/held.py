@@ -30,13 +30,14 @@ class UnderWay:
     offset: int
     busy_s: float = 0.0
     told: bool = False
+    handed_over: bool = False
 
 
 @dataclass(eq=False)
 class Held:
     """One assignment of one partition; times in epoch seconds.
 
-    Once it is ``fenced``, nothing that ends is settled any more, so nothing more is committed.
+    Once it is ``fenced``, what ends is not settled any more, so nothing more is committed.
     """
 
     partition: Partition
@@ -79,9 +80,11 @@ class Held:
 
     def end(self, task: asyncio.Task[None]) -> None:
         """Work has ended, with whatever it produced on Kafka."""
-        item = self.under_way.pop(task)
-        if not self.fenced:
-            self.tracker.settle(item.offset)
+        self.tracker.settle(self.under_way.pop(task).offset)
+
+    def leave(self, task: asyncio.Task[None]) -> None:
+        """Work has ended without a result: its offset stays open, so that it is read again."""
+        del self.under_way[task]
 
     @property
     def mark(self) -> int | None:
@@ -95,5 +98,9 @@ class Held:
     def oldest_time(self) -> float:
         """When the first record was written that is not done; 0.0 when nobody knows."""
         if oldest := self.tracker.oldest:
-            return oldest[1]
-        return self.waiting[0].record.timestamp / 1000 if self.waiting else self.last_record_time
+            found = oldest[1]
+        elif self.waiting:
+            found = self.waiting[0].record.timestamp / 1000
+        else:
+            found = self.last_record_time
+        return max(0.0, found)  # Kafka gives -1 for a record without a time

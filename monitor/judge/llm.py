@@ -292,6 +292,11 @@ def _litellm() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     import litellm
 
+    # The first call would import these on the event loop: hundreds of modules, half a second.
+    import openai.resources.chat
+    import openai.types.chat
+    import openai.types.responses  # noqa: F401 - for the side effect
+
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.

@@ -7,6 +7,7 @@ itself, for its share.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
@@ -26,7 +27,7 @@ MOST_EXAMINED = 1_000
 EXAMINE_MS = 1_000
 #: What a broken batch raises; the rest of Kafka's errors is about brokers and groups.
 BROKEN = (errors.CorruptRecordException, errors.InvalidMessageError)
-#: A filter that no partition passes: waits, and leaves in its buffer whatever is there.
+#: A filter that no partition passes: while all are paused, their buffers are left as they are.
 _NOBODY = TopicPartition("", -1)
 
 
@@ -57,30 +58,35 @@ class FairReader:
             raise error
         if self._suspects:
             return await self._examine(self._suspects[0])
-        readable = self._client.assignment() - self._client.paused()
-        share = max(LEAST_SHARE, most // max(1, len(readable)))
-        found = await self._take(readable, share) if self._more else {}
+        found: dict[TopicPartition, Batch] = {}
+        if self._more:
+            await asyncio.sleep(0)  # what is there already waits for nothing: let others run
+            found = await self._take(most)
         if not (found or self._suspects or self._error):
-            found = await self._next(readable, timeout_ms, share)
-        self._more = any(len(batch) >= share for batch in found.values())
+            found = await self._next(timeout_ms, most)
         return list(found.values())
 
-    async def _next(
-        self, partitions: Collection[TopicPartition], timeout_ms: int, share: int
-    ) -> dict[TopicPartition, Batch]:
+    def _readable(self) -> frozenset[TopicPartition]:
+        found: frozenset[TopicPartition] = self._client.assignment() - self._client.paused()
+        return found
+
+    async def _next(self, timeout_ms: int, most: int) -> dict[TopicPartition, Batch]:
         """Wait for the first record to come, then take what is there."""
+        partitions = self._readable()
         if len(partitions) == 1:
-            return await self._wait(partitions, timeout_ms, share)
+            found = await self._wait(partitions, timeout_ms, most)
+            self._more = any(len(batch) >= most for batch in found.values())
+            return found
         # Not more than one: a failure on the next partition would lose the others.
         first = await self._wait(partitions, timeout_ms, 1)
-        rest = await self._take(partitions, share) if first else {}
+        rest = await self._take(most) if first else {}
         return {tp: first.get(tp, []) + rest.get(tp, []) for tp in {**first, **rest}}
 
-    async def _take(
-        self, partitions: Collection[TopicPartition], share: int
-    ) -> dict[TopicPartition, Batch]:
+    async def _take(self, most: int) -> dict[TopicPartition, Batch]:
         """What is there already. Nothing suspends once there is a batch in hand."""
         found: dict[TopicPartition, Batch] = {}
+        partitions = self._readable()
+        share = max(LEAST_SHARE, most // max(1, len(partitions)))
         for partition in partitions:
             try:
                 found |= await self._client.getmany(partition, max_records=share)
@@ -89,12 +95,15 @@ class FairReader:
                     self._error = error  # after what is in hand
                     break
                 self._suspects.append(partition)
+        self._more = any(len(batch) >= share for batch in found.values())
         return found
 
     async def _wait(
         self, partitions: Collection[TopicPartition], timeout_ms: int, most: int
     ) -> dict[TopicPartition, Batch]:
-        asked = tuple(partitions) or (_NOBODY,)
+        asked = tuple(partitions)
+        if not asked and self._client.assignment():
+            asked = (_NOBODY,)
         try:
             found: dict[TopicPartition, Batch] = await self._client.getmany(
                 *asked, timeout_ms=timeout_ms, max_records=most

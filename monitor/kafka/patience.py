@@ -18,6 +18,7 @@ from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.diagnose import diagnose, unreadable
 from monitor.kafka.refusals import REFUSALS, refusal
+from monitor.kafka.rotation import plain_client
 from monitor.kafka.troubles import PASSING, Finding, Trouble, refused
 
 __all__ = [
@@ -62,12 +63,24 @@ async def start_patiently(
         client = connection.renewing(build())
         try:
             await client.start()
+            _let_in(client)
         except BaseException:
             await client.stop()
             raise
         return client
 
     return await patiently(start, connection, health, part)
+
+
+def _let_in(client: Startable) -> None:
+    """Raises ``KafkaConnectionError`` for a client that has started without hearing of a broker.
+
+    aiokafka takes the refusal of an OAuth token for a yes, and the empty answer to its next request
+    for a cluster without topics.
+    """
+    inner = plain_client(client)
+    if inner is not None and not inner.cluster.brokers():
+        raise errors.KafkaConnectionError("the cluster names none of its brokers")
 
 
 async def patiently(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from aiokafka import errors
@@ -95,3 +96,9 @@ class Login(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka ships no type
         """The addresses of the brokers; a listener that wants a login tells them only after it."""
         answer = await self.send(MetadataRequest([]))
         return [f"{host}:{port}" for _, host, port, *_ in answer.brokers]
+
+    async def missing(self, topics: Collection[str]) -> set[str]:
+        """Those of the topics that do not exist; they are asked for with creation forbidden."""
+        answer = await self.send(MetadataRequest(sorted(topics), allow_auto_topic_creation=False))
+        unknown = errors.UnknownTopicOrPartitionError.errno
+        return {topic for code, topic, *_ in answer.topics if code == unknown}

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from aiokafka import AIOKafkaProducer, errors
+from aiokafka.partitioner import DefaultPartitioner
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
@@ -39,6 +40,12 @@ RECORD_FAULTS = (
 
 #: A topic's limit may be changed while we run.
 ASK_LIMIT_EVERY_S = 300.0
+
+
+#: Of a batch; nothing joins a record that is larger.
+BATCH_BYTES = 16_384
+
+_partition_of = DefaultPartitioner()
 
 
 class RecordRefused(Exception):
@@ -76,6 +83,7 @@ class Producer:
                 compression_type="zstd",
                 linger_ms=5,
                 max_request_size=MOST_BYTES,
+                max_batch_size=BATCH_BYTES,
             )
 
         client = await start_patiently(build, connection, health, "producer")
@@ -95,13 +103,15 @@ class Producer:
 
         Raises ``RecordRefused``, and ``DependencyRefused`` when the broker says no for good.
         """
-        wait = FIRST_WAIT_S
+        wait, send = FIRST_WAIT_S, self._client.send_and_wait
         while True:
             try:
-                await self._client.send_and_wait(
-                    topic, value, key, partition, timestamp_ms, list(headers)
-                )
+                await send(topic, value, key, partition, timestamp_ms, list(headers))
             except RECORD_FAULTS as error:
+                # The broker refuses a whole batch: it may be another record that it does not like.
+                if send != self._send_alone and _has_company(error, value):
+                    send = self._send_alone
+                    continue
                 if isinstance(error, TOO_LARGE):
                     await self._too_large(topic, len(value or b""))
                 raise RecordRefused(f"{type(error).__name__}: {error}") from error
@@ -117,6 +127,23 @@ class Producer:
                 self._health.ready("producer")
                 self._connection.troubles.over(self._connection, "producer")
                 return
+
+    async def _send_alone(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: list[tuple[str, bytes | None]],
+    ) -> None:
+        """In a batch of its own, to the partition where it would have gone."""
+        if partition is None:
+            there = sorted(await self._client.partitions_for(topic))
+            partition = _partition_of(key, there, there)
+        batch = self._client.create_batch()
+        batch.append(timestamp=timestamp_ms, key=key, value=value, headers=headers)
+        await (await self._client.send_batch(batch, topic, partition=partition))
 
     def _is_stuck(self, topic: str, error: Exception) -> None:
         why = f"a write to topic {topic} failed: {type(error).__name__}"
@@ -155,3 +182,11 @@ class Producer:
     async def stop(self) -> None:
         """Flush and disconnect."""
         await self._client.stop()
+
+
+def _has_company(error: Exception, value: bytes | None) -> bool:
+    """Whether another record of the batch may be at fault, and it is worth asking.
+
+    A value that is empty stands for one that was refused: it has been asked for already.
+    """
+    return bool(value) and not (isinstance(error, TOO_LARGE) and len(value or b"") >= BATCH_BYTES)

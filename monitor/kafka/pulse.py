@@ -2,13 +2,15 @@
 
 An idle client does not notice that its broker is frozen, and a busy one only after its requests
 have timed out, which takes 40 s. The pulse has a connection of its own and a short limit. It only
-tells; the clients themselves go on trying, and come back alone.
+tells; the clients themselves go on trying, and come back alone. Nor do clients say anything of a
+topic that is deleted while they use it: they wait for it to come back, and so the pulse asks for
+the topics, too.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 
 from aiokafka import errors
@@ -19,7 +21,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.diagnose import diagnose, unreadable
 from monitor.kafka.probe import new_login
 from monitor.kafka.probe_login import Login, NoToken
-from monitor.kafka.troubles import PASSING, Finding
+from monitor.kafka.troubles import PASSING, Finding, Trouble
 from monitor.logs import logger
 
 EVERY_S, LIMIT_S = 2.0, 4.0
@@ -29,13 +31,24 @@ AWAY_WAIT_S, REFUSED_WAIT_S = 5.0, 30.0
 
 
 class Pulse:
-    """Asks one cluster; ``part`` is what it is called in ``Health``."""
+    """Asks one cluster; ``part`` is what it is called in ``Health``.
+
+    Of ``topics``, those that were there once and are missing at two beats in a row are told; what
+    was never there is for those who wait for it at their start.
+    """
 
     def __init__(
-        self, connection: Connection, health: Health, part: str, limit_s: float = LIMIT_S
+        self,
+        connection: Connection,
+        health: Health,
+        part: str,
+        limit_s: float = LIMIT_S,
+        topics: Collection[str] = (),
     ) -> None:
         self._connection, self._health, self._part = connection, health, part
-        self._limit_s = limit_s
+        self._limit_s, self._topics = limit_s, frozenset(topics)
+        self._seen: set[str] = set()
+        self._missing: set[str] = set()
         self._login: Login | None = None
         self._wait_s = EVERY_S
 
@@ -73,7 +86,7 @@ class Pulse:
             return False
         try:
             async with asyncio.timeout(self._limit_s):
-                await self._login.ask()
+                missing = await self._login.missing(self._topics)
         except TimeoutError:
             # Readiness first: to find out why takes longer.
             what = f"no answer within {self._limit_s:g} s"
@@ -81,9 +94,25 @@ class Pulse:
         except (errors.KafkaError, OSError):
             pass  # closed: the broker has gone or been restarted, or our token has ended
         else:
+            self._look_at_topics(missing)
             return True
         self._hang_up()
         return False
+
+    def _look_at_topics(self, missing: set[str]) -> None:
+        gone = missing & self._missing & self._seen
+        self._seen |= self._topics - missing
+        self._missing = missing
+        part, troubles = f"{self._part}_topics", self._connection.troubles
+        if not gone:
+            troubles.over(self._connection, part)
+            self._health.ready(part)
+            return
+        names = ", ".join(sorted(gone))
+        found, mend = f"there is no topic {names} any more", "create it again; it is waited for"
+        self._health.waits(part, f"{found}: {mend}")
+        finding = Finding(Trouble.MISSING_TOPIC, found, mend, topic=names)
+        troubles.meet(self._connection, part, finding)
 
     async def _look(self) -> Finding | None:
         """What keeps us from the cluster; when it is nothing, there is a connection again."""
@@ -117,9 +146,14 @@ class Pulse:
 
 
 @asynccontextmanager
-async def watched(clusters: Sequence[Connection], health: Health) -> AsyncIterator[None]:
-    """Every cluster has its pulse taken meanwhile; a cluster is called by its section's name."""
-    pulses = [Pulse(connection, health, connection.section) for connection in clusters]
+async def watched(
+    clusters: Mapping[str, tuple[Connection, Collection[str]]], health: Health
+) -> AsyncIterator[None]:
+    """Every cluster, and those of its topics, has its pulse taken meanwhile."""
+    pulses = [
+        Pulse(connection, health, name, topics=topics)
+        for name, (connection, topics) in clusters.items()
+    ]
     tasks = [asyncio.create_task(pulse.run()) for pulse in pulses]
     try:
         yield

@@ -52,16 +52,21 @@ class _Asking:
         return type(self)._asks()
 
 
+def plain_client(client: Any) -> AIOKafkaClient | None:
+    """The plain client inside a consumer, a producer or an admin client; None in anything else."""
+    for found in (client, getattr(client, "_client", None), getattr(client, "client", None)):
+        if isinstance(found, AIOKafkaClient):
+            return found
+    return None
+
+
 def ask_for_password(client: Any, password: Callable[[], str | None]) -> None:
     """Make an aiokafka client ask for the password at every connection to a broker.
 
     A consumer, a producer, an admin client or a plain one: each has a plain client inside, which
     keeps the password that it was built with, and reads that attribute once per connection.
     """
-    inner = next(
-        found
-        for found in (client, getattr(client, "_client", None), getattr(client, "client", None))
-        if isinstance(found, AIOKafkaClient)
-    )
+    inner = plain_client(client)
+    assert inner is not None, "no client of aiokafka"
     kind = type(inner)
     inner.__class__ = type(kind.__name__, (_Asking, kind), {"_asks": staticmethod(password)})

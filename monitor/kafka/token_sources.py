@@ -128,6 +128,11 @@ def msk_iam(region: str | None, environ: Mapping[str, str]) -> Fetch:
     async def fetch() -> Token:
         try:
             return await asyncio.to_thread(signed)
+        except AttributeError as error:  # what the signer makes of credentials that are None
+            places = "environment, profile, web identity, instance role"
+            raise TokenUnavailable(
+                f"aws_msk_iam in {where}: no AWS credentials found ({places})"
+            ) from error
         except Exception as error:
             said = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
             raise TokenUnavailable(f"aws_msk_iam in {where}: {said}") from error

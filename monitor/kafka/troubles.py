@@ -170,11 +170,12 @@ def described(connection: Connection, finding: Finding) -> dict[str, str]:
 
 def refused(connection: Connection, finding: Finding) -> str:
     """The same in one line, for ``DependencyRefused``: the last words of the process."""
+    how = " ".join(filter(None, (connection.security_protocol, mechanism(connection))))
     who = f" as {name}" if (name := principal(connection)) else ""
     who += f", {connection.section}" if connection.section != "kafka" else ""
     return (
         f"Kafka {finding.broker or connection.bootstrap_servers} "
-        f"({connection.security_protocol}{who}) refuses: {finding.found}; {finding.mend}"
+        f"({how}{who}) refuses: {finding.found}; {finding.mend}"
     )
 
 

@@ -13,7 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.health import Health
-from monitor.ingest.loop import ConsumingLoop, LoopLimits
+from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.worker import LoopLimits
 from monitor.kafka.connection import Connection
 from monitor.kafka.fair import Batch
 from monitor.kafka.group import GroupConsumer

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -106,6 +108,29 @@ async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
         }
 
 
+@pytest.mark.timeout(120)
+async def test_a_time_that_the_topic_refuses_costs_only_the_time(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Too old for the topic of the dead letters: key, value and headers are there all the same."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    dead = f"{topics['kafka__group_id']}-young"
+    topics["kafka__topics__dead_letters"] = dead
+    await create_topic(broker, dead, 1, {"message.timestamp.before.max.ms": "3600000"})
+    sent = Record(b"not JSON", b"key", 0, 1_700_000_000_123, (("origin", b"test"),))
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await produce(broker, topics["kafka__topics__interactions"], [sent])
+        await ended(scorer, dead_lettered=1)
+    finally:
+        await scorer.end()
+    (letter,) = await read_all(broker, dead)
+    assert (letter.key, letter.value, letter.headers[0]) == (sent.key, sent.value, sent.headers[0])
+    assert dict(letter.headers)["x-error.timestamp"] == b"1700000000123"
+    assert "x-error.value_omitted" not in dict(letter.headers)
+
+
 @pytest.mark.timeout(150)
 async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
@@ -164,6 +189,46 @@ async def _held(scorer: MonitorProcess) -> str:
 
 async def _lag(scorer: MonitorProcess, name: str, expected: float) -> bool:
     return total(await scorer.metrics(), name, partition="0") == expected
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [
+        ({"max.message.bytes": "5000", "message.timestamp.after.max.ms": str(2**62)}, set()),
+        ({"message.timestamp.after.max.ms": "3600000"}, {b"30"}),
+    ],
+)
+async def test_a_letter_pays_for_no_other_one(
+    limits: dict[str, str],
+    refused: set[bytes],
+    kafka_broker: KafkaBroker,
+    make_topics: MakeTopics,
+    tmp_path: Path,
+) -> None:
+    """Letters go out in batches, which the broker refuses as a whole: those that fit stay whole."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, dead = (f"{topics['kafka__group_id']}-{name}" for name in ("in", "dead"))
+    topics |= {"kafka__topics__interactions": inputs, "kafka__topics__dead_letters": dead}
+    await create_topic(broker, inputs, 1, {"message.timestamp.after.max.ms": str(2**62)})
+    await create_topic(broker, dead, 1, limits)
+    now = int(time.time() * 1000)
+    records = [replace(bad(0, 900), key=b"%d" % i, timestamp_ms=now) for i in range(60)]
+    records[30] = replace(records[30], timestamp_ms=now + 10 * 3_600_000)
+    await produce(broker, inputs, records)
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics, ingest__circuit__share=0)
+    try:
+        await scorer.ready()
+        await ended(scorer, dead_lettered=60)
+    finally:
+        await scorer.end()
+    letters = await read_all(broker, dead)
+    assert len(letters) == 60
+    assert [letter for letter in letters if "x-error.value_omitted" in dict(letter.headers)] == []
+    times = {record.key: record.timestamp_ms for record in records}
+    assert {letter.key for letter in letters} == times.keys()
+    changed = {letter.key for letter in letters if letter.timestamp_ms != times[letter.key]}
+    assert changed == refused
 
 
 @pytest.mark.timeout(100)

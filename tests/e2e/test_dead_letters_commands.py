@@ -139,6 +139,22 @@ async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
         assert await said(broker, topics, "show", absent, code=1) == ""
 
 
+@pytest.mark.timeout(60)
+async def test_a_terminal_does_not_obey_what_was_logged(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Keys and headers are anybody's: one line each, control characters are written out."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    made = letter_of(topics, b"a\nb", 0)
+    odd = replace(made, key=b"k\x1b[2J\nkey: x", headers=(("h", b"\x07"), *made.headers))
+    await produce(broker, topics["kafka__topics__dead_letters"], [odd])
+    lines = (await said(broker, topics, "show", "0/0", "--value")).splitlines()
+    assert r"key: k\x1b[2J\nkey: x" in lines
+    assert r"  h: \x07" in lines
+    assert r"value: a\nb" in lines
+    assert (await told(broker, topics, "show", "0/0"))["key"] == "k\x1b[2J\nkey: x"
+
+
 @pytest.mark.timeout(120)
 async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path

@@ -331,8 +331,10 @@ async def test_all_rights_over_a_login_are_ok(secured_broker: SecuredBroker) -> 
             operations = ["READ", "WRITE", "DESCRIBE_CONFIGS"]
             await asyncio.to_thread(broker.grant, STRANGER, operations, name=name)
     address = broker.address("SASL_TLS")
-    said = await doctor(address, **topics, **stranger_at(broker))
-    await asyncio.to_thread(broker.revoke, STRANGER, ["READ"], resource="GROUP")
+    try:
+        said = await doctor(address, **topics, **stranger_at(broker))
+    finally:
+        await asyncio.to_thread(broker.revoke, STRANGER, ["READ"], resource="GROUP")
     for step in ("dns", "tcp", "tls", "sasl"):
         assert said.status(step, address) == {"OK"}, step
     assert said.failed == []

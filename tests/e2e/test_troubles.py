@@ -16,7 +16,7 @@ from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.e2e.secured import login, own_topics, scores, secret
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
 from tests.servers.kafka_security import PASSWORD, STRANGER, USER, Authority, SecuredBroker
-from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.servers.kafka_topics import Record, create_topic, delete_topic, produce, read_all
 from tests.tools import requires_tool
 
 WRONG = "wrong-and-secret"
@@ -123,19 +123,25 @@ async def test_a_refusal_at_start_ends_in_3_with_its_sentence(
 
 
 @pytest.mark.timeout(120)
-async def test_an_expired_token_ends_in_3(changing_broker: SecuredBroker, tmp_path: Path) -> None:
-    """The token server gives one, the broker does not take it."""
+@pytest.mark.parametrize("create", ["true", "false"])
+@pytest.mark.parametrize(("key", "value"), [("life_s", -60), ("audience", "another")])
+async def test_a_token_that_the_broker_refuses_ends_in_3(
+    key: str, value: Any, create: str, changing_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """The token server gives one, expired or for somebody else, and the broker does not take it."""
     settings = login(changing_broker, "OAUTHBEARER", tmp_path) | own_topics()
+    settings["kafka__create_topics"] = create
     state = changing_broker.oauth.state
-    before, state.life_s = state.life_s, -60
+    before = getattr(state, key)
+    setattr(state, key, value)
     try:
         address = changing_broker.address("SASL_TLS")
-        line = await last_words(MonitorProcess("run", address, tmp_path, "expired", **settings))
+        line = await last_words(MonitorProcess("run", address, tmp_path, "refused", **settings))
     finally:
-        state.life_s = before
-    assert f"Kafka {address} (SASL_SSL as " in line
-    assert "token" in line
-    assert "expired" in line
+        setattr(state, key, before)
+    assert f"Kafka {address} (SASL_SSL OAUTHBEARER as " in line
+    assert "the broker refuses the OAuth token" in line
+    assert "check that the token has not expired, and its issuer, audience" in line
 
 
 RIGHTS = {
@@ -173,7 +179,7 @@ async def test_a_missing_right_ends_in_3_and_is_named(
     await produce(plain, names["interactions"], [Record(encoded(interaction("one")))])
     address = secured_broker.address("SASL_TLS")
     line = await last_words(MonitorProcess("score", address, tmp_path, "score", **settings))
-    assert f"(SASL_SSL as {STRANGER})" in line
+    assert f"(SASL_SSL PLAIN as {STRANGER})" in line
     assert f"{sentence.format(**names)} for {STRANGER}" in line
     assert f"grant {missing.split()[0]} on " in line
 
@@ -220,6 +226,8 @@ async def test_a_password_changed_on_the_broker_only_is_waited_for(
     finally:
         await monitor.end()
         await asyncio.to_thread(changing_broker.set_password, USER, PASSWORD)
+        # For PLAIN it holds from the next start on.
+        await asyncio.to_thread(changing_broker.broker.restart)
     (said,) = [event for event in problems(monitor) if event["kind"] == "wrong_password"]
     assert (said["principal"], said["mechanism"]) == (USER, "SCRAM-SHA-512")
     assert said["protocol"] == "SASL_SSL"
@@ -296,6 +304,32 @@ async def test_a_missing_topic_is_shown_until_it_is_there(
         await monitor.end()
     assert (said["topic"], said["level"]) == (name, "warning")
     assert said["mend"].startswith("create")
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("which", ["interactions", "scores"])
+async def test_a_topic_that_is_deleted_while_running_is_told(
+    which: str, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Not ready, shown and said once, alive; created again, it goes on alone."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    name = topics[f"kafka__topics__{which}"]
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics)
+    try:
+        await monitor.ready()
+        await scores(topics, "before", broker)
+        await asyncio.sleep(5)  # two beats of the pulse, so that it has seen them
+        await delete_topic(broker, name)
+        await until(lambda: waits(monitor, f"no topic {name} any more"), "the topic's name")
+        assert await shows(monitor, "missing_topic")
+        await create_topic(broker, name)
+        await until(lambda: _ready(monitor), "ready again")
+        assert await shows(monitor, "missing_topic", 0)
+        await scores(topics, "after", broker)
+    finally:
+        await monitor.end()
+    (said,) = [event for event in problems(monitor) if event["kind"] == "missing_topic"]
+    assert (said["topic"], said["level"]) == (name, "warning")
 
 
 @pytest.mark.timeout(100)

@@ -214,6 +214,9 @@ class SecuredBroker:
             "ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/,DEFAULT",
             "listener.name.mtls.ssl.client.auth": "required",
             "sasl.enabled.mechanisms": ",".join(_MECHANISMS),
+            # Kafka's default is the validator of clients, which checks neither signature nor
+            # audience nor issuer; and this key is looked up without listener and mechanism.
+            "sasl.oauthbearer.jwt.validator.class": f"{_LOGIN}.oauthbearer.BrokerJwtValidator",
             "num.network.threads": "1",
         }
         for name in ("expired", "misnamed"):
@@ -239,6 +242,7 @@ def _sasl(prefix: str, oauth: OAuthServer, passwords: dict[str, str]) -> dict[st
         ),
         f"{prefix}.oauthbearer.sasl.oauthbearer.jwks.endpoint.url": oauth.keys_url,
         f"{prefix}.oauthbearer.sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{prefix}.oauthbearer.sasl.oauthbearer.expected.issuer": oauth.url,
         f"{prefix}.oauthbearer.sasl.oauthbearer.clock.skew.seconds": "0",
         # A connection ends with the token that opened it, as at hosted brokers.
         f"{prefix}.oauthbearer.connections.max.reauth.ms": "3600000",

@@ -1,4 +1,4 @@
-"""What tests do with a Kafka topic: create it, write to it, read all of it."""
+"""What tests do with a Kafka topic: create it, write to it, read all of it, delete it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ async def create_topic(
             if code:
                 raise for_code(code)(message)
         await _until_it_has_leaders(admin, name, partitions)
+    finally:
+        await admin.close()
+
+
+async def delete_topic(bootstrap: str, name: str) -> None:
+    """Delete a topic; others may be told of it for a moment more."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.delete_topics([name])
     finally:
         await admin.close()
 

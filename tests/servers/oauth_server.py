@@ -41,6 +41,7 @@ class _State:
 
     clients: dict[str, str]
     life_s: float
+    audience: str = AUDIENCE
     #: Answers given before any token, each once: status and body.
     faults: deque[tuple[int, str]] = field(default_factory=deque)
     #: Set: answers at once. Cleared: every token request waits for it.
@@ -51,8 +52,8 @@ class _State:
 class OAuthServer:
     """``/token`` and ``/keys``; a context manager.
 
-    ``clients`` maps ids to secrets and may be changed at any time, as ``life_s`` may, the life of
-    new tokens in seconds. With ``tls`` it speaks HTTPS.
+    ``clients`` maps ids to secrets and may be changed at any time in ``state``, as ``life_s`` may,
+    the life of new tokens in seconds, and their ``audience``. With ``tls`` it speaks HTTPS.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class OAuthServer:
         """Where brokers get the public key (JWKS)."""
         return f"{self.url}/keys"
 
-    def token(self, subject: str, life_s: float | None = None, audience: str = AUDIENCE) -> str:
+    def token(self, subject: str, life_s: float | None = None, audience: str | None = None) -> str:
         """A signed token; with a negative ``life_s`` an expired one."""
         now, life = time.time(), self.state.life_s if life_s is None else life_s
         claims = {
             "iss": self.url,
             "sub": subject,
-            "aud": audience,
+            "aud": audience or self.state.audience,
             "iat": now + min(life, 0) - 1,
             "exp": now + life,
             "scope": "kafka",

@@ -96,6 +96,15 @@ def logged_id(value: bytes) -> str | None:
     return found
 
 
+def has_readable_id(value: bytes) -> bool:
+    """Whether ``logged_id`` finds an id, or that there is none: sampling sees such a record."""
+    try:
+        logged_id(value)
+    except ValueError:
+        return False
+    return True
+
+
 class _LoggedPassage(BaseModel):
     model_config = ConfigDict(extra="ignore")
 

@@ -82,6 +82,14 @@ def test_what_is_whole(section: str, settings: dict[str, str]) -> None:
             for key in OIDC
             if key.startswith("sasl_oauth_")
         ),
+        (
+            {**OIDC, "sasl_oauth_client_secret": ""},
+            "sasl_oauth_client_secret is empty, oidc needs it",
+        ),
+        (
+            {**SASL, "sasl_mechanism": "PLAIN", "sasl_username": "u", "sasl_password": ""},
+            "sasl_password is empty, SASL_SSL needs it",
+        ),
     ],
 )
 def test_what_is_not_whole(section: str, settings: dict[str, str], said: str) -> None:
@@ -127,6 +135,13 @@ def test_without_addresses_the_output_is_on_the_same_cluster() -> None:
     assert refusal("kafka_output", {"bootstrap_servers": "nowhere"}) == (
         "kafka_output.bootstrap_servers: found 'nowhere', expected host:port"
     )
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_port_is_one_that_can_be_connected_to(port: str) -> None:
+    """Others would be a failure of the socket, far from the setting."""
+    said = f"kafka.bootstrap_servers: found 'b:{port}', expected a port from 1 to 65535"
+    assert refusal("kafka", {"bootstrap_servers": f"a:9092,b:{port}"}) == said
 
 
 def test_secrets_are_masked() -> None:

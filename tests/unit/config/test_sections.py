@@ -39,6 +39,18 @@ def test_the_topics_have_their_fixed_names() -> None:
     }
 
 
+def test_no_topic_is_read_and_written() -> None:
+    """A dead letter on an input topic is read again, and is a dead letter again, without an end."""
+    said = refusal(KAFKA__TOPICS__INTERACTIONS="a,b", KAFKA__TOPICS__DEAD_LETTERS="b")
+    assert said.startswith("kafka.topics.dead_letters: 'b' is also in kafka.topics.interactions")
+    said = refusal(KAFKA__TOPICS__SCORES="x", KAFKA__TOPICS__DEAD_LETTERS="x")
+    assert said == "kafka.topics: scores is 'x', and so is another topic that is written"
+    names = {"KAFKA__TOPICS__INTERACTIONS": "a", "KAFKA__TOPICS__DEAD_LETTERS": "a"}
+    assert "is also in" in refusal(**names, KAFKA_OUTPUT__BOOTSTRAP_SERVERS="127.0.0.1:9092")
+    elsewhere = {**names, "KAFKA_OUTPUT__BOOTSTRAP_SERVERS": "elsewhere:9092"}
+    load({f"RAG_MONITOR_{name}": value for name, value in elsewhere.items()})
+
+
 def test_every_setting_has_a_meaning() -> None:
     """The reference has no empty line."""
     assert [path for path, field in paths() if not field.description] == []

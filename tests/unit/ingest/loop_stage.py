@@ -12,7 +12,8 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry
 
 from monitor.health import Health
-from monitor.ingest.loop import ConsumingLoop, LoopLimits, Work
+from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.worker import LoopLimits, Work
 from monitor.kafka.fair import Batch
 from monitor.kafka.group import Assignment, GroupConsumer
 from monitor.kafka.record import KafkaRecord, Partition
@@ -111,14 +112,18 @@ class Works:
         self.may_end: dict[tuple[int, int], asyncio.Event] = {}
         self.begun: list[tuple[int, int]] = []
         self.done: list[tuple[int, int]] = []
+        self.screened: list[tuple[int, int]] = []
         self.cancelled: dict[tuple[int, int], str] = {}
+        self.tellings = 0
         self.busy: set[tuple[int, int]] = set()
+        self.queued: set[tuple[int, int]] = set()
         self.deaf: set[tuple[int, int]] = set()
         self.shut: set[Partition] = set()
         self.error: BaseException | None = None
         self._names: dict[asyncio.Task[None], tuple[int, int]] = {}
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+        self.screened += [(record.partition, record.offset) for record in batch]
         return [record for record in batch if record.key != b"skip"]
 
     def begin(self, record: KafkaRecord) -> Work | None:
@@ -135,10 +140,9 @@ class Works:
             try:
                 await self.may_end[name].wait()
             except asyncio.CancelledError as cancelled:
-                self.cancelled[name] = str(cancelled.args[0])
-                if cancelled.args == ("stuck",):
-                    return  # it is among the dead letters
-                if name not in self.deaf:
+                self.cancelled[name] = str(cancelled.args[0]) if cancelled.args else ""
+                self.tellings += 1
+                if cancelled.args != ("stuck",) and name not in self.deaf:
                     raise
         if self.error is not None:
             raise self.error
@@ -146,6 +150,9 @@ class Works:
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         return self._names.get(task) in self.busy
+
+    def waits(self, task: asyncio.Task[None]) -> bool:
+        return self._names.get(task) in self.queued
 
     def room(self, partition: Partition) -> int | None:
         return 0 if partition in self.shut else None

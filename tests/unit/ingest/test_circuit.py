@@ -162,3 +162,59 @@ def test_opening_again_soon_goes_on_with_longer_waits() -> None:
         assert circuit.is_open
         waits.append(circuit.wait_s)
     assert waits == [2, 4, 8, 8]
+
+
+def test_records_dropped_by_their_id_do_not_hide_that_all_others_fail() -> None:
+    """Of 10,000 one in a hundred is decoded, and each of those fails: that is everything."""
+    circuit = Circuit(LIMITS, 0.0)
+    for i in range(50):
+        assert not circuit.is_open, i
+        circuit.glimpsed(99)
+        circuit.failed("missing_field")
+    assert circuit.is_open
+    assert circuit.counts == (50, 50)
+
+
+def test_a_minority_without_readable_ids_never_opens_it_however_few_are_decoded() -> None:
+    """All of the 5 % are tried, and one in a hundred of the others: they outnumber those."""
+    circuit = Circuit(LIMITS, 0.0)
+    for i in range(1_000):
+        circuit.glimpsed(94)
+        if i % 2:
+            circuit.fine()
+        for _ in range(5):
+            circuit.failed("invalid_json", unread=True)
+        assert not circuit.is_open, i
+
+
+def test_a_topic_without_readable_ids_opens_it_before_one_record_is_decoded() -> None:
+    """Nothing else is known then; and readable ids close it."""
+    circuit = Circuit(LIMITS, 0.0)
+    for _ in range(50):
+        circuit.failed("invalid_json", unread=True)
+    assert circuit.is_open
+    circuit.roll(1.0)
+    circuit.failed("invalid_json", unread=True)
+    circuit.glimpsed(50)
+    assert not circuit.is_open
+
+
+def test_readable_ids_close_nothing_where_records_fail_later() -> None:
+    """Only decoded ones do; also where a minority without ids is among them."""
+    circuit = Circuit(LIMITS, 0.0)
+    for _ in range(50):
+        circuit.glimpsed(9)
+        circuit.failed("missing_field")
+    circuit.roll(1.0)
+    circuit.glimpsed(1_000)
+    for _ in range(10):
+        circuit.failed("missing_field")
+    assert circuit.is_open
+    assert circuit.wait_s == 2
+    circuit.roll(3.0)
+    circuit.glimpsed(1_000)
+    for _ in range(5):
+        circuit.failed("invalid_json", unread=True)
+    assert circuit.is_open
+    circuit.fine()
+    assert not circuit.is_open

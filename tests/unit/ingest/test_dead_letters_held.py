@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.health import Health
+from monitor.ingest import dead_letters
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
@@ -90,6 +91,18 @@ async def test_a_refusal_is_waited_out(refusal: Exception, said: str) -> None:
     assert producer.taken == [b"{"]
     assert letters.gate.room(HERE) is None
     assert health.waiting == {}
+
+
+async def test_a_refusal_is_still_said_when_it_has_lasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That nothing has been taken for a while says less than why."""
+    monkeypatch.setattr(dead_letters, "SLOW_S", 0.05)
+    _, letters, health = prepared(RecordRefused("MessageSizeTooLargeError"))
+    burying = asyncio.create_task(letters.bury(Record(), WRONG, NOW))
+    said = await held(letters, health)
+    await asyncio.sleep(0.15)
+    assert health.waiting["dead_letters"] == said
+    burying.cancel()
+    await asyncio.gather(burying, return_exceptions=True)
 
 
 async def test_it_is_held_until_the_last_letter_has_a_place() -> None:

@@ -67,12 +67,40 @@ async def test_a_rebalance_lets_work_end_and_commits_it() -> None:
         await stage.read(batch(A, *range(6)))
         revoking = asyncio.create_task(stage.loop.revoked([A]))
         await asyncio.sleep(0)
+        await stage.read(batch(A, 6))
+        assert stage.worker.screened == [(0, offset) for offset in range(6)]
         stage.worker.end(A, *range(6))
         await revoking
         assert stage.consumer.committed(A) == 4
         assert sorted(stage.worker.done) == [(0, offset) for offset in range(4)]
         await stage.read(batch(A, 6))
         assert len(stage.worker.begun) == 4
+
+
+async def test_what_waits_for_a_place_is_handed_over_at_once() -> None:
+    """A rebalance drains what is judged, and leaves the rest to the next owner without a wait."""
+    async with staged(A, limits=SLOW_DRAIN) as stage:
+        await stage.read(batch(A, 1, 2, 3, 4))
+        stage.worker.queued = {(0, 3), (0, 4)}
+        revoking = asyncio.create_task(stage.loop.revoked([A]))
+        await soon(lambda: len(stage.worker.cancelled) == 2, "the two that wait")
+        assert stage.worker.cancelled == {(0, 3): "revoked", (0, 4): "revoked"}
+        assert not revoking.done()
+        stage.worker.end(A, 1, 2)
+        await revoking
+        assert stage.consumer.committed(A) == 3
+        assert stage.worker.done == [(0, 1), (0, 2)]
+
+
+async def test_what_has_just_begun_is_handed_over_too_when_it_waits() -> None:
+    """A rebalance that begins before its first step finds it waiting all the same."""
+    async with staged(A, limits=replace(LIMITS, drain_s=20.0)) as stage:
+        stage.worker.queued = {(0, 0)}
+        stage.loop._places.receive(batch(A, 0))
+        stage.loop._places.hand_out()
+        await asyncio.wait_for(stage.loop.revoked([A]), 5.0)
+        assert stage.worker.cancelled == {(0, 0): "revoked"}
+        assert stage.consumer.committed(A) is None or stage.consumer.committed(A) == 0
 
 
 async def test_what_ends_after_the_fence_is_not_committed() -> None:
@@ -136,6 +164,17 @@ async def test_two_rebalances_in_a_row() -> None:
         await soon(lambda: stage.consumer.committed(B) == 8, "the commit of B")
 
 
+async def test_an_assignment_that_nobody_revoked_is_fenced_by_the_next() -> None:
+    """Whatever the client does: two owners of one partition there are not."""
+    async with staged(A) as stage:
+        await stage.read(batch(A, 0))
+        await stage.loop.assigned([A])
+        await soon(lambda: stage.worker.cancelled, "the end of the old work")
+        assert stage.worker.cancelled == {(0, 0): "revoked"}
+        await stage.read(batch(A, 0))
+        assert stage.worker.begun == [(0, 0), (0, 0)]
+
+
 async def test_a_member_without_partitions_goes_on_polling() -> None:
     """Else it would be taken for dead, and nobody would give it any."""
     async with staged() as stage:
@@ -155,6 +194,19 @@ async def test_the_end_during_a_rebalance() -> None:
         await asyncio.gather(revoking, stage.running)
         assert stage.consumer.committed(A) == 2
         assert stage.consumer.stopped
+
+
+async def test_the_end_during_a_rebalance_does_not_wait_for_what_is_fenced() -> None:
+    """What the rebalance has left to the next owner is over: nobody drains it any further."""
+    limits = replace(LIMITS, drain_s=0.6, commit_interval_s=0.02)
+    async with staged(A, limits=limits) as stage:
+        await stage.read(batch(A, 0))
+        revoking = asyncio.create_task(stage.loop.revoked([A]))
+        await asyncio.sleep(0.3)
+        stage.stop.set()
+        await revoking
+        await asyncio.wait_for(stage.running, 0.2)
+        assert stage.worker.cancelled == {(0, 0): "revoked"}
 
 
 async def test_what_ends_during_the_drain_is_committed_during_the_drain() -> None:
@@ -239,11 +291,13 @@ async def test_work_that_is_busy_for_too_long_is_stuck() -> None:
         stage.worker.busy.add((0, 0))
         await stage.read(batch(A, 0, 1), batch(B, 0))
         stage.worker.end(A, 1)
-        await soon(lambda: stage.consumer.committed(A) == 2, "the partition to go on")
-        assert stage.worker.cancelled == {(0, 0): "stuck"}
+        await soon(lambda: stage.worker.cancelled, "somebody to be told")
         polls = stage.consumer.polls
         await soon(lambda: stage.consumer.polls > polls + 50, "time to pass")
         assert stage.worker.cancelled == {(0, 0): "stuck"}
+        assert stage.worker.tellings == 1
+        stage.worker.end(A, 0)  # its dead letter is written
+        await soon(lambda: stage.consumer.committed(A) == 2, "the partition to go on")
 
 
 SECRET = "the patient's secret"
@@ -276,8 +330,8 @@ async def test_a_part_that_dies_ends_the_loop(place: str, error: BaseException) 
 async def test_a_refusal_ends_the_loop_with_its_words() -> None:
     """They are ours, name what to do, and make exit code 3."""
     async with staged(A) as stage:
-        stage.consumer.results = [DependencyRefused("no right to Read group g")]
         await stage.read(batch(A, 0))
+        stage.consumer.results = [DependencyRefused("no right to Read group g")]
         stage.worker.end(A, 0)
         with pytest.raises(DependencyRefused, match="no right to Read group g"):
             await stage.running

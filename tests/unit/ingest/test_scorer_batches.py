@@ -12,8 +12,8 @@ from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
-from monitor.ingest.loop import Work
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.worker import Work
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.kafka.record import KafkaRecord, Unreadable
@@ -111,6 +111,7 @@ async def test_a_stuck_judgement_becomes_a_dead_letter(deaf: bool) -> None:
     task.cancel("stuck")
     await task
     assert bench.ended("dead_lettered", "stuck") == 1
+    assert task.cancelling() == 0, "a time limit that comes later would take it for its own"
     assert bench.is_balanced()
     assert [(topic, value) for topic, value in bench.written.values] == [("dead", VALUE)]
     assert not bench.scorer.is_busy(task)
@@ -182,3 +183,13 @@ def test_missing_keys_are_counted_where_they_are_dropped() -> None:
     batch = [record._replace(offset=i) for i, record in enumerate(batch)]
     left = bench.scorer.screen(batch)
     assert bench.count("sampling_key_fallbacks_total") == 300 - len(left) > 200
+
+
+@pytest.mark.parametrize("id_", ['"i%d"', "%d"])
+async def test_ids_read_on_the_way_do_not_hide_a_wrong_format(id_: str) -> None:
+    """All that is decoded lacks its fields: the circuit opens, though one in ten is decoded."""
+    bench = Bench(Hanging(), rate=0.1)
+    batch = [Record(f'{{"interaction_id": {id_ % i}}}'.encode(), offset=i) for i in range(1_500)]
+    for record in bench.scorer.screen(batch):
+        await bench.begin(record)
+    assert bench.count("dead_letter_circuit_open") == 1

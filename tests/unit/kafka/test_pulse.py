@@ -69,7 +69,7 @@ async def test_every_cluster_has_one_while_it_is_watched() -> None:
     assert EVERY_S < 10
     health = new_health()
     async with small_kafka() as kafka:
-        async with watched([kafka.connection], health):
+        async with watched({"kafka": (kafka.connection, ())}, health):
             await until(lambda: len(kafka.connections) == 5, "the probe's, and the one that stays")
         await until(lambda: all(task.done() for task in kafka.tasks), "the end of all")
     assert health.waiting == {}

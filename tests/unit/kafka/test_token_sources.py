@@ -169,7 +169,7 @@ async def test_the_region_may_stand_in_the_environment(name: str) -> None:
 async def test_msk_without_credentials_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(TokenUnavailable, match=r"^aws_msk_iam in eu-west-1: [^\n]*$"):
+    with pytest.raises(TokenUnavailable, match=r"^aws_msk_iam in eu-west-1: no AWS credentials"):
         await msk_iam("eu-west-1", {})()
 
 

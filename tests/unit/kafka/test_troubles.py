@@ -220,8 +220,11 @@ def test_the_gauge_is_1_while_any_cluster_has_the_problem(cluster: Connection) -
     [
         (Connection("k:1"), "(PLAINTEXT)"),
         (Connection("k:1", section="kafka_output"), "(PLAINTEXT, kafka_output)"),
-        (Connection("k:1", "SASL_SSL", "PLAIN", "me"), "(SASL_SSL as me)"),
-        (Connection("k:1", "SASL_SSL", "OAUTHBEARER"), "(SASL_SSL as the owner of the token)"),
+        (Connection("k:1", "SASL_SSL", "PLAIN", "me"), "(SASL_SSL PLAIN as me)"),
+        (
+            Connection("k:1", "SASL_SSL", "OAUTHBEARER"),
+            "(SASL_SSL OAUTHBEARER as the owner of the token)",
+        ),
     ],
 )
 def test_the_last_words_name_broker_and_principal(connection: Connection, who: str) -> None:

@@ -1,0 +1,61 @@
+"""What the consuming loop hands records to, and the bounds within which it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from monitor.kafka.record import KafkaRecord, Partition
+
+#: One stuck offset must not let everything behind it be read again.
+MOST_SPAN = 50_000
+
+Work = Coroutine[Any, Any, None]
+
+
+class Worker(Protocol):
+    """What the loop hands records to."""
+
+    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+        """What has to begin of a batch of one partition, in order; the rest has ended."""
+
+    def begin(self, record: KafkaRecord) -> Work | None:
+        """Take a record: None when it is done, else the work to be done on it.
+
+        The work must settle its interaction, also when it is cancelled; the cancellation's message
+        is the reason. Only after the reason ``stuck`` it may go on, to say so elsewhere.
+        """
+
+    def is_busy(self, task: asyncio.Task[None]) -> bool:
+        """Whether its work is about something that ought to end by itself.
+
+        Waiting for a place or for Kafka does not count: it may take as long as it takes.
+        """
+
+    def waits(self, task: asyncio.Task[None]) -> bool:
+        """Whether its work waits for a place: nothing is lost by leaving it to somebody else."""
+
+    def room(self, partition: Partition) -> int | None:
+        """How many records of the partition it takes now; None without a bound.
+
+        The rest waits, and nothing of the partition is fetched while there is no room.
+        """
+
+    def parked(self) -> int:
+        """How many works wait for what may never come: they take no place from others."""
+
+    def turn(self) -> None:
+        """The loop comes round: at least once a second."""
+
+
+@dataclass(frozen=True)
+class LoopLimits:
+    """Bounds of the loop; times in seconds."""
+
+    max_in_flight: int
+    commit_interval_s: float
+    drain_s: float
+    stuck_after_s: float = 600.0
+    most_span: int = MOST_SPAN
