@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Literal
 from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
+from monitor.books import books
 from monitor.config import Settings, seconds
-from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
-from monitor.exporter import Exporter, watch_group
+from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
@@ -66,7 +66,8 @@ class Monitor:
         #: Of the topics that the monitor writes; the same one unless ``kafka_output`` is set.
         self.output = output_connection(settings, self.connection)
         self.clusters = list({id(each): each for each in (self.connection, self.output)}.values())
-        self.book = book(settings)
+        self.books = books(settings)
+        self.book = self.books.scores
         self.port = 0
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -191,9 +192,9 @@ class Monitor:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
         exporter = Exporter(
             self.output,
-            kafka.topics.scores,
-            keep_seconds(self.settings),
+            Followed(kafka.topics.scores, keep_seconds(self.settings), kafka.topics.control),
             self.book,
+            self.books.baselines,
             telemetry,
             self.health,
             self.clock,
@@ -239,12 +240,6 @@ async def until(
         if not task.done():  # its own clean-up comes first
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-def book(settings: Settings) -> ScoreBook:
-    """An empty book with the windows and the period of the settings."""
-    windows = {window: seconds(window) for window in settings.export.windows}
-    return ScoreBook(windows, seconds(settings.drift.period), settings.export.top_k)
 
 
 def keep_seconds(settings: Settings) -> int:

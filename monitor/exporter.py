@@ -1,4 +1,4 @@
-"""The exporter: replays the score records of the horizon, follows them, serves rolling gauges.
+"""The exporter: replays score and control records, follows them, serves gauges, learns baselines.
 
 Its only state is what stands on the topics; two exporters at one clock serve identical series.
 """
@@ -6,11 +6,17 @@ Its only state is what stands on the topics; two exporters at one clock serve id
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from typing import NamedTuple
 
 from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
+from monitor.export.following import ControlFollower
+from monitor.export.lessons import Lessons
+from monitor.export.publishing import Outbox
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import GroupWatch, TopicReader
@@ -27,34 +33,61 @@ WATCH_EVERY_S = 5.0
 YIELD_EVERY = 200
 
 
-class Exporter:
-    """Follows one topic of score records.
+class Followed(NamedTuple):
+    """The topics that are read; score records must be kept for ``keep_s`` seconds."""
 
-    ``keep_s`` is how many seconds the topic must keep them; ``clock`` gives epoch seconds.
-    """
+    scores: str
+    keep_s: int
+    control: str
+
+
+class Exporter:
+    """Follows score and control records, and publishes baselines; ``clock`` gives epoch seconds."""
 
     def __init__(
         self,
         connection: Connection,
-        scores_topic: str,
-        keep_s: int,
+        topics: Followed,
         book: ScoreBook,
+        baselines: Baselines,
         telemetry: ExporterTelemetry,
         health: Health,
         clock: Callable[[], float],
     ) -> None:
-        self._connection, self._topic, self._book = connection, scores_topic, book
-        self._keep_s = keep_s
+        self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        self.is_ready = False
+        self._replayed = False
+        self._lessons = Lessons(book, baselines, telemetry, clock)
+        self._outbox = Outbox(connection, topics.control, health)
+        self._control = ControlFollower(
+            connection,
+            topics.control,
+            baselines,
+            self._outbox,
+            telemetry,
+            health,
+            self._lessons.show,
+        )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether scores and control records were replayed: half of either gives wrong gauges."""
+        return self._replayed and self._control.is_ready
 
     async def run(self) -> None:
         """Replay and follow until cancelled."""
-        self._health.waits("exporter", f"replay of {self._topic}")
+        self._health.waits("exporter", f"replay of {self._topics.scores}")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._control.run())
+            group.create_task(self._outbox.run())
+            group.create_task(self._follow_scores())
+
+    async def _follow_scores(self) -> None:
+        topic = self._topics.scores
         start = self._book.horizon_start(self._clock()) - REPLAY_SLACK_S
-        await check_retention(self._connection, self._topic, self._keep_s, self._health)
+        await check_retention(self._connection, topic, self._topics.keep_s, self._health)
         reader = await TopicReader.start(
-            self._connection, self._topic, self._health, start_ms=max(0, start) * 1000
+            self._connection, topic, self._health, start_ms=max(0, start) * 1000
         )
         try:
             async for records in reader.batches():
@@ -62,8 +95,11 @@ class Exporter:
                 # First, so that records count as they come, and not all at once at the end.
                 self._book.advance(self._clock())
                 await self._take_in(records)
-                if not self.is_ready:
-                    await self._look_whether_ready(reader)
+                if not self._replayed:
+                    await self._look_whether_replayed(reader)
+                elif self.is_ready:
+                    for baseline in await self._lessons.look(reader):
+                        self._outbox.offer(baseline)
         finally:
             self._health.finished("exporter")
             await reader.stop()
@@ -93,16 +129,26 @@ class Exporter:
         else:
             self._telemetry.records.labels("read").inc()
 
-    async def _look_whether_ready(self, reader: TopicReader) -> None:
+    async def _look_whether_replayed(self, reader: TopicReader) -> None:
         try:
             left = await reader.left_to_replay()
         except TimeoutError:  # the broker is away: not ready yet
             return
         self._telemetry.replay_left.set(left)
+        # What a replay takes in stays: looking through it for garbage again and again is in vain.
+        gc.freeze()
         if left == 0:
-            self.is_ready = True
+            await self._warm_up()
+            self._replayed = True
             self._health.ready("exporter")
-            logger().info("exporter_ready", topic=self._topic)
+            logger().info("scores_replayed", topic=self._topics.scores)
+
+    async def _warm_up(self) -> None:
+        """Compute the evidence of the replay step by step, and not all in the first scrape."""
+        now = self._clock()
+        self._book.advance(now)
+        for _ in self._book.drift.states(now) if self._book.drift is not None else ():
+            await asyncio.sleep(0)
 
 
 async def watch_group(

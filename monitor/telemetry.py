@@ -252,6 +252,13 @@ class ExporterTelemetry:
             ["result"],
             registry=registry,
         )
+        self.control_records = Counter(
+            "rag_monitor_control_records",
+            "Control records read, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
+        self._baselines(registry)
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",
             "Records still to be read before the exporter is ready.",
@@ -268,5 +275,25 @@ class ExporterTelemetry:
             "rag_monitor_input_end_offset",
             "End offset of the input topic: grows while there is traffic.",
             where,
+            registry=registry,
+        )
+
+    def _baselines(self, registry: CollectorRegistry) -> None:
+        pair = ["application", "judge"]
+        self.baseline_learning = Gauge(
+            "rag_monitor_baseline_learning",
+            "1 while a baseline is still to be learned: no evidence and no alarm until then.",
+            pair,
+            registry=registry,
+        )
+        self.baseline_slots = Gauge(
+            "rag_monitor_baseline_slots",
+            "Scored slots that the baseline was, or up to now could be, learned from.",
+            pair,
+            registry=registry,
+        )
+        self.baseline_needed = Gauge(
+            "rag_monitor_baseline_needed",
+            "Scored slots that a baseline is learned from.",
             registry=registry,
         )

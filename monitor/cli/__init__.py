@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from monitor.cli import configuration, dead_letters, demo, doctor, roles
+from monitor.cli import baselines, configuration, dead_letters, demo, doctor, roles
 
 app = typer.Typer(
     name="rag-monitor",
@@ -15,6 +15,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # importing rich would double the time of --help
 )
+app.add_typer(baselines.app, name="baseline")
 app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
 roles.register(app)

@@ -43,9 +43,9 @@ def check(
     if application is not None:
         _print(_held_for(settings, _interaction(application, attribute or [])), json)
     elif json:
-        _print(_whole(settings), True)
+        _print({**_whole(settings), "series": _series(settings)}, True)
     else:
-        typer.echo(_yaml(settings), nl=False)
+        typer.echo(_yaml(settings) + _series_line(_series(settings)))
 
 
 @app.command()
@@ -96,6 +96,25 @@ def _whole(settings: Settings) -> dict[str, Any]:
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
     return {**_dumped(settings), "applications": entries}
+
+
+def _series(settings: Settings) -> dict[str, int]:
+    """How many series there can be at most, by kind."""
+    from monitor.books import most_series
+
+    found, applications, judges = most_series(settings)
+    counts = {**found._asdict(), "total": found.total}
+    return {**counts, "applications": applications, "judges": judges}
+
+
+def _series_line(found: dict[str, int]) -> str:
+    """A comment, so that what is printed can be read again."""
+    judges = "judge" if found["judges"] == 1 else "judges"
+    return (
+        f"# at most {found['total']:,} series (rolling {found['rolling']:,}, by segment "
+        f"{found['segments']:,}, drift {found['drift']:,}), for {found['applications']} "
+        f"applications, `other` included, and {found['judges']} {judges}"
+    )
 
 
 def _dumped(settings: Settings) -> dict[str, Any]:

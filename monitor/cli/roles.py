@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -45,38 +46,64 @@ def export(
     print_: Annotated[
         bool, typer.Option("--print", help="With --from-file: print the gauges and end.")
     ] = False,
+    control: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="With --from-file: control records from a JSONL file; "
+            "without it baselines are learned from the scores, and not published."
+        ),
+    ] = None,
 ) -> None:
     """Run the exporter: follow score records, serve rolling gauges."""
     if from_file is None:
-        if at is not None or print_:
-            raise typer.BadParameter("--at and --print go with --from-file")
+        if at is not None or print_ or control is not None:
+            raise typer.BadParameter("--at, --control and --print go with --from-file")
         _serve(config, set_, ["export"])
         return
     if not print_:
         raise typer.BadParameter("--from-file goes with --print")
-    _print_gauges(config, set_, from_file, at)
+    _print_gauges(config, set_, from_file, at, control)
 
 
 def _print_gauges(
-    config: Path | None, overrides: list[str] | None, file: Path, at: str | None
+    config: Path | None,
+    overrides: list[str] | None,
+    file: Path,
+    at: str | None,
+    control: Path | None,
 ) -> None:
     import time
 
-    from monitor import app
+    from monitor.books import books
     from monitor.errors import ConfigurationError
     from monitor.export.from_file import gauges
     from monitor.ingest.event_time import parse_timestamp
 
-    book = app.book(settings_of(config, overrides))
+    found = books(settings_of(config, overrides))
     try:
         moment = parse_timestamp(at) if at else None
-        with file.open("rb") as lines:
-            text = gauges(book, lines, moment.timestamp() if moment else time.time())
-    except OSError as error:
-        raise ConfigurationError(f"--from-file {file}: {error.strerror}") from error
     except ValueError as error:
         raise ConfigurationError(f"--at: found {at!r}, expected {error}") from error
+    decided = None if control is None else _lines("--control", control)
+    text = gauges(
+        found.scores,
+        found.baselines,
+        _lines("--from-file", file),
+        moment.timestamp() if moment else time.time(),
+        decided,
+    )
     typer.echo(text, nl=False)
+
+
+def _lines(option: str, file: Path) -> Iterator[bytes]:
+    """The lines of a file that an option names; raises ``ConfigurationError``."""
+    from monitor.errors import ConfigurationError
+
+    try:
+        with file.open("rb") as lines:
+            yield from lines
+    except OSError as error:
+        raise ConfigurationError(f"{option} {file}: {error.strerror}") from error
 
 
 def version(json: AsJson = False) -> None:

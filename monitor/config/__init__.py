@@ -8,11 +8,14 @@ from monitor.config.judging import Judge, Sampling
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
+from monitor.config.watching import FixedBaseline, FixedMean
 
 __all__ = [
     "Access",
     "Application",
     "Effective",
+    "FixedBaseline",
+    "FixedMean",
     "Judge",
     "Objective",
     "Rule",

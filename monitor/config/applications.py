@@ -108,7 +108,7 @@ class Application(Section):
     @property
     def name_regex(self) -> str:
         """Matches the whole of the names that it is for."""
-        return "|".join(_name_regex(pattern) for pattern in self.patterns)
+        return "|".join(name_regex(pattern) for pattern in self.patterns)
 
     @property
     def overrides(self) -> tuple[str, ...]:
@@ -216,13 +216,13 @@ def _hidden_by(entry: Application, earlier: Sequence[Application]) -> int | None
 
 def _covers(wide: str, narrow: str) -> bool:
     exact = "*" not in narrow and "?" not in narrow
-    return wide in ("*", narrow) or (exact and re.fullmatch(_name_regex(wide), narrow) is not None)
+    return wide in ("*", narrow) or (exact and re.fullmatch(name_regex(wide), narrow) is not None)
 
 
-def _name_regex(pattern: str) -> str:
+def name_regex(pattern: str) -> str:
     """The regular expression of a pattern of names; it must match the whole name.
 
-    >>> _name_regex("bot_*")
+    >>> name_regex("bot_*")
     '(?s:bot_.*)'
     """
     parts = ({"*": ".*", "?": "."}.get(character, re.escape(character)) for character in pattern)

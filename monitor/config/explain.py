@@ -35,7 +35,8 @@ def explained(error: ValidationError) -> str:
 
 
 def _explained_one(item: Any) -> str:
-    path = ".".join(str(part) for part in item["loc"])
+    # pydantic's own mark of a key; what was found is that key.
+    path = ".".join(str(part) for part in item["loc"] if part != "[key]")
     if item["type"] == "extra_forbidden":
         return f"{path}: unknown setting{_meant(item['loc'], path)}"
     if item["type"] == "missing":
@@ -57,7 +58,9 @@ def _meant(loc: Sequence[str | int], path: str) -> str:
     section, _ = _place(loc[:-1])
     names = [f.alias or name for name, f in section.model_fields.items()] if section else []
     near = difflib.get_close_matches(str(loc[-1]), names, n=1)
-    return f", did you mean {near[0]}?" if near else f", expected {', '.join(names)}"
+    if near:
+        return f", did you mean {near[0]}?"
+    return f", expected {', '.join(names)}" if names else ""
 
 
 def _place(loc: Sequence[str | int]) -> tuple[type[BaseModel] | None, FieldInfo | None]:

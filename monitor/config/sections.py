@@ -16,9 +16,10 @@ from pydantic import (
 
 from monitor.config.access import Access, KafkaOutput
 from monitor.config.applications import Application, Effective, check, resolved
-from monitor.config.base import Fraction, Section, Texts, items, seconds
+from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
 from monitor.config.rules import Rules
+from monitor.config.watching import Drift, Export
 
 #: The topics that the monitor writes, as keys of ``kafka.topics``.
 OUTPUTS = ("scores", "dead_letters", "control", "alarms")
@@ -106,41 +107,6 @@ class Ingest(Section):
         "goes to the dead letters",
     )
     circuit: Circuit = Circuit()
-
-
-class Export(Section):
-    """Which gauges are served."""
-
-    windows: Texts = Field(
-        ("5m", "1h", "24h"), description="rolling windows, event time; as a,b or a JSON list"
-    )
-    top_k: int = Field(
-        20, ge=1, description="applications with label values of their own; the rest is `other`"
-    )
-    segment: str | None = Field(None, description="attribute that is stored as the segment")
-
-    @field_validator("windows")
-    @classmethod
-    def _readable(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
-        if not windows or len(set(windows)) != len(windows):
-            raise ValueError(f"found {list(windows)}, expected at least one, each once")
-        for window in windows:
-            if seconds(window) >= 300 and seconds(window) % 60:
-                raise ValueError(f"found {window!r}, expected whole minutes from 5m up")
-        return windows
-
-
-class Drift(Section):
-    """The detector's clockwork (the horizon follows from it)."""
-
-    period: str = Field("1d", description="P: the horizon starts with the previous period")
-
-    @field_validator("period")
-    @classmethod
-    def _whole_minutes(cls, period: str) -> str:
-        if seconds(period) % 60:
-            raise ValueError(f"found {period!r}, expected whole minutes")
-        return period
 
 
 class Http(Section):

@@ -33,7 +33,7 @@ def input_needs(settings: Settings) -> list[Need]:
 
 
 def output_needs(settings: Settings) -> list[Need]:
-    """The topics that the monitor writes; a compacted one is needed by nothing yet."""
+    """The topics that the monitor writes; alarms are needed by nothing yet."""
     topics = settings.kafka.topics
     every = frozenset({"describe", "read", "write"})
     return [
@@ -45,6 +45,12 @@ def output_needs(settings: Settings) -> list[Need]:
             frozenset({"describe", "write"}),
             frozenset({"read"}),
         ),
-        Need(topics.control, "control", frozenset(), every),
+        # Written only to publish and to decide about baselines.
+        Need(
+            topics.control,
+            "control",
+            frozenset({"describe", "read"}),
+            frozenset({"write"}),
+        ),
         Need(topics.alarms, "alarms", frozenset(), every),
     ]

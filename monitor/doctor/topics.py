@@ -76,7 +76,11 @@ def rights(need: Need, found: TopicFound) -> Line:
 
 
 def _why_later(need: Need) -> str:
-    return "rag-monitor dead-letters needs it" if need.required else NOT_YET
+    if not need.required:
+        return NOT_YET
+    return (
+        f"{'baselines need' if need.setting == 'control' else 'rag-monitor dead-letters needs'} it"
+    )
 
 
 def group_rights(group_id: str, found: GroupFound) -> Line:

@@ -7,21 +7,27 @@ or restarts.
 from __future__ import annotations
 
 import functools
-import hashlib
 import heapq
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from monitor.metrics.catalogue import CATALOGUE, defined_for
-from monitor.records import JudgeIdentity, Outcome, ScoreRecord
-from monitor.stats.estimate import Estimate, estimate
+from monitor.export.census import OTHER, Census
+from monitor.export.drift import DriftBook
+from monitor.export.memo import Memo
+from monitor.export.pair import PairSums
+from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
+from monitor.export.slots import Catalogue, Reader, Slot
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import JudgeIdentity, ScoreRecord
+from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Selection
-from monitor.stats.sums import ZERO, Sums, as_worse, terms
+from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums, bucket_seconds
 
-OTHER: Final = "other"
+__all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
+
+_NEVER: Final = float("-inf")
 
 
 class SeriesKey(NamedTuple):
@@ -32,49 +38,75 @@ class SeriesKey(NamedTuple):
     judge: str
 
 
-class SeriesEstimate(NamedTuple):
-    """The estimate of one window of one series."""
+class SegmentKey(NamedTuple):
+    """One segment of a series."""
 
-    key: SeriesKey
+    metric: str
+    application: str
+    judge: str
+    segment: str
+
+
+class SeriesEstimate(NamedTuple):
+    """The estimate of one window of one series, or of one of its segments."""
+
+    key: SeriesKey | SegmentKey
     window: str
     estimate: Estimate
 
 
-class _Slot(NamedTuple):
-    """What a counted record adds, compact: the sums are computed when it enters or leaves.
-
-    ``values`` holds metric → value with larger meaning worse (None: unscored or failed).
-    """
-
-    judge: JudgeIdentity
-    m: int
-    q: float
-    u: float
-    expected: Mapping[str, tuple[float, float]]
-    values: tuple[tuple[str, float | None], ...]
-    failed: bool
+#: Estimates that are the same object for as long as none of them has changed.
+Block = tuple[SeriesEstimate, ...]
 
 
 class ScoreBook:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
-    seconds, or with the longest window. ``top_k`` applications keep their names.
+    seconds, or with the longest window. ``top_k`` applications keep their names. ``drift`` is told
+    of every slot that comes to count, or no longer counts. ``metrics`` are those that get
+    estimates (None: all of the ``catalogue``), which changes none of them; with ``segments`` they
+    get some for every segment as well.
     """
 
-    def __init__(self, windows: Mapping[str, int], period_s: int, top_k: int = 20) -> None:
+    def __init__(
+        self,
+        windows: Mapping[str, int],
+        period_s: int,
+        top_k: int = 20,
+        drift: DriftBook | None = None,
+        *,
+        metrics: Collection[str] | None = None,
+        segments: SegmentLabels | None = None,
+        catalogue: Catalogue = CATALOGUE,
+    ) -> None:
         self.windows = dict(windows)
+        self.drift = drift
+        self._catalogue, self._reader = catalogue, Reader(catalogue)
+        self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._top_k = top_k
-        self._applications: Counter[str] = Counter()
         self._period_s = period_s
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
         self._selection = Selection()
-        self._series: dict[SeriesKey, RollingSums] = {}
-        self._judges: Counter[JudgeIdentity] = Counter()
+        self._series: dict[Pair, PairSums] = {}
+        self._census = Census(period_s)
+        self._segments = None if segments is None else self._segment_book(segments)
+        self._blocks = Memo[SeriesKey, Block]()
+        self._segment_blocks = Memo[Pair | tuple[str, str, str], Block]()
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0
-        self._now = float("-inf")
+        self._now = _NEVER
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether there are estimates for every segment."""
+        return self._segments is not None
+
+    @property
+    def held(self) -> int:
+        """How many records are held, whether they count or not."""
+        return len(self._selection) + len(self._ahead)
 
     def horizon_start(self, now: float) -> int:
         """The first event time that counts at ``now``; both in epoch seconds."""
@@ -82,7 +114,7 @@ class ScoreBook:
 
     def add(self, record: ScoreRecord, line: bytes) -> None:
         """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = _candidate(record, line)
+        candidate = self._reader.candidate(record, line)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
@@ -92,136 +124,144 @@ class ScoreBook:
     def advance(self, now: float) -> None:
         """Let time pass: records whose event time has come count, those too old do not."""
         self._now = now
+        if self.drift is not None:
+            self.drift.advance(now)
         start = self.horizon_start(now)
-        for rolling in self._series.values():
-            rolling.drop_before(start)
-            rolling.advance(now)
+        # Whole periods go at once; what is left of the records then goes without a trace.
+        self._census.drop_before(start)
+        for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
+            del self._series[pair]
+        if self._segments is not None:
+            self._segments.advance(now, start)
         self._apply(self._selection.remove_before(start))
         while self._ahead and self._ahead[0][0] <= now:
             self._apply(self._selection.add(heapq.heappop(self._ahead)[2]))
-        for key in [key for key, rolling in self._series.items() if rolling.is_empty]:
-            del self._series[key]
+        if self._segments is not None:
+            self._segments.names()
 
     def estimates(self) -> Iterator[SeriesEstimate]:
         """Every window of every series seen within the horizon, in the order of their labels."""
+        for block in self.blocks():
+            yield from block
+
+    def segment_estimates(self) -> Iterator[SeriesEstimate]:
+        """The same for every segment of every series; none without segments."""
+        for block in self.segment_blocks():
+            yield from block
+
+    def blocks(self) -> Iterator[Block]:
+        """The estimates in blocks: one for each series."""
         for key, parts in sorted(self._by_label().items()):
-            better = CATALOGUE[key.metric].higher_is_better
-            horizon = _total(part.horizon() for part in parts)
-            if not horizon.w:
-                continue  # the clock was set back: all of it lies ahead
-            for window in self.windows:
-                found = _total(part.window(window) for part in parts)
-                yield SeriesEstimate(key, window, estimate(found, horizon, better))
+            stamps = tuple(part.stamp for part in parts)
+            yield self._blocks.get(key, stamps, functools.partial(self._block, key, parts))
+        self._blocks.sweep()
+
+    def segment_blocks(self) -> Iterator[Block]:
+        """The estimates in blocks: one for each segment of an application and judge."""
+        if self._segments is None:
+            return
+        named = self.named()
+        labelled: dict[Pair, list[Pair]] = {}
+        for application, judge in sorted(self._series):
+            shown = application if application in named else OTHER
+            labelled.setdefault((shown, judge), []).append((application, judge))
+        for part in self._segments.parts(labelled, lambda pair: self._series[pair].series()):
+            key = part[:3]
+            make = functools.partial(self._segment_block, part)
+            yield self._segment_blocks.get(key, part.stamps, make)
+        self._segment_blocks.sweep()
+
+    def named(self) -> set[str]:
+        """The applications that keep their names: the largest by counted records, ties by name.
+
+        Traffic names applications: the rest is ``other``.
+        """
+        return self._census.applications(self._top_k)
 
     def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
-        """The series by their labels: traffic names applications, so only the largest keep theirs.
-
-        Largest by records that count, ties by name.
-        """
-        ranked = sorted(self._applications, key=lambda name: (-self._applications[name], name))
-        named = set(ranked[: self._top_k])
+        """The series by their labels."""
+        named = self.named()
         labelled: dict[SeriesKey, list[RollingSums]] = {}
-        for key, rolling in self._series.items():
-            shown = key if key.application in named else key._replace(application=OTHER)
-            labelled.setdefault(shown, []).append(rolling)
+        for (application, judge), sums in self._series.items():
+            shown = application if application in named else OTHER
+            for metric, rolling in sums.series().items():
+                labelled.setdefault(SeriesKey(metric, shown, judge), []).append(rolling)
         return labelled
+
+    def _block(self, key: SeriesKey, parts: Collection[RollingSums]) -> Block:
+        horizon = added_up([part.horizon() for part in parts])
+        windows = [added_up([part.window(window) for part in parts]) for window in self.windows]
+        return self._estimated(key, windows, horizon)
+
+    def _segment_block(self, part: Part) -> Block:
+        return tuple(
+            found
+            for metric, reading in part.readings.items()
+            for found in self._estimated(
+                SegmentKey(metric, *part[:3]), reading.windows, reading.horizon
+            )
+        )
+
+    def _estimated(
+        self, key: SeriesKey | SegmentKey, windows: Iterable[Sums], horizon: Sums
+    ) -> Block:
+        if not horizon.w:
+            return ()  # the clock was set back: all of it lies ahead
+        better, long = self._catalogue[key.metric].higher_is_better, long_spread(horizon)
+        return tuple(
+            SeriesEstimate(key, window, estimate_beside(sums, long, better))
+            for window, sums in zip(self.windows, windows, strict=True)
+        )
 
     def estimate_between(self, key: SeriesKey, start: float, end: float) -> Estimate | None:
         """The estimate over the buckets in [start, end); None for a series that is not there."""
-        rolling = self._series.get(key)
+        sums = self._series.get((key.application, key.judge))
+        rolling = None if sums is None else sums.series().get(key.metric)
         if rolling is None:
             return None
-        better = CATALOGUE[key.metric].higher_is_better
+        better = self._catalogue[key.metric].higher_is_better
         return estimate(rolling.between(start, end), rolling.horizon(), better)
+
+    def counted(self) -> Iterator[Candidate]:
+        """The records whose slot counts, as of the last ``advance``."""
+        return self._selection.counted()
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges of the records that count, in the order of their labels."""
-        return sorted(self._judges, key=lambda j: (j.label, j.model, j.prompts, j.pipeline))
+        return self._census.judges()
 
     def _apply(self, changes: list[Change]) -> None:
+        drift, segments, forgotten = self.drift, self._segments, self._census.floor
+        dropped = forgotten if drift is None else min(forgotten, drift.floor)
         for candidate, sign in changes:
-            slot = candidate.payload
-            if not isinstance(slot, _Slot):
+            slot, event_time = candidate.payload, candidate.event_time
+            if event_time < dropped or not isinstance(slot, Slot):
                 continue  # over budget: such slots do not count
-            self._judges[slot.judge] += sign
-            if not self._judges[slot.judge]:
-                del self._judges[slot.judge]
-            self._applications[candidate.application] += sign
-            if not self._applications[candidate.application]:
-                del self._applications[candidate.application]
-            for metric, value in slot.values:
-                key = SeriesKey(metric, candidate.application, slot.judge.label)
-                sums = _terms(slot, metric, value)
-                self._rolling(key).add(candidate.event_time, sums, sign)
+            if drift is not None:
+                drift.apply(candidate, slot, sign)
+            if event_time >= forgotten:
+                self._census.count(event_time, candidate.application, slot, sign)
+            if segments is not None:
+                segments.apply(candidate, slot, sign)
+            self._sum(candidate.application, event_time, slot, sign)
 
-    def _rolling(self, key: SeriesKey) -> RollingSums:
-        found = self._series.get(key)
-        if found is None:
-            found = self._series[key] = RollingSums(self._bucket_s, self.windows)
-            if self._now > float("-inf"):
-                found.drop_before(self.horizon_start(self._now))
-                found.advance(self._now)
-        return found
+    def _sum(self, application: str, event_time: float, slot: Slot, sign: int) -> None:
+        pair = application, slot.judge_label
+        sums = self._series.get(pair)
+        if sums is None:
+            is_kept = self._metrics.__contains__
+            sums = self._series[pair] = PairSums(self._bucket_s, is_kept, self._rolling)
+        sums.add(event_time, slot, sign)
 
+    def _rolling(self) -> RollingSums:
+        made = RollingSums(self._bucket_s, self.windows)
+        if self._now > _NEVER:
+            made.advance(self._now)
+            made.drop_before(self.horizon_start(self._now))
+        return made
 
-def _total(parts: Iterable[Sums]) -> Sums:
-    return functools.reduce(Sums.plus, parts, ZERO)
-
-
-def _terms(slot: _Slot, metric: str, value: float | None) -> Sums:
-    f_mean, f = slot.expected.get(metric, (0.0, 0.0))
-    return terms(slot.m, slot.q, slot.u, f_mean, f, value, slot.failed)
-
-
-def _candidate(record: ScoreRecord, line: bytes) -> Candidate:
-    sampling = record.sampling
-    return Candidate(
-        application=record.application,
-        interaction_id=record.interaction_id,
-        event_time=record.event_time.timestamp(),
-        judged_at=record.judged_at.timestamp(),
-        digest=hashlib.sha256(line).digest(),
-        has_slot=not sampling.forced,
-        # A failed pick may carry marks for its metrics: they are no values.
-        has_values=bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
-        topic=record.source.topic,
-        partition=record.source.partition,
-        kind=sampling.kind,
-        first_offset=sampling.first_offset or 0,
-        last_offset=sampling.last_offset or 0,
-        payload=_slot(record),
-    )
-
-
-def _slot(record: ScoreRecord) -> _Slot | None:
-    sampling = record.sampling
-    if sampling.m is None or sampling.q is None or sampling.u is None:
-        return None
-    if record.outcome is Outcome.OVER_BUDGET:
-        return None
-    return _Slot(
-        record.judge,
-        sampling.m,
-        sampling.q,
-        sampling.u,
-        sampling.expected,
-        _values(record),
-        record.outcome is Outcome.JUDGE_FAILED,
-    )
-
-
-def _values(record: ScoreRecord) -> tuple[tuple[str, float | None], ...]:
-    """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
-    names = record.scores or CATALOGUE
-    return tuple(
-        (name, _as_worse(record, name))
-        for name in CATALOGUE
-        if name in names and defined_for(CATALOGUE[name], record.sampling.kind)
-    )
-
-
-def _as_worse(record: ScoreRecord, name: str) -> float | None:
-    score = record.scores.get(name)
-    if not isinstance(score, float):
-        return None
-    return as_worse(score, CATALOGUE[name].higher_is_better)
+    def _segment_book(self, labels: SegmentLabels) -> SegmentBook:
+        is_kept = self._metrics.__contains__
+        return SegmentBook(
+            labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
+        )

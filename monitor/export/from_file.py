@@ -2,32 +2,71 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from monitor.control import baseline_key
 from monitor.errors import RecordSkipped
+from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
+from monitor.export.following import take_in
+from monitor.export.lessons import show
 from monitor.records import read_score_record
 from monitor.telemetry import ExporterTelemetry
 
 
-def gauges(book: ScoreBook, lines: Iterable[bytes], at: float) -> str:
+def gauges(
+    book: ScoreBook,
+    baselines: Baselines,
+    lines: Iterable[bytes],
+    at: float,
+    control: Iterable[bytes] | None = None,
+) -> str:
     """Prometheus text of the quality families at ``at`` (epoch seconds).
 
-    ``rag_monitor_score_records_total`` in it counts the lines that were left out, and why.
+    Baselines are those of the ``control`` records; without any they are learned from the scores as
+    of that time. ``rag_monitor_score_records_total`` and ``rag_monitor_control_records_total`` in
+    it count the lines that were left out, and why.
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
-    for line in lines:
-        if not (line := line.strip()):
-            continue
+    # First, so that records count as they come, and not all at once at the end.
+    book.advance(at)
+    for line in _filled(lines):
         try:
             book.add(read_score_record(line), line)
         except RecordSkipped as skipped:
             telemetry.records.labels(skipped.cause).inc()
         else:
             telemetry.records.labels("read").inc()
+    book.advance(at)
+    for line in _filled(control or ()):
+        left_out = take_in(baselines, _key_of(line), line)
+        telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
+    learned = baselines.learn(book.counted(), at)
+    for record in learned if control is None else ():
+        baselines.take_in(record.key.encode(), record.to_json())
+    show(baselines, book, telemetry)
     registry.register(QualityCollector(book, lambda: at, lambda: True))
     return generate_latest(registry).decode()
+
+
+def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:
+    return filter(None, (line.strip() for line in lines))
+
+
+def _key_of(line: bytes) -> bytes:
+    """The key under which a control record stands on its topic; none for what has no such fields.
+
+    Lines of a topic's values come without their keys.
+    """
+    try:
+        found = json.loads(line)
+        if found["kind"] != "baseline":
+            return str(found["kind"]).encode()
+        return baseline_key(str(found["application"]), str(found["judge"])).encode()
+    except (ValueError, TypeError, KeyError):
+        return b"baseline/"  # unreadable, and counted as that

@@ -39,14 +39,22 @@ class TopicReader:
 
     @classmethod
     async def start(
-        cls, connection: Connection, topic: str, health: Health, *, start_ms: int
+        cls,
+        connection: Connection,
+        topic: str,
+        health: Health,
+        *,
+        start_ms: int,
+        part: str = "reader",
     ) -> TopicReader:
         """Begin at the first record whose broker time is ≥ ``start_ms`` (epoch milliseconds).
+
+        ``part`` is what waits when the topic or a broker is missing.
 
         Where the broker does not know such a record, and is not able to tell that there is none,
         reading begins at the beginning.
         """
-        await wait_for_topics(connection, [topic], health, "reader")
+        await wait_for_topics(connection, [topic], health, part)
         client = await start_patiently(
             lambda: AIOKafkaConsumer(
                 **connection.options(),
@@ -57,12 +65,12 @@ class TopicReader:
             ),
             connection,
             health,
-            "reader",
+            part,
         )
-        cluster = await ClusterView.start(connection, health, "reader")
+        cluster = await ClusterView.start(connection, health, part)
         reader = cls(connection, client, cluster, topic)
         reader._start_ms = start_ms
-        await patiently(reader._assign_new, connection, health, "reader")
+        await patiently(reader._assign_new, connection, health, part)
         return reader
 
     async def _assign_new(self) -> None:
@@ -88,8 +96,18 @@ class TopicReader:
                 await self._client.seek_to_beginning(partition)
         self._ends.update(ends)
 
+    async def aim_at_end(self) -> bool:
+        """Let ``left_to_replay`` count to where the partitions end now; False: nobody answers."""
+        try:
+            assigned = self._client.assignment()
+            self._ends.update(await bounded(self._client.end_offsets(assigned), REQUEST_LIMIT_S))
+        except (errors.KafkaError, TimeoutError) as error:
+            logger().debug("kafka_ends_unknown", topic=self._topic, error=str(error))
+            return False
+        return True
+
     async def left_to_replay(self) -> int:
-        """Records between the position and the end offsets seen at the start."""
+        """Records between the position and the ends seen at the start, or by ``aim_at_end``."""
         left = 0
         for partition, end in list(self._ends.items()):
             missing = end - await bounded(self._client.position(partition), REQUEST_LIMIT_S)

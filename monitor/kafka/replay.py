@@ -61,9 +61,11 @@ class TopicScan:
         return cls(connection, client, topics)
 
     async def records(
-        self, topic: str, *, from_committed: bool = False
+        self, topic: str, *, from_committed: bool = False, start_ms: int = 0
     ) -> AsyncIterator[KafkaRecord]:
         """All records, each partition in order; with ``from_committed`` the group's rest.
+
+        From the first on whose broker time is ≥ ``start_ms``, where the broker can tell.
 
         Raises ``DependencyRefused`` when there is no such topic, or it may not be read.
         """
@@ -71,6 +73,8 @@ class TopicScan:
         self._client.assign(parts)
         try:
             await self._client.seek_to_beginning(*parts)
+            if start_ms:
+                await self._seek_to_time(parts, start_ms)
             for part in parts if from_committed else ():
                 committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
                 if committed is not None:
@@ -86,6 +90,13 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
+
+    async def _seek_to_time(self, parts: list[TopicPartition], start_ms: int) -> None:
+        asked = dict.fromkeys(parts, start_ms)
+        found = await bounded(self._client.offsets_for_times(asked), REQUEST_LIMIT_S)
+        for part in parts:
+            if found.get(part) is not None:
+                self._client.seek(part, found[part].offset)
 
     def _existing(self, topic: str) -> list[TopicPartition]:
         if topic not in self.partitions:

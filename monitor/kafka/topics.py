@@ -116,19 +116,36 @@ async def check_retention(connection: Connection, topic: str, keep_s: int, healt
 
     A broker that does not tell (no right, no such request) is taken at its word: nothing is said.
     """
-    admin = await start_patiently(
-        lambda: _Admin(**connection.options()), connection, health, "check_retention"
-    )
+    found = await _told(connection, topic, health, "check_retention")
+    if found is not None and (complaint := retention_complaint(found, keep_s)):
+        logger().warning("scores_retention", topic=topic, what=complaint)
+
+
+async def check_compaction(connection: Connection, topic: str, health: Health) -> None:
+    """Warn when the topic forgets decisions with time; unless the broker does not tell."""
+    found = await _told(connection, topic, health, "check_compaction")
+    if found is not None and found.get("cleanup.policy", "compact") != "compact":
+        logger().warning(
+            "control_retention",
+            topic=topic,
+            what=f"cleanup.policy is {found['cleanup.policy']}, baselines would be forgotten and "
+            "learned anew: set it to compact",
+        )
+
+
+async def _told(
+    connection: Connection, topic: str, health: Health, part: str
+) -> dict[str, str] | None:
+    """The settings of a topic; None when the broker does not tell."""
+    admin = await start_patiently(lambda: _Admin(**connection.options()), connection, health, part)
     try:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-        found = _settings(await admin.describe_configs([resource]))
+        return _settings(await admin.describe_configs([resource]))
     except (errors.KafkaError, OSError, TimeoutError, IndexError) as error:
         logger().debug("topic_settings_unknown", topic=topic, error=str(error))
-        return
+        return None
     finally:
         await admin.close()
-    if complaint := retention_complaint(found, keep_s):
-        logger().warning("scores_retention", topic=topic, what=complaint)
 
 
 def retention_complaint(configs: Mapping[str, str], keep_s: int) -> str | None:

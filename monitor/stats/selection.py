@@ -14,8 +14,9 @@ duplicates or of the way the horizon moved.
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from monitor.stats.candidates import Candidate, Change, Group
 from monitor.stats.slot_line import Line
@@ -42,9 +43,10 @@ class Selection:
 
     def __init__(self) -> None:
         self._groups: dict[_Id, Group] = {}
+        self._alone: dict[_Id, Candidate] = {}
         self._lines: dict[_LineKey, Line] = {}
-        self._by_time: list[tuple[float, int, Candidate]] = []
-        self._serial = 0
+        self._by_time: dict[int, list[Candidate]] = {}
+        self._held = 0
         self._floor = float("-inf")
 
     def add(self, candidate: Candidate) -> list[Change]:
@@ -56,27 +58,31 @@ class Selection:
         if candidate.event_time < self._floor:
             return []
         key = (candidate.application, candidate.interaction_id)
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = Group()
+        if key not in self._alone and key not in self._groups:
+            self._alone[key] = candidate
+            self._hold(candidate)
+            return self._exchange([], [candidate])
+        group = self._group(key)
         before = group.best()
         if not group.add(candidate):
             return []
-        self._serial += 1
-        heapq.heappush(self._by_time, (candidate.event_time, self._serial, candidate))
+        self._hold(candidate)
         return self._exchange([before], [candidate]) if group.best() is candidate else []
 
     def remove_before(self, event_time: float) -> list[Change]:
         """Forget the records of an earlier event time for good; the next best take over."""
         self._floor = max(self._floor, event_time)
+        gone: list[Candidate | None] = []
         before: dict[_Id, Candidate | None] = {}
-        while self._by_time and self._by_time[0][0] < self._floor:
-            candidate = heapq.heappop(self._by_time)[2]
+        for candidate in self._overdue():
             key = (candidate.application, candidate.interaction_id)
+            if self._alone.pop(key, None) is not None:
+                gone.append(candidate)
+                continue
             group = self._groups[key]
             before.setdefault(key, group.best())
             group.remove(candidate)
-        gone, come = [], []
+        come = []
         for key, best in before.items():
             now_best = self._groups[key].best()
             if now_best is None:
@@ -88,12 +94,37 @@ class Selection:
 
     def __len__(self) -> int:
         """How many records are held, whether they count or stand by."""
-        return len(self._by_time)
+        return self._held
 
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, line by line in the order of their offsets."""
         for line in self._lines.values():
             yield from line.counted()
+
+    def _group(self, key: _Id) -> Group:
+        """The records of an interaction that has more than one."""
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group()
+            group.add(self._alone.pop(key))
+        return group
+
+    def _hold(self, candidate: Candidate) -> None:
+        self._held += 1
+        self._by_time.setdefault(_span(candidate.event_time), []).append(candidate)
+
+    def _overdue(self) -> list[Candidate]:
+        """Let go of the records from before the floor: whole spans, and a part of one."""
+        found: list[Candidate] = []
+        limit = _span(self._floor)
+        for span in sorted(span for span in self._by_time if span <= limit):
+            held = self._by_time.pop(span)
+            found += [candidate for candidate in held if candidate.event_time < self._floor]
+            stays = [candidate for candidate in held if candidate.event_time >= self._floor]
+            if stays:
+                self._by_time[span] = stays
+        self._held -= len(found)
+        return found
 
     def _exchange(
         self, gone: Iterable[Candidate | None], come: Iterable[Candidate | None]
@@ -120,7 +151,13 @@ class Selection:
 
 
 _Id = tuple[str, str]
+#: Records are let go of by event time in spans of so many seconds.
+_SPAN_S: Final = 600
 _LineKey = tuple[str, int, str, str]
+
+
+def _span(event_time: float) -> int:
+    return math.floor(event_time) // _SPAN_S
 
 
 def _line_key(candidate: Candidate) -> _LineKey:
@@ -129,6 +166,8 @@ def _line_key(candidate: Candidate) -> _LineKey:
 
 def _net(changes: list[Change]) -> list[Change]:
     """Without the changes that undo one another, as when one record replaces another."""
+    if all(sign < 0 for _, sign in changes):
+        return changes
     signs: dict[int, int] = {}
     for candidate, sign in changes:
         signs[id(candidate)] = signs.get(id(candidate), 0) + sign

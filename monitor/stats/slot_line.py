@@ -43,13 +43,16 @@ class Line:
 
     def remove(self, candidates: list[Candidate]) -> list[Change]:
         """Take several slots out at once, so that what lies between is walked only once."""
-        places = sorted(bisect_left(self._keys, _place(candidate)) for candidate in candidates)
-        first, beyond = places[0], places[-1] + 1
+        leaving = {id(candidate) for candidate in candidates}
+        places = [_place(candidate) for candidate in candidates]
+        first = bisect_left(self._keys, min(places))
+        beyond = bisect_left(self._keys, max(places)) + 1
         reach = self._reach(beyond)
-        stopped = [self._slots[i].candidate for i in places if self._slots[i].counts]
-        kept = sorted(set(range(first, beyond)).difference(places))
-        self._keys[first:beyond] = [self._keys[i] for i in kept]
-        self._slots[first:beyond] = [self._slots[i] for i in kept]
+        within = self._slots[first:beyond]
+        stopped = [s.candidate for s in within if s.counts and id(s.candidate) in leaving]
+        kept = [slot for slot in within if id(slot.candidate) not in leaving]
+        self._keys[first:beyond] = [_place(slot.candidate) for slot in kept]
+        self._slots[first:beyond] = kept
         changes = self._walk(first, first + len(kept), reach)
         return [Change(candidate, -1) for candidate in stopped] + changes
 

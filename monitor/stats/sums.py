@@ -11,10 +11,13 @@ gives the same bits in any order of adding and taking away.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 SCALE: Final = 2**40
 _SCALE_F: Final = float(SCALE)
+_made = tuple.__new__
+_FEW: Final = 2
 
 
 class Sums(NamedTuple):
@@ -41,7 +44,23 @@ class Sums(NamedTuple):
         >>> one.plus(one).w == 4 * SCALE, one.plus(one).scored
         (True, 2)
         """
-        return Sums(*map(operator.add, self, other))
+        w, w_failed, w2, wg, wh, w2g2, w2gh, w2h2, scored = self
+        o_w, o_w_failed, o_w2, o_wg, o_wh, o_w2g2, o_w2gh, o_w2h2, o_scored = other
+        # Written out, this takes half the time of a loop, and nothing is done more often.
+        return _made(
+            Sums,
+            (
+                w + o_w,
+                w_failed + o_w_failed,
+                w2 + o_w2,
+                wg + o_wg,
+                wh + o_wh,
+                w2g2 + o_w2g2,
+                w2gh + o_w2gh,
+                w2h2 + o_w2h2,
+                scored + o_scored,
+            ),
+        )
 
     def minus(self, other: Sums) -> Sums:
         """What is left when ``other`` is taken away.
@@ -54,6 +73,21 @@ class Sums(NamedTuple):
 
 
 ZERO: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def added_up(parts: Sequence[Sums]) -> Sums:
+    """The sum of all; of three and more in less time than one by one.
+
+    >>> one = terms(m=1, q=0.5, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
+    >>> added_up([one] * 3) == one.plus(one).plus(one), added_up([]) == ZERO
+    (True, True)
+    """
+    if len(parts) > _FEW:
+        return _made(Sums, map(sum, zip(*parts, strict=True)))
+    total = parts[0] if parts else ZERO
+    for part in parts[1:]:
+        total = total.plus(part)
+    return total
 
 
 def as_worse(score: float, higher_is_better: bool | None) -> float:

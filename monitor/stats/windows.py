@@ -5,14 +5,24 @@ What a window holds depends on the slots added and on ``now`` only, never on the
 
 from __future__ import annotations
 
+import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from monitor.errors import ConfigurationError
-from monitor.stats.sums import ZERO, Sums
+from monitor.stats.sums import ZERO, Sums, added_up
 
 _FINE_BELOW_S: Final = 300
+#: So many buckets may wait: a reader then never has to settle a whole replay at once.
+_MOST_WAITING: Final = 32
+_STAMPS = itertools.count()
+
+
+def new_stamp() -> int:
+    """A number that no call has given before: equal stamps mean that nothing has changed."""
+    return next(_STAMPS)
 
 
 def bucket_seconds(windows_s: Iterable[int]) -> int:
@@ -49,29 +59,31 @@ class RollingSums:
                 raise ConfigurationError(
                     f"window {name}: {seconds} s is not a whole number of {bucket_s} s buckets"
                 )
-        # Longest first: the first window that does not reach back to a bucket ends the search.
-        by_length = sorted(windows.items(), key=lambda item: -item[1])
+        by_length = sorted(windows.items(), key=lambda item: item[1])
         self._bucket_s = bucket_s
         self._index = {name: i for i, (name, _) in enumerate(by_length)}
         self._lengths = [seconds // bucket_s for _, seconds in by_length]
-        self._totals = [ZERO] * len(by_length)
-        self._horizon = ZERO
+        #: What each window holds beyond the next shorter one; the last: what no window holds.
+        self._rings = [ZERO] * (len(by_length) + 1)
         self._buckets: dict[int, Sums] = {}
         self._waiting: dict[int, Sums] = {}
         self._current = -1
         self._oldest = 0
+        self._stamp = new_stamp()
 
     def add(self, event_time: float, sums: Sums, sign: int) -> None:
         """Add (+1) or take away (−1) a slot at its event time in seconds since the epoch.
 
         A slot in a bucket that was dropped is ignored, whether it comes or goes.
         """
-        bucket = self._bucket(event_time)
+        bucket = math.floor(event_time) // self._bucket_s
         if bucket < self._oldest:
             return
         change = sums if sign > 0 else ZERO.minus(sums)
         waiting = self._waiting.get(bucket)
         self._waiting[bucket] = change if waiting is None else waiting.plus(change)
+        if len(self._waiting) > _MOST_WAITING:
+            self._settle()
 
     def advance(self, now: float) -> None:
         """Let the windows end with the bucket of ``now``; a step back is followed too."""
@@ -84,18 +96,25 @@ class RollingSums:
             for entering in range(bucket - steps + 1, bucket + 1):
                 self._step(entering)
         else:
-            self._totals = [self._sum(bucket - n + 1, bucket + 1) for n in self._lengths]
-            self._horizon = self._sum(self._oldest, bucket + 1)
+            edges = [bucket + 1, *(bucket + 1 - n for n in self._lengths), self._oldest]
+            self._rings = [self._sum(first, beyond) for beyond, first in itertools.pairwise(edges)]
+            self._stamp = new_stamp()
 
     def window(self, name: str) -> Sums:
         """The sums of a window, by its name."""
         self._settle()
-        return self._totals[self._index[name]]
+        return added_up(self._rings[: self._index[name] + 1])
 
     def horizon(self) -> Sums:
         """The sums of everything that was not dropped, up to the current bucket."""
         self._settle()
-        return self._horizon
+        return added_up(self._rings)
+
+    @property
+    def stamp(self) -> int:
+        """Another one after every change of a window or the horizon; no two series share one."""
+        self._settle()
+        return self._stamp
 
     @property
     def is_empty(self) -> bool:
@@ -110,17 +129,33 @@ class RollingSums:
 
     def drop_before(self, epoch_s: float) -> None:
         """Forget the buckets that end at or before this time; the limit never moves back."""
+        oldest = max(self._oldest, self._bucket(epoch_s))
+        if oldest == self._oldest:
+            return
         self._settle()
-        self._oldest = max(self._oldest, self._bucket(epoch_s))
-        for bucket in [bucket for bucket in self._buckets if bucket < self._oldest]:
-            self._count(bucket, ZERO.minus(self._buckets.pop(bucket)))
+        if oldest - self._oldest < len(self._buckets):
+            gone = [b for b in range(self._oldest, oldest) if b in self._buckets]
+        else:
+            gone = [bucket for bucket in self._buckets if bucket < oldest]
+        self._oldest = oldest
+        if not gone:
+            return
+        self._stamp = new_stamp()
+        # What no window holds is added up again: at the end of a period next to nothing is left.
+        edge = self._current + 1 - max(self._lengths, default=0)
+        for bucket in gone:
+            change = self._buckets.pop(bucket)
+            if bucket >= edge:
+                self._count(bucket, ZERO.minus(change))
+        self._rings[-1] = self._sum(oldest, edge)
 
     def _settle(self) -> None:
         """Let what was added reach the buckets and windows, once per bucket and not per slot."""
         if not self._waiting:
             return
         for bucket, change in self._waiting.items():
-            held = self._buckets.get(bucket, ZERO).plus(change)
+            before = self._buckets.get(bucket)
+            held = change if before is None else before.plus(change)
             if held == ZERO:
                 self._buckets.pop(bucket, None)
             else:
@@ -131,24 +166,30 @@ class RollingSums:
     def _bucket(self, epoch_s: float) -> int:
         return math.floor(epoch_s) // self._bucket_s
 
-    def _count(self, bucket: int, change: Sums) -> None:
-        """Let a change of one bucket reach the windows that hold it."""
+    def _ring(self, bucket: int) -> int:
+        """The ring that holds a bucket; −1 when it lies ahead."""
         age = self._current - bucket
-        if age < 0:
-            return
-        self._horizon = self._horizon.plus(change)
-        for i, length in enumerate(self._lengths):
-            if age >= length:
-                break
-            self._totals[i] = self._totals[i].plus(change)
+        return -1 if age < 0 else bisect_right(self._lengths, age)
+
+    def _count(self, bucket: int, change: Sums) -> None:
+        """Let a change of one bucket reach its ring."""
+        ring = self._ring(bucket)
+        if ring >= 0:
+            self._rings[ring] = self._rings[ring].plus(change)
+            self._stamp = new_stamp()
 
     def _step(self, entering: int) -> None:
         """Move every window on by one bucket."""
-        new = self._buckets.get(entering, ZERO)
-        self._horizon = self._horizon.plus(new)
+        new = self._buckets.get(entering)
+        if new is not None:
+            self._rings[0] = self._rings[0].plus(new)
+            self._stamp = new_stamp()
         for i, length in enumerate(self._lengths):
-            left = self._buckets.get(entering - length, ZERO)
-            self._totals[i] = self._totals[i].plus(new).minus(left)
+            left = self._buckets.get(entering - length)
+            if left is not None:
+                self._rings[i] = self._rings[i].minus(left)
+                self._rings[i + 1] = self._rings[i + 1].plus(left)
+                self._stamp = new_stamp()
 
     def _sum(self, first: int, beyond: int) -> Sums:
         """The sums of the buckets first … beyond − 1, by whichever side is shorter."""
@@ -156,7 +197,4 @@ class RollingSums:
             held = [self._buckets[b] for b in range(first, beyond) if b in self._buckets]
         else:
             held = [sums for bucket, sums in self._buckets.items() if first <= bucket < beyond]
-        total = ZERO
-        for sums in held:
-            total = total.plus(sums)
-        return total
+        return added_up(held)

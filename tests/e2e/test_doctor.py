@@ -150,8 +150,8 @@ async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker
             http__port=port,
         )
     assert said.code == 1
-    assert {line["check"] for line in said.failed} == {"retention", "port"}
-    assert said.status("topic", "nobody-made-this") == {"WARN"}
+    assert {line["check"] for line in said.failed} == {"retention", "port", "topic"}
+    assert said.status("topic", "nobody-made-this") == {"FAIL"}
     assert said.status("cleanup", topics["kafka__topics__alarms"]) == {"WARN"}
     assert said.status("size", topics["kafka__topics__dead_letters"]) == {"WARN"}
     assert [line["found"] for line in said.of("decode", name)] == [
@@ -312,7 +312,7 @@ async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> Non
     assert said.status("rights", named["interactions"]) == {"OK"}
     assert said.of("rights", named["scores"])[0]["mend"] == "grant Write to this user"
     assert said.status("topic", named["dead_letters"]) == {"FAIL"}
-    assert said.status("rights", named["control"]) == {"WARN"}
+    assert said.status("rights", named["control"]) == {"FAIL"}
     assert said.of("settings", named["scores"])[0]["mend"] == "grant DescribeConfigs to this user"
     assert said.status("group", topics["kafka__group_id"]) == {"FAIL"}
     assert said.status("records", named["interactions"]) == {"OK"}

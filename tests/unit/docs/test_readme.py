@@ -33,7 +33,10 @@ from monitor.records import (
 from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry
 
 ROOT = Path(__file__).parents[3]
-PAGES = {name: ROOT / name for name in ("README.md", "docs/metrics.md", "docs/records.md")}
+PAGES = {
+    name: ROOT / name
+    for name in ("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md")
+}
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
@@ -77,6 +80,9 @@ def exported() -> Iterator[str]:
     for family in registry.collect():
         yield family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
     yield from collector.FAMILIES
+    yield from collector.SEGMENT_FAMILIES
+    yield from collector.DRIFT_FAMILIES
+    yield collector.ALARM
     yield "rag_judge_info"
 
 

@@ -13,7 +13,7 @@ EVERY = frozenset({"describe", "read", "write"})
 SCORES = Need("scores.v1", "scores", EVERY)
 INPUT = Need("in.v1", "interactions", frozenset({"describe", "read"}))
 DEAD = Need("dead.v1", "dead_letters", frozenset({"describe", "write"}), frozenset({"read"}))
-CONTROL = Need("control.v1", "control", frozenset(), EVERY)
+ALARMS = Need("alarms.v1", "alarms", frozenset(), EVERY)
 DAY_S = 86_400
 
 
@@ -36,7 +36,7 @@ HIDDEN = TopicFound(False, True, (), (), 0, None)
 def test_a_needed_topic_must_be_usable(state: TopicFound) -> None:
     """Missing, hidden or without a leader: FAIL if something needs it, at most WARN if not."""
     assert topics.existence(SCORES, state, create=False).status is Status.FAIL
-    assert topics.existence(CONTROL, state, create=False).status is Status.WARN
+    assert topics.existence(ALARMS, state, create=False).status is Status.WARN
 
 
 def test_a_topic_that_will_be_created_is_no_failure() -> None:
@@ -102,8 +102,8 @@ def test_scores_must_outlive_a_restart(configs: dict[str, str], status: Status) 
 def test_state_is_compacted_and_events_are_not() -> None:
     """Control records are kept by key; score records and interactions by time."""
     compact, delete = {"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}
-    assert topics.cleanup(CONTROL, compact).status is Status.OK
-    assert topics.cleanup(CONTROL, delete).status is Status.WARN
+    assert topics.cleanup(ALARMS, compact).status is Status.OK
+    assert topics.cleanup(ALARMS, delete).status is Status.WARN
     assert topics.cleanup(SCORES, delete).status is Status.OK
     assert topics.cleanup(SCORES, compact).status is Status.FAIL
     assert topics.cleanup(INPUT, compact).status is Status.WARN

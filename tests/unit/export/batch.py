@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -34,6 +35,16 @@ class Series(NamedTuple):
     judge: str
 
 
+class SegmentSeries(NamedTuple):
+    """The labels of a gauge of a segment."""
+
+    metric: str
+    window: str
+    application: str
+    judge: str
+    segment: str
+
+
 class Gauges(NamedTuple):
     """The five gauges of one series; None where there is no value.
 
@@ -57,31 +68,97 @@ class Slot(NamedTuple):
     h: float
     failed: bool
     scored: bool
+    x: float
 
 
 def gauges(
     records: Iterable[ScoreRecord], now: float, windows: Mapping[str, int], period: int
 ) -> dict[Series, Gauges]:
     """All series at ``now`` (epoch seconds); windows and period in seconds."""
-    bucket = 1 if min(windows.values()) < 300 else 60
-    current = math.floor(now) // bucket
-    oldest = min(
-        (math.floor(now) // period - 1) * period,
-        (current - max(windows.values()) // bucket + 1) * bucket,
-    )
-    there = [r for r in records if oldest <= r.event_time.timestamp() <= now]
-    series: dict[tuple[str, str, str], list[Slot]] = {}
-    for record in counted(there):
+    series: dict[tuple[str, ...], list[Slot]] = {}
+    for record in counted(within_horizon(records, now, windows, period)):
         for metric, slot in slots(record):
             series.setdefault((metric, record.application, record.judge.label), []).append(slot)
-    found = {}
-    for (metric, application, judge), all_slots in series.items():
+    return {
+        Series(labels[0], window, *labels[1:]): found
+        for labels, window, found in over_windows(series, now, windows)
+    }
+
+
+def segment_gauges(
+    records: Iterable[ScoreRecord],
+    now: float,
+    windows: Mapping[str, int],
+    period: int,
+    *,
+    fixed: Collection[str] | None = None,
+    most: int = 20,
+) -> dict[SegmentSeries, Gauges]:
+    """The same for every segment: those of ``fixed``, or the ``most`` frequent; else ``other``."""
+    chosen = counted(within_horizon(records, now, windows, period))
+    named = segment_names(chosen, now, period, most) if fixed is None else fixed
+    series: dict[tuple[str, ...], list[Slot]] = {}
+    for record in chosen:
+        segment = record.segment if record.segment in named else "other"
+        for metric, slot in slots(record):
+            labels = (metric, record.application, record.judge.label, segment)
+            u = record.sampling.u or 0.0
+            # What the screen expected is of the whole slot, and not of one segment.
+            own = slot._replace(g=u * slot.x, h=u * slot.scored)
+            series.setdefault(labels, []).append(own)
+    return {
+        SegmentSeries(labels[0], window, *labels[1:]): found._replace(weak=False)
+        for labels, window, found in over_windows(series, now, windows)
+    }
+
+
+def segment_names(
+    chosen: Sequence[ScoreRecord], now: float, period: int, most: int
+) -> Sequence[str]:
+    """The most frequent of the previous period, ties by name; if it has none, of the current."""
+    current = math.floor(now) // period
+    for wanted in (current - 1, current):
+        there = Counter(
+            record.segment
+            for record in chosen
+            if math.floor(record.event_time.timestamp()) // period == wanted
+            and record.outcome != "over_budget"
+        )
+        del there["other"]
+        if there:
+            return sorted(there, key=lambda name: (-there[name], name))[:most]
+    return []
+
+
+def within_horizon(
+    records: Iterable[ScoreRecord], now: float, windows: Mapping[str, int], period: int
+) -> list[ScoreRecord]:
+    """The records from the start of the horizon to now."""
+    bucket = bucket_of(windows)
+    oldest = min(
+        (math.floor(now) // period - 1) * period,
+        (math.floor(now) // bucket - max(windows.values()) // bucket + 1) * bucket,
+    )
+    return [r for r in records if oldest <= r.event_time.timestamp() <= now]
+
+
+def over_windows(
+    series: Mapping[tuple[str, ...], Sequence[Slot]], now: float, windows: Mapping[str, int]
+) -> Iterable[tuple[tuple[str, ...], str, Gauges]]:
+    """Labels, window and estimate, for every series and window."""
+    bucket = bucket_of(windows)
+    current = math.floor(now) // bucket
+    for labels, all_slots in series.items():
         for window, length in windows.items():
             first = current - length // bucket + 1
             inside = [s for s in all_slots if first <= math.floor(s.time) // bucket <= current]
-            key = Series(metric, window, application, judge)
-            found[key] = estimate(inside, all_slots, higher_is_better=METRICS[metric][0])
-    return found
+            better = METRICS[labels[0]][0]
+            yield labels, window, estimate(inside, all_slots, higher_is_better=better)
+
+
+def bucket_of(windows: Mapping[str, int]) -> int:
+    """Seconds of a bucket."""
+    return 1 if min(windows.values()) < 300 else 60
 
 
 def counted(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
@@ -134,7 +211,7 @@ def slots(record: ScoreRecord) -> Iterable[tuple[str, Slot]]:
         x = (1 - score if better else score) if isinstance(score, float) else 0.0
         f_mean, f = s.expected.get(metric, (0.0, 0.0))
         g, h = f_mean + u * (a * x - f), 1 - u * (1 - a)
-        yield metric, Slot(record.event_time.timestamp(), m / q, g, h, failed, a)
+        yield metric, Slot(record.event_time.timestamp(), m / q, g, h, failed, a, a * x)
 
 
 def estimate(window: Sequence[Slot], horizon: Sequence[Slot], *, higher_is_better: bool) -> Gauges:
@@ -151,12 +228,13 @@ def estimate(window: Sequence[Slot], horizon: Sequence[Slot], *, higher_is_bette
     kish = w * w / sum(s.w * s.w for s in window)
     long = spread(horizon) if sum(s.scored for s in horizon) >= 500 else 1.0
     d = min(1.5, max(0.05, long, spread(window)))
-    lower, upper = wilson(p, kish / d)
+    h = wh / w
+    lower, upper = wilson(p, (kish if h > 1 else h * kish) / d)
     if missing > 0.05:
         lower, upper = (1 - missing) * lower, (1 - missing) * upper + missing
     if higher_is_better:
         p, lower, upper = 1 - p, 1 - upper, 1 - lower
-    return Gauges(p, lower, upper, wh / w * kish, missing, weak)
+    return Gauges(p, lower, upper, h * kish, missing, weak)
 
 
 def spread(slots: Sequence[Slot]) -> float:
@@ -169,7 +247,8 @@ def spread(slots: Sequence[Slot]) -> float:
     if p * (1 - p) < 1e-12:
         return 1.0
     squares = sum(s.w**2 * (s.g - theta * s.h) ** 2 for s in slots)
-    return squares / sum(s.w**2 for s in slots) / (h * h * p * (1 - p))
+    per_scored = h * h if h > 1 else h
+    return squares / sum(s.w**2 for s in slots) / (per_scored * p * (1 - p))
 
 
 def wilson(p: float, n: float) -> tuple[float, float]:

@@ -20,6 +20,8 @@ from tests.unit.records.made import METRICS, forced
 
 WINDOWS = {"10s": 10, "40s": 40}
 PERIOD = 60
+#: The first ones more often.
+SEGMENTS = ("acme", "acme", "acme", "bolt", "bolt", "cobra", "dune", "other", "")
 #: A whole number of periods since the epoch.
 START = 1_795_176_000
 
@@ -80,6 +82,7 @@ def any_records(draw: st.DrawFn, *, directed: bool) -> ScoreRecord:
         judged_at=at(seconds + draw(st.integers(0, 2))),
         judge=draw(st.sampled_from([FIRST, FIRST, SECOND])),
         scores=scores,
+        segment=draw(st.sampled_from(SEGMENTS)),
         **fields,
     )
 

@@ -98,6 +98,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
     assert followed.judges() == replayed.judges()
     keys = {series.key for series in replayed.estimates()}
     for key in keys:
+        assert isinstance(key, SeriesKey)
         parts = [b.estimate_between(key, START, START + end) for b in (followed, replayed)]
         assert parts[0] == parts[1]
 

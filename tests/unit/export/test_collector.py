@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
 from monitor.export.collector import FAMILIES, QualityCollector
+from monitor.export.drift import DriftBook, DriftSettings
 from monitor.export.from_file import gauges
+from monitor.export.learning import Learner, Lesson
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
 from tests.unit.export import batch
 from tests.unit.export.made import (
@@ -154,7 +157,9 @@ def test_the_series_are_counted() -> None:
 def test_a_file_gives_the_page_of_the_running_exporter(pool: list[ScoreRecord], now: float) -> None:
     """The same lines in another order, with blank ones between, as of the same time."""
     lines = [b"", *[b"  " + each.to_json() + b"\r\n" for each in reversed(pool)], b"\n"]
-    page = gauges(ScoreBook(WINDOWS, PERIOD), lines, START + now)
+    nothing = DriftSettings((), 1.0, None, 0.0, PERIOD, 2)
+    baselines = Baselines(DriftBook(nothing), Learner(Lesson(10, 2)))
+    page = gauges(ScoreBook(WINDOWS, PERIOD), baselines, lines, START + now)
     assert read(page) == Scene(pool, now).samples()
 
 

@@ -82,7 +82,7 @@ def d_of(slots: Sequence[Slot]) -> float:
         return 1.0
     share = wh / sum(w for w, _, _ in rows)
     spread = sum((w * (g - theta * h)) ** 2 for w, g, h in rows) / sum(w * w for w, _, _ in rows)
-    return float(spread / (share**2 * p * (1 - p)))
+    return float(spread / (share * max(1, share) * p * (1 - p)))
 
 
 def from_lists(slots: Sequence[Slot], horizon: Sequence[Slot]) -> Estimate:
@@ -95,7 +95,8 @@ def from_lists(slots: Sequence[Slot], horizon: Sequence[Slot]) -> Estimate:
     p = float(min(1, max(0, sum(w * g for w, g, _ in rows) / wh)))
     kish = float(w_all**2 / sum(w * w for w, _, _ in rows))
     long = d_of(horizon) if sum(slot.x is not None for slot in horizon) >= 500 else 1.0
-    lower, upper = wilson(p, kish / min(1.5, max(0.05, d_of(slots), long)))
+    n_eff = min(1.0, float(wh / w_all)) * kish / min(1.5, max(0.05, d_of(slots), long))
+    lower, upper = wilson(p, n_eff)
     if missing > 0.05:
         lower, upper = (1 - missing) * lower, 1 - (1 - missing) * (1 - upper)
     return Estimate(p, lower, upper, float(wh / w_all) * kish, missing)
@@ -175,9 +176,9 @@ def test_missing_share_widens_only_above_five_per_cent() -> None:
     assert tolerated.missing_ratio == 0.05
     lower, upper = bounds(tolerated)
     assert lower + upper == pytest.approx(1.0)
-    assert lower == pytest.approx(wilson(0.5, 20)[0])
+    assert lower == pytest.approx(wilson(0.5, 19)[0])
     assert widened.missing_ratio == pytest.approx(1 / 19)
-    unwidened = wilson(0.5, 19 / (18 / 19 / (18 / 19) ** 2))
+    unwidened = wilson(0.5, 18)
     assert bounds(widened) == pytest.approx(
         (18 / 19 * unwidened[0], 18 / 19 * unwidened[1] + 1 / 19)
     )
@@ -200,6 +201,22 @@ def test_nothing_scored_is_no_number(window: Sums, missing_ratio: float | None) 
     """No value and no bounds, 0 samples, and a missing share only where there was a pick."""
     found = estimate(window, plain([0.5] * 600), higher_is_better=True)
     assert found == Estimate(None, None, None, 0.0, missing_ratio)
+
+
+def test_picks_without_a_value_do_not_narrow_the_interval() -> None:
+    """Ten scores among forty unscored picks are worth what ten scores alone are worth."""
+    alone, among = plain([0.0, 1.0] * 5), plain([0.0, 1.0] * 5 + [None] * 40)
+    assert bounds(estimate(among, ZERO, None)) == pytest.approx(wilson(0.5, 10))
+    assert bounds(estimate(alone, ZERO, None)) == pytest.approx(wilson(0.5, 10))
+
+
+@pytest.mark.parametrize("u", [0.5, 1.0, 4.0])
+def test_a_segment_that_is_picked_less_than_others_is_not_worth_more(u: float) -> None:
+    """All u equal: ten picks of a segment are ten or, where u is below 1, fewer."""
+    slots = [segment_terms(1, 1.0, u, value, False) for value in [0.0, 1.0] * 5]
+    assert bounds(estimate(total(slots), ZERO, None)) == pytest.approx(
+        wilson(0.5, 10 * min(1.0, u))
+    )
 
 
 def test_spread_of_the_horizon_is_believed_from_500_scored_slots_on() -> None:

@@ -250,3 +250,15 @@ def test_long_lines_are_walked_only_as_far_as_anything_changes() -> None:
     changes = selection.remove_before(15.0)
     assert [(c.interaction_id, sign) for c, sign in changes] == [("early", -1), ("0000", 1)]
     assert WatchedOffset.looked_at <= 1_005
+
+
+def test_records_of_several_hours_leave_at_once() -> None:
+    """Forty records, 500 s apart: those before the limit go, whatever lies between, once."""
+    selection = Selection()
+    slots = [record(f"{i:02}", 8 * i, 8 * i + 7, event_time=500.0 * i) for i in range(40)]
+    for slot in slots:
+        selection.add(slot)
+    assert selection.remove_before(10_250.0) == [Change(slot, -1) for slot in slots[:21]]
+    assert selection.remove_before(10_250.0) == []
+    assert (len(selection), list(selection.counted())) == (19, slots[21:])
+    assert selection.add(slots[20]) == []

@@ -1,0 +1,120 @@
+"""Settings → the book of scores with its detectors, the learner, and how much they export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from monitor.config import FixedBaseline, FixedMean, Settings, seconds
+from monitor.export.baselines import Baselines
+from monitor.export.book import OTHER, ScoreBook, SegmentLabels
+from monitor.export.drift import DriftBook, DriftSettings, Normal
+from monitor.export.learning import Learner, Lesson
+from monitor.export.series import SeriesCount, series_count
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.baseline import Baseline
+from monitor.stats.sums import as_worse
+
+#: Applications and judges that are remembered with what is fixed for them.
+MOST_REMEMBERED = 4_096
+
+
+class Books(NamedTuple):
+    """Everything that the gauges follow from: scores with detectors, and their baselines."""
+
+    scores: ScoreBook
+    drift: DriftBook
+    baselines: Baselines
+
+
+def books(settings: Settings) -> Books:
+    """Empty ones, as the settings say."""
+    drift = DriftBook(_drift(settings), fixed_baselines(settings.drift.baselines))
+    export = settings.export
+    scores = ScoreBook(
+        {window: seconds(window) for window in export.windows},
+        seconds(settings.drift.period),
+        export.top_k,
+        drift,
+        metrics=export.metrics,
+        segments=_segment_labels(settings),
+    )
+    lesson = Lesson(settings.drift.learn_slots, seconds(settings.drift.learn_wait))
+    return Books(scores, drift, Baselines(drift, Learner(lesson)))
+
+
+def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], Normal | None]:
+    """What the configuration fixes for an application and judge (``name@version``)."""
+    compiled = [(re.compile(entry.name_regex), entry.judge, _normal(entry)) for entry in entries]
+
+    @lru_cache(MOST_REMEMBERED)
+    def fixed(application: str, judge: str) -> Normal | None:
+        named = (None, judge, judge.rpartition("@")[0])
+        return next(
+            (
+                normal
+                for pattern, wanted, normal in compiled
+                if wanted in named and pattern.fullmatch(application)
+            ),
+            None,
+        )
+
+    return fixed
+
+
+def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
+    """The most series of the quality families, and for how many applications and judges."""
+    export = settings.export
+    applications, judges = export.top_k + 1, _judges(settings)
+    labels = _segment_labels(settings)
+    segments = 0 if labels is None else 1 + labels.most
+    if labels is not None and labels.fixed is not None:
+        segments = 1 + len(labels.fixed - {OTHER})
+    found = series_count(
+        len(export.metrics or CATALOGUE),
+        len(export.windows),
+        applications,
+        segments,
+        judges,
+        len(settings.drift.metrics),
+    )
+    return found, applications, judges
+
+
+def _drift(settings: Settings) -> DriftSettings:
+    drift = settings.drift
+    return DriftSettings(
+        metrics=drift.metrics,
+        false_alarms_per_week=drift.false_alarms_per_week,
+        judged_per_week=drift.judged_per_week,
+        tolerate=drift.tolerate,
+        period_s=seconds(drift.period),
+        settle_s=seconds(drift.settle),
+    )
+
+
+def _segment_labels(settings: Settings) -> SegmentLabels | None:
+    """None where no record has a segment, or nobody wants to see them."""
+    attributes = [settings.base.segment, *(entry.segment for entry in settings.effective)]
+    wanted = settings.export.segments
+    if wanted == () or not any(attributes):
+        return None
+    return SegmentLabels(None if wanted is None else frozenset(wanted))
+
+
+def _judges(settings: Settings) -> int:
+    """Judges that differ in what makes a label."""
+    wholes = (settings.base, *settings.effective)
+    return len({(w.judge.label_name, w.judge.kind, w.judge.model) for w in wholes})
+
+
+def _normal(entry: FixedBaseline) -> Normal:
+    return Normal({name: _baseline(name, found) for name, found in entry.metrics.items()})
+
+
+def _baseline(metric: str, found: FixedMean) -> Baseline:
+    better = CATALOGUE[metric].higher_is_better
+    segments = {name: as_worse(mean, better) for name, mean in found.segments.items()}
+    return Baseline(as_worse(found.mean, better), 0.0, segments)

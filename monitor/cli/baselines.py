@@ -1,0 +1,249 @@
+"""``baseline show | freeze | reset | set``: what the scores are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from monitor.control import BaselineRecord
+    from monitor.export.baseline_desk import Desk
+    from monitor.export.learning import Pair
+
+app = typer.Typer(
+    help="See what the scores are held against, and decide about it.", no_args_is_help=True
+)
+
+Limit = Annotated[
+    float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
+]
+ApplicationName = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--application", help="Only this application."),
+]
+JudgeName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--judge", help="Only this judge, as name@version."),
+]
+
+
+@app.command()
+def show(
+    config: ConfigFile = None, set_: Overrides = None, json: AsJson = False, limit: Limit = 60.0
+) -> None:
+    """Show every baseline that holds, and how far learning is where there is none."""
+    import asyncio
+
+    from monitor.export import baseline_desk
+
+    desk, now = _desk(config, set_, limit)
+    asyncio.run(baseline_desk.read(desk, now, scores=True))
+    found = baseline_desk.rows(desk)
+    if json:
+        _print_json(found)
+        return
+    for row in found:
+        typer.echo(_line(row))
+        for name, metric in row["metrics"].items():
+            typer.echo(_metric_line(name, metric, row["origin"]))
+    if not found:
+        typer.echo("nothing is known yet: no scores, no baselines", err=True)
+
+
+@app.command()
+def freeze(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    application: ApplicationName = None,
+    judge: JudgeName = None,
+    json: AsJson = False,
+    limit: Limit = 60.0,
+) -> None:
+    """Take what the quality is now for normal: the mean of the latest scored interactions.
+
+    Exit code 1 when there are none.
+    """
+    import asyncio
+
+    from monitor.export import baseline_desk
+
+    desk, now = _desk(config, set_, limit)
+    wanted = _wanted(application, judge)
+
+    def made() -> list[BaselineRecord]:
+        return baseline_desk.freeze(desk, wanted, now)
+
+    records = asyncio.run(baseline_desk.decide(desk, now, made, scores=True))
+    _tell(desk, records, json, "nothing is scored of it within the horizon")
+
+
+@app.command()
+def reset(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    application: ApplicationName = None,
+    judge: JudgeName = None,
+    json: AsJson = False,
+    limit: Limit = 60.0,
+) -> None:
+    """Forget baselines: they are learned anew, from what is scored after now.
+
+    Exit code 1 when there are none. With --application and --judge learning begins anew also
+    where there is none yet.
+    """
+    import asyncio
+
+    from monitor.export import baseline_desk
+
+    desk, now = _desk(config, set_, limit)
+    wanted, both = _wanted(application, judge), application is not None and judge is not None
+    named = (application or "", _label(judge or "")) if both else None
+
+    def made() -> list[BaselineRecord]:
+        return baseline_desk.reset(desk, wanted, named, now)
+
+    records = asyncio.run(baseline_desk.decide(desk, now, made, scores=False))
+    _tell(desk, records, json, "there is no such baseline")
+
+
+@app.command("set")
+def set_baseline(
+    application: Annotated[str, typer.Argument(help="Name of the application.")],
+    judge: Annotated[str, typer.Argument(help="The judge, as name@version.")],
+    means: Annotated[
+        list[str], typer.Argument(help="metric=mean, each between 0 and 1.", metavar="METRIC=MEAN…")
+    ],
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+    limit: Limit = 60.0,
+) -> None:
+    """Say what is normal, in the direction of the metric, from now on."""
+    import asyncio
+
+    from monitor.export import baseline_desk
+
+    given = dict(map(_mean, means))
+    pair = (application, _label(judge))
+    desk, now = _desk(config, set_, limit)
+
+    def made() -> list[BaselineRecord]:
+        return [baseline_desk.changed(desk, pair, given, now)]
+
+    (record,) = asyncio.run(baseline_desk.decide(desk, now, made, scores=False))
+    _tell(desk, [record], json, "")
+    left = [name for name in desk.drift.settings.metrics if name not in record.metrics]
+    if left:
+        names = ", ".join(left)
+        typer.echo(f"no baseline, and so no alarm: {names}; set or freeze them, too", err=True)
+
+
+def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> tuple[Desk, float]:
+    """The desk, and the time in epoch seconds."""
+    import time
+
+    from monitor import logs
+    from monitor.access import connection, output_connection
+    from monitor.books import books
+    from monitor.export.baseline_desk import Desk
+    from monitor.health import Health
+
+    settings = settings_of(config, overrides)
+    logs.configure("error", settings.log.format)
+    topics = settings.kafka.topics
+    desk = Desk(
+        output_connection(settings, connection(settings)),
+        topics.scores,
+        topics.control,
+        Health(time.monotonic),
+        limit_s,
+        *books(settings),
+    )
+    return desk, time.time()
+
+
+def _tell(desk: Desk, records: Sequence[BaselineRecord], as_json: bool, none: str) -> None:
+    """Say what was published; exit code 1 when that is nothing."""
+    if not records:
+        typer.echo(none, err=True)
+        raise typer.Exit(1)
+    if as_json:
+        _print_json([record.model_dump(mode="json", by_alias=True) for record in records])
+    for record in () if as_json else records:
+        typer.echo(_told(record))
+    for record in records:
+        fixed = desk.drift.fixed(record.application, record.judge)
+        if fixed is not None:
+            names = ", ".join(fixed.metrics)
+            typer.echo(f"drift.baselines goes before it: {names} of {record.key}", err=True)
+
+
+def _told(record: BaselineRecord) -> str:
+    who = f"{record.application}  {record.judge}"
+    if not record.metrics:
+        return f"{who}  learned anew from what is scored after {record.effective_from.isoformat()}"
+    means = ", ".join(f"{name} {metric.mean:.4f}" for name, metric in record.metrics.items())
+    of = f" from {record.slots} slots" if record.slots else ""
+    return f"{who}  {record.origin}{of}: {means}"
+
+
+def _wanted(application: str | None, judge: str | None) -> Callable[[Pair], bool]:
+    return lambda pair: application in (None, pair[0]) and judge in (None, pair[1])
+
+
+def _label(judge: str) -> str:
+    from monitor.errors import ConfigurationError
+
+    name, _, version = judge.rpartition("@")
+    if not name or not version:
+        raise ConfigurationError(
+            f"judge: found {judge!r}, expected name@version, as baseline show prints it"
+        )
+    return judge
+
+
+def _mean(item: str) -> tuple[str, float]:
+    from monitor.errors import ConfigurationError
+    from monitor.metrics.catalogue import CATALOGUE
+
+    name, _, text = item.partition("=")
+    if name not in CATALOGUE:
+        raise ConfigurationError(f"found {item!r}, expected METRIC=MEAN of {', '.join(CATALOGUE)}")
+    try:
+        mean = float(text)
+    except ValueError:
+        mean = -1.0
+    if not 0.0 <= mean <= 1.0:
+        raise ConfigurationError(f"{name}: found {text!r}, expected a number from 0 to 1")
+    return name, mean
+
+
+def _line(row: dict[str, Any]) -> str:
+    who = f"{row['application']}  {row['judge']}"
+    if row["learning"]:
+        return f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
+    if row["origin"] in (None, "reset"):
+        return f"{who}  fixed by the configuration"
+    of = f" from {row['slots']} slots" if row["slots"] else ""
+    return f"{who}  {row['origin']}{of}, holds after {row['effective_from']}"
+
+
+def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
+    segments = ", ".join(
+        f"{key or '(absent)'} {mean:.4f}" for key, mean in metric["segments"].items()
+    )
+    parts = [f"    {name:30} {metric['mean']:.4f} (SE {metric['se']:.4f})"]
+    if metric["origin"] != origin:
+        parts.append(f"({metric['origin']})")
+    return "  ".join([*parts, segments]).rstrip()
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

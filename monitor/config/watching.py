@@ -1,0 +1,145 @@
+"""Settings of what is exported, and of what is held against what is normal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from monitor.config.applications import MetricName, Metrics, name_regex
+from monitor.config.base import Fraction, Section, Texts, items, mapping, seconds, split
+
+
+def _each_once(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(metrics)) != len(metrics):
+        raise ValueError(f"found {list(metrics)}, expected each once")
+    return metrics
+
+
+class Export(Section):
+    """Which gauges are served."""
+
+    windows: Texts = Field(
+        ("5m", "1h", "24h"), description="rolling windows, event time; as a,b or a JSON list"
+    )
+    metrics: Metrics = Field(
+        None, description="the metrics that get rolling gauges; null: all of them"
+    )
+    top_k: int = Field(
+        20, ge=1, description="applications with label values of their own; the rest is `other`"
+    )
+    segment: str | None = Field(None, description="attribute that is stored as the segment")
+    segments: Annotated[tuple[str, ...] | None, BeforeValidator(split)] = Field(
+        None,
+        description="segments with gauges of their own, the rest is `other`; null: the 20 most "
+        "frequent; an empty list: no gauges by segment",
+    )
+
+    @field_validator("windows")
+    @classmethod
+    def _readable(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        if not windows or len(set(windows)) != len(windows):
+            raise ValueError(f"found {list(windows)}, expected at least one, each once")
+        for window in windows:
+            if seconds(window) >= 300 and seconds(window) % 60:
+                raise ValueError(f"found {window!r}, expected whole minutes from 5m up")
+        return windows
+
+    @field_validator("metrics")
+    @classmethod
+    def _some(cls, metrics: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if metrics is not None and not metrics:
+            raise ValueError("found [], expected at least one")
+        return None if metrics is None else _each_once(metrics)
+
+    @field_validator("segments")
+    @classmethod
+    def _distinct(cls, segments: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if segments is None else _each_once(segments)
+
+
+class FixedMean(Section):
+    """What is normal for one metric, in its own direction."""
+
+    mean: Fraction = Field(description="the normal mean, 0 to 1")
+    segments: Annotated[dict[str, Fraction], BeforeValidator(mapping)] = Field(
+        {}, description="segment: its normal mean; others have that of all"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: Any) -> Any:
+        """A number is short for its mean."""
+        return value if isinstance(value, dict | FixedMean) else {"mean": value}
+
+
+class FixedBaseline(Section):
+    """What is normal for some applications and judges."""
+
+    application: str = Field(
+        min_length=1, description="a name; * stands for any characters, ? for one"
+    )
+    judge: str | None = Field(
+        None, min_length=1, description="name or name@version of the judge; null: any"
+    )
+    metrics: Annotated[dict[MetricName, FixedMean], BeforeValidator(mapping)] = Field(
+        description="metric: its normal mean, or {mean, segments: {segment: mean}}"
+    )
+
+    @field_validator("metrics")
+    @classmethod
+    def _some(cls, metrics: dict[str, FixedMean]) -> dict[str, FixedMean]:
+        if not metrics:
+            raise ValueError("found none, expected metric: mean")
+        return metrics
+
+    @property
+    def name_regex(self) -> str:
+        """Matches the whole of the names that it is for."""
+        return name_regex(self.application)
+
+
+class Drift(Section):
+    """What is told from chance, and what it is held against."""
+
+    false_alarms_per_week: float = Field(
+        1.0, gt=0, allow_inf_nan=False, description="at most so many on average, over everything"
+    )
+    tolerate: Fraction = Field(0.0, description="how much worse than the baseline is no drift")
+    judged_per_week: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="judged interactions a week, all together; null: as many as there are",
+    )
+    period: str = Field("1d", description="P: evidence and horizon start with the previous period")
+    settle: str = Field("60s", description="age from which a judged interaction is evidence")
+    learn_slots: int = Field(1000, ge=1, description="scored slots that a baseline is learned from")
+    learn_wait: str = Field("10m", description="age from which a scored slot is learned from")
+    baselines: Annotated[tuple[FixedBaseline, ...], BeforeValidator(items)] = Field(
+        (),
+        description="what is normal where it is not to be learned: a list, the first that matches "
+        "an application and judge wins; metrics that it leaves out are learned",
+    )
+    metrics: Annotated[tuple[MetricName, ...], BeforeValidator(split)] = Field(
+        ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+        description="the metrics that are watched; an empty list: none",
+    )
+
+    @field_validator("period")
+    @classmethod
+    def _whole_minutes(cls, period: str) -> str:
+        if seconds(period) % 60:
+            raise ValueError(f"found {period!r}, expected whole minutes")
+        return period
+
+    @field_validator("settle", "learn_wait")
+    @classmethod
+    def _is_duration(cls, text: str) -> str:
+        seconds(text)
+        return text
+
+    @field_validator("metrics")
+    @classmethod
+    def _distinct(cls, metrics: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(metrics)

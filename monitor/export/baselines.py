@@ -1,0 +1,89 @@
+"""Baselines between the control topic, the learner and the detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
+from monitor.export.drift import DriftBook
+from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
+from monitor.stats.candidates import Candidate
+
+
+class Status(NamedTuple):
+    """How it stands with an application and judge.
+
+    ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
+    the configuration fixes all of it.
+    """
+
+    pair: Pair
+    slots: int | None
+    is_learning: bool
+
+
+class Baselines:
+    """Control records in, baselines to publish out."""
+
+    def __init__(self, drift: DriftBook, learner: Learner) -> None:
+        self._drift, self._learner = drift, learner
+        self._records: dict[str, BaselineRecord] = {}
+        self.progress: list[Progress] = []
+
+    def take_in(self, key: bytes | None, value: bytes | None) -> None:
+        """Let a record of the control topic hold; the latest of a key does.
+
+        Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
+        """
+        found = read_control_record(key, value)
+        if isinstance(found, Removed):
+            gone = self._records.pop(found.key, None)
+            if gone is not None:
+                self._apply(gone.application, gone.judge, None)
+            return
+        self._records[found.key] = found
+        self._apply(found.application, found.judge, found)
+
+    @property
+    def lesson(self) -> Lesson:
+        """How much is learned from."""
+        return self._learner.lesson
+
+    def records(self) -> Mapping[str, BaselineRecord]:
+        """What holds, by key."""
+        return self._records
+
+    def learn(self, counted: Iterable[Candidate], now: float) -> list[BaselineRecord]:
+        """Look how far learning is; the records to publish now, if any.
+
+        They hold once they have come back through ``take_in``, as on every other exporter.
+        """
+        found = []
+        if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
+            found = list(self._learner.progress(counted, self._is_known, now))
+        self.progress = [progress for progress, _ in found]
+        return [record for _, record in found if record is not None]
+
+    def status(self) -> Iterator[Status]:
+        """Every application and judge that has detectors, in order; as of the last ``learn``."""
+        learned_from = {progress.pair: progress.slots for progress in self.progress}
+        for pair in sorted(self._drift.pairs()):
+            record = self._records.get(baseline_key(*pair))
+            if not self._is_known(pair):
+                yield Status(pair, min(learned_from.get(pair, 0), self.lesson.slots), True)
+            else:
+                yield Status(pair, record.slots if record and record.metrics else None, False)
+
+    def _is_known(self, pair: Pair) -> bool:
+        return self._drift.is_known(*pair)
+
+    def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> None:
+        learned = record is not None and bool(record.metrics)
+        self._drift.set_normal(
+            application, judge, normal_of(record) if record is not None and learned else None
+        )
+        self._learner.learn_after(
+            (application, judge),
+            record.effective_from.timestamp() if record is not None and not learned else None,
+        )

@@ -1,0 +1,107 @@
+"""One detector: the slots of a metric, application and judge, held against their baseline."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from monitor.export.slots import Slot
+from monitor.stats.baseline import Baseline
+from monitor.stats.drift import Deviation, combined, directed, uniform
+from monitor.stats.trail import Place, Trail
+
+#: So many steps of the next period's evidence are taken whenever this one's is asked for.
+_STEPS_AHEAD: Final = 200
+Entry = tuple[Slot, float | None]
+
+
+class Counted(NamedTuple):
+    """A slot of a detector, its value (larger is worse) and how it stands to the baseline."""
+
+    event_time: float
+    interaction_id: str
+    slot: Slot
+    value: float | None
+    deviation: Deviation
+
+
+class Detector:
+    """Slots come and go, and so does the baseline; without one there is no evidence."""
+
+    def __init__(self, metric: str, tolerate: float) -> None:
+        self._metric, self._tolerate = metric, tolerate
+        #: By hours of event time, so that a period is dropped without looking at its slots.
+        self._slots: dict[int, dict[Place, Entry]] = {}
+        self._number = 0
+        self._trail = Trail()
+        self.baseline: Baseline | None = None
+
+    def __len__(self) -> int:
+        return self._number
+
+    def hold_against(self, baseline: Baseline | None) -> None:
+        """Another baseline, or none: all slots are held against it anew."""
+        self.baseline = baseline
+        self._trail = Trail()
+        if baseline is not None:
+            for place, entry in sorted(
+                (item for held in self._slots.values() for item in held.items()),
+                key=lambda item: item[0],
+            ):
+                self._trail.put(place, self._deviation(baseline, *entry))
+
+    def put(self, place: Place, entry: Entry) -> None:
+        """A slot counts."""
+        self._slots.setdefault(_hour(place[0]), {})[place] = entry
+        self._number += 1
+        if self.baseline is not None:
+            self._trail.put(place, self._deviation(self.baseline, *entry))
+
+    def take(self, place: Place) -> None:
+        """A slot counts no longer."""
+        del self._slots[_hour(place[0])][place]
+        self._number -= 1
+        if self.baseline is not None:
+            self._trail.take(place)
+
+    def drop_before(self, event_time: float) -> None:
+        """Forget the slots before this time, all at once."""
+        limit = _hour(event_time)
+        for hour in [hour for hour in self._slots if hour <= limit]:
+            held = self._slots.pop(hour)
+            kept = {} if hour < limit else {p: e for p, e in held.items() if p[0] >= event_time}
+            self._number -= len(held) - len(kept)
+            if kept:
+                self._slots[hour] = kept
+        self._trail.drop_before(event_time)
+
+    def evidence(self, starts: tuple[float, float], end: float, threshold: float) -> float | None:
+        """R over the slots from the first start to ``end``; None without a slot.
+
+        The second start is kept going, a little at a time: with the next period it becomes the
+        first.
+        """
+        self._trail.prepare(starts[1], end, threshold, _STEPS_AHEAD)
+        found = self._trail.evidence(starts[0], end, threshold)
+        self._trail.keep(set(starts))
+        return None if found is None else combined(found)
+
+    def counted(self, end: float) -> list[Counted]:
+        """All slots up to an event time in their order; none without a baseline."""
+        return [
+            Counted(*place, *self._slots[_hour(place[0])][place], deviation)
+            for place, deviation in self._trail.between(-math.inf, end)
+        ]
+
+    def _deviation(self, baseline: Baseline, slot: Slot, value: float | None) -> Deviation:
+        own = baseline.of(slot.segment, self._tolerate)
+        if self._metric not in slot.expected:
+            return uniform(value, own)
+        members = slot.segments or {slot.segment: 1}
+        total = sum(n * baseline.of(name, self._tolerate) for name, n in members.items())
+        f_mean, f = slot.expected[self._metric]
+        return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))
+
+
+def _hour(event_time: float) -> int:
+    return math.floor(event_time) // 3_600

@@ -1,0 +1,224 @@
+"""The drift detectors of all series, over the slots that count.
+
+What they say at a time is a function of the set of score records, the baselines, the settings and
+the clock: not of order, duplicates or restarts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from monitor.export.detector import Counted, Detector, Entry
+from monitor.export.slots import Slot
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.baseline import Baseline
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import as_worse
+from monitor.stats.threshold import Pace, threshold
+from monitor.stats.trail import Place
+
+ALWAYS: Final = -math.inf
+
+
+@dataclass(frozen=True)
+class DriftSettings:
+    """What the detectors are told; times in seconds.
+
+    Without ``judged_per_week`` it is taken from the traffic.
+    """
+
+    metrics: tuple[str, ...]
+    false_alarms_per_week: float
+    judged_per_week: float | None
+    tolerate: float
+    period_s: int
+    settle_s: int
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The baselines of one application and judge by metric, larger meaning worse.
+
+    Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it.
+    """
+
+    metrics: Mapping[str, Baseline]
+    effective_from: float = ALWAYS
+
+
+class DriftKey(NamedTuple):
+    """One detector; ``judge`` is ``name@version``."""
+
+    metric: str
+    application: str
+    judge: str
+
+
+class DriftState(NamedTuple):
+    """What one detector says; log10 of evidence (None before the first slot) and threshold.
+
+    ``baseline`` is the application's, in the direction of the metric.
+    """
+
+    key: DriftKey
+    baseline: float
+    evidence: float | None
+    threshold: float
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the quality is worse than the baseline."""
+        return self.evidence is not None and self.evidence >= self.threshold
+
+
+class History(NamedTuple):
+    """The slots of a detector in their order, and the event time from which evidence counts.
+
+    Those before ``start`` are what the baseline was learned from, or older than the evidence.
+    """
+
+    counted: list[Counted]
+    start: float
+    baseline: Baseline
+
+
+class _Held(NamedTuple):
+    baseline: Baseline
+    effective_from: float
+
+
+class DriftBook:
+    """Changes of counted slots and baselines in, states of the detectors out.
+
+    ``fixed`` gives the baselines that the configuration fixes for an application and judge; for
+    the metrics of which it gives none, those of ``set_normal`` hold.
+    """
+
+    def __init__(
+        self,
+        settings: DriftSettings,
+        fixed: Callable[[str, str], Normal | None] = lambda _application, _judge: None,
+    ) -> None:
+        self.settings = settings
+        self._fixed = fixed
+        self._detectors: dict[DriftKey, Detector] = {}
+        self._normal: dict[tuple[str, str], Normal] = {}
+        self._pace = Pace(settings.period_s)
+        self._floor = ALWAYS
+
+    @property
+    def floor(self) -> float:
+        """Slots before this event time are forgotten."""
+        return self._floor
+
+    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """A slot counts from now on (+1), or no longer (−1)."""
+        if candidate.event_time < self._floor:
+            return  # dropped together with all others of its time
+        if sign > 0:
+            self._pace.add(candidate.event_time)
+        else:
+            self._pace.take(candidate.event_time)
+        place = (candidate.event_time, candidate.interaction_id)
+        for metric, value in slot.values:
+            if metric in self.settings.metrics:
+                key = DriftKey(metric, candidate.application, slot.judge_label)
+                self._change(key, place, (slot, value), sign)
+
+    def pairs(self) -> set[tuple[str, str]]:
+        """The applications and judges (``name@version``) that have detectors."""
+        return {(key.application, key.judge) for key in self._detectors}
+
+    def fixed(self, application: str, judge: str) -> Normal | None:
+        """What the configuration fixes for an application and judge."""
+        return self._fixed(application, judge)
+
+    def is_known(self, application: str, judge: str) -> bool:
+        """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
+        fixed = self._fixed(application, judge)
+        whole = fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
+        return whole or (application, judge) in self._normal
+
+    def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
+        """Give an application and judge (``name@version``) its baselines, or take them away."""
+        if normal is None:
+            self._normal.pop((application, judge), None)
+        else:
+            self._normal[application, judge] = normal
+        for key, detector in self._detectors.items():
+            if key[1:] == (application, judge):
+                held = self._held(key)
+                if held is None or held.baseline != detector.baseline:
+                    detector.hold_against(None if held is None else held.baseline)
+
+    def advance(self, now: float) -> None:
+        """Forget slots from before the previous period, all at once."""
+        period = self.settings.period_s
+        floor = now // period * period - period
+        if floor <= self._floor:
+            return
+        self._floor = floor
+        self._pace.drop_before(floor)
+        for key, detector in list(self._detectors.items()):
+            detector.drop_before(floor)
+            if not len(detector):
+                del self._detectors[key]
+
+    def threshold(self, now: float) -> float:
+        """A at a time, in epoch seconds."""
+        chosen = self.settings
+        weekly = chosen.judged_per_week or self._pace.per_week(now)
+        return threshold(weekly, len(chosen.metrics), chosen.false_alarms_per_week)
+
+    def states(self, now: float) -> Iterator[DriftState]:
+        """Every detector that has a baseline, in the order of the keys."""
+        a = self.threshold(now)
+        for key, detector in sorted(self._detectors.items()):
+            held = self._held(key)
+            if held is not None:
+                starts = self._starts(held.effective_from, now)
+                found = detector.evidence(starts, now - self.settings.settle_s, a)
+                shown = as_worse(
+                    held.baseline.overall(self.settings.tolerate),
+                    CATALOGUE[key.metric].higher_is_better,
+                )
+                evidence = None if found is None else math.log10(found)
+                yield DriftState(key, shown, evidence, math.log10(a))
+
+    def history(self, key: DriftKey, now: float) -> History | None:
+        """What a detector with a baseline has seen by now; None when there is none."""
+        detector, held = self._detectors.get(key), self._held(key)
+        if detector is None or held is None:
+            return None
+        counted = detector.counted(now - self.settings.settle_s)
+        return History(counted, self._starts(held.effective_from, now)[0], held.baseline)
+
+    def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
+        """Where the evidence of this period and of the next one begins."""
+        current = now // self.settings.period_s * self.settings.period_s
+        after = math.nextafter(effective_from, math.inf)
+        return max(current - self.settings.period_s, after), max(current, after)
+
+    def _change(self, key: DriftKey, place: Place, entry: Entry, sign: int) -> None:
+        detector = self._detectors.get(key)
+        if detector is None:
+            detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)
+            held = self._held(key)
+            detector.hold_against(None if held is None else held.baseline)
+        if sign > 0:
+            detector.put(place, entry)
+            return
+        detector.take(place)
+        if not len(detector):
+            del self._detectors[key]
+
+    def _held(self, key: DriftKey) -> _Held | None:
+        """What a detector is held against."""
+        pair = key.application, key.judge
+        for normal in (self._fixed(*pair), self._normal.get(pair)):
+            if normal is not None and key.metric in normal.metrics:
+                return _Held(normal.metrics[key.metric], normal.effective_from)
+        return None

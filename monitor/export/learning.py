@@ -1,0 +1,141 @@
+"""Learning what is normal: baselines from the first scored slots of an application and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from monitor.control import BaselineRecord, MetricBaseline, Origin
+from monitor.export.drift import ALWAYS, Normal
+from monitor.export.slots import Slot
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.baseline import Baseline, Pick, learned
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import as_worse
+
+#: Application and judge (``name@version``).
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older."""
+
+    slots: int
+    wait_s: int
+
+
+class Progress(NamedTuple):
+    """How far one application and judge is: scored slots that are old enough, of those needed."""
+
+    pair: Pair
+    slots: int
+    needed: int
+
+    @property
+    def done(self) -> bool:
+        """Whether there is enough to learn from."""
+        return self.slots >= self.needed
+
+
+class _Scored(NamedTuple):
+    event_time: float
+    interaction_id: str
+    slot: Slot
+
+
+class Learner:
+    """The scored slots of all applications and judges that have no baseline yet."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+        self._since: dict[Pair, float] = {}
+
+    def learn_after(self, pair: Pair, event_time: float | None) -> None:
+        """Learn from slots after this event time only (a baseline was reset); None: from all."""
+        self._since[pair] = ALWAYS if event_time is None else event_time
+
+    def progress(
+        self, counted: Iterable[Candidate], known: Callable[[Pair], bool], now: float
+    ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
+        """For every pair without a baseline: how far it is, and the baseline when it is there."""
+
+        def teaches(pair: Pair, event_time: float) -> bool:
+            return not known(pair) and self._counts(pair, event_time, now)
+
+        for pair, scored in _by_pair(counted, teaches):
+            found = Progress(pair, len(scored), self.lesson.slots)
+            first = scored[: self.lesson.slots]
+            yield found, _record(pair, first, "learned") if found.done else None
+
+    def _counts(self, pair: Pair, event_time: float, now: float) -> bool:
+        return self._since.get(pair, ALWAYS) < event_time <= now - self.lesson.wait_s
+
+
+def frozen(
+    counted: Iterable[Candidate], slots: int, wanted: Callable[[Pair], bool], now: float
+) -> list[BaselineRecord]:
+    """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
+    found = _by_pair(counted, lambda pair, event_time: wanted(pair) and event_time <= now)
+    return [_record(pair, scored[-slots:], "frozen") for pair, scored in found]
+
+
+def _by_pair(
+    counted: Iterable[Candidate], teaches: Callable[[Pair, float], bool]
+) -> list[tuple[Pair, list[_Scored]]]:
+    """The scored slots of each pair, by event time and interaction id."""
+    by_pair: dict[Pair, list[_Scored]] = {}
+    for candidate in counted:
+        slot = candidate.payload
+        if isinstance(slot, Slot) and any(value is not None for value in slot.numbers):
+            pair = (candidate.application, slot.judge_label)
+            if teaches(pair, candidate.event_time):
+                place = _Scored(candidate.event_time, candidate.interaction_id, slot)
+                by_pair.setdefault(pair, []).append(place)
+    for scored in by_pair.values():
+        scored.sort(key=lambda one: one[:2])
+    return sorted(by_pair.items(), key=lambda item: item[0])
+
+
+def _record(pair: Pair, scored: list[_Scored], origin: Origin) -> BaselineRecord:
+    metrics: dict[str, MetricBaseline] = {}
+    for name, metric in CATALOGUE.items():
+        baseline = learned(
+            Pick(one.slot.segment, one.slot.u, value)
+            for one in scored
+            for metric_name, value in one.slot.values
+            if metric_name == name and value is not None
+        )
+        if baseline is not None and metric.higher_is_better is not None:
+            metrics[name] = _turned(baseline, metric.higher_is_better)
+    return BaselineRecord(
+        application=pair[0],
+        judge=pair[1],
+        origin=origin,
+        effective_from=datetime.fromtimestamp(scored[-1].event_time, UTC),
+        slots=len(scored),
+        metrics=metrics,
+    )
+
+
+def _turned(baseline: Baseline, higher_is_better: bool) -> MetricBaseline:
+    return MetricBaseline(
+        mean=as_worse(baseline.mean, higher_is_better),
+        se=baseline.se,
+        segments={
+            name: as_worse(mean, higher_is_better) for name, mean in baseline.segments.items()
+        },
+    )
+
+
+def normal_of(record: BaselineRecord) -> Normal:
+    """The baselines of a record with larger meaning worse; metrics unknown here are left out."""
+    metrics = {}
+    for name, found in record.metrics.items():
+        if name in CATALOGUE:
+            better = CATALOGUE[name].higher_is_better
+            segments = {key: as_worse(mean, better) for key, mean in found.segments.items()}
+            metrics[name] = Baseline(as_worse(found.mean, better), found.se, segments)
+    return Normal(metrics, record.effective_from.timestamp())

@@ -1,0 +1,254 @@
+"""The series of the segments: some keep their names, the rest of each series is ``other``.
+
+What they say is a function of the slots that count and the clock. ``other`` is the whole of a
+series less its named segments: the sums are integers, so that this is exact, and segments without
+a name need no sums.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from monitor.export.census import OTHER, Census
+from monitor.export.memo import Memo
+from monitor.export.slots import Slot
+from monitor.stats.candidates import Candidate
+from monitor.stats.strand import Reading, Strand
+from monitor.stats.sums import Sums, added_up
+from monitor.stats.windows import RollingSums
+
+#: Application and judge (``name@version``).
+Pair = tuple[str, str]
+Readings = Mapping[str, Reading]
+#: Segments that have lost their name keep their totals, until there are so many times the names.
+_MOST_AWAKE: Final = 3
+
+
+@dataclass(frozen=True)
+class SegmentLabels:
+    """Which segments keep their names: ``fixed``, or the ``most`` frequent of a period."""
+
+    fixed: frozenset[str] | None = None
+    most: int = 20
+
+
+class Part(NamedTuple):
+    """The sums of one segment of all series of an application and judge, as labelled.
+
+    ``stamps`` are equal only where nothing has changed.
+    """
+
+    application: str
+    judge: str
+    segment: str
+    stamps: object
+    readings: Readings
+
+
+class SegmentBook:
+    """Slots of every segment. ``is_kept`` says which metrics get sums."""
+
+    def __init__(
+        self,
+        labels: SegmentLabels,
+        census: Census,
+        windows: Mapping[str, int],
+        bucket_s: int,
+        period_s: int,
+        is_kept: Callable[[str], bool],
+    ) -> None:
+        self._labels, self._census = labels, census
+        self._windows, self._bucket_s, self._period_s = dict(windows), bucket_s, period_s
+        self._is_kept = is_kept
+        self._strands: dict[Pair, dict[str, Strand[Slot]]] = {}
+        #: What slots add to their segments beyond what they add to the whole.
+        self._beyond: dict[tuple[str, str, str], RollingSums] = {}
+        self._now, self._start = float("-inf"), float("-inf")
+        self._awake: set[str] = set()
+        self._read = Memo[tuple[str, str, str], Readings]()
+
+    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """A slot counts from now on (+1), or no longer (−1)."""
+        pair = candidate.application, slot.judge_label
+        strands = self._strands.setdefault(pair, {})
+        strand = strands.get(slot.segment)
+        if strand is None:
+            strand = strands[slot.segment] = self._strand(slot.segment)
+        if sign > 0:
+            strand.add(candidate.event_time, slot)
+        else:
+            strand.take(candidate.event_time, slot)
+            self._remove_if_empty(pair, slot.segment)
+        if not slot.is_plain:
+            terms = zip(slot.metrics, slot.all_segment_terms(), slot.all_terms(), strict=True)
+            for metric, own, whole in terms:
+                if self._is_kept(metric):
+                    beyond = own.minus(whole)
+                    self._rolling((metric, *pair)).add(candidate.event_time, beyond, sign)
+
+    def advance(self, now: float, start: int) -> None:
+        """Let time pass; ``start`` is that of the horizon."""
+        for pair, strands in list(self._strands.items()):
+            if start > self._start:
+                for segment, strand in list(strands.items()):
+                    strand.advance(now)
+                    strand.drop_before(start)
+                    self._remove_if_empty(pair, segment)
+            for segment in self._awake:
+                if segment in strands:
+                    strands[segment].advance(now)
+        for key, rolling in list(self._beyond.items()):
+            rolling.advance(now)
+            rolling.drop_before(start)
+            if rolling.is_empty:
+                del self._beyond[key]
+        self._now, self._start = now, max(start, self._start)
+
+    def names(self) -> set[str]:
+        """The segments that keep their names now; their totals are kept from here on.
+
+        So are those of the segments that will have a name if the period ends as it stands: at its
+        end there is nothing left to add up.
+        """
+        if self._now == float("-inf"):
+            return set()
+        if self._labels.fixed is not None:
+            names = self._labels.fixed - {OTHER}
+            self._wake(names)
+        else:
+            most = self._labels.most
+            names = frozenset(self._census.segments(self._now, most))
+            self._wake(names.union(self._census.next_segments(self._now, most)))
+        return set(names)
+
+    def parts(
+        self,
+        labelled: Mapping[Pair, Collection[Pair]],
+        whole: Callable[[Pair], Mapping[str, RollingSums]],
+    ) -> Iterator[Part]:
+        """Every segment of every labelled application and judge, in the order of the labels.
+
+        ``labelled`` holds which ones each stands for, ``whole`` gives their series by metric.
+        """
+        names = sorted(self.names())
+        for (application, judge), pairs in sorted(labelled.items()):
+            named: list[Part] = []
+            for name in names:
+                strands = [s[name] for p in pairs if name in (s := self._strands.get(p, {}))]
+                if strands:
+                    stamps = tuple(strand.stamp for strand in strands)
+                    key = application, judge, name
+                    readings = self._read.get(key, stamps, functools.partial(_merged, strands))
+                    named.append(Part(application, judge, name, stamps, readings))
+            rest = self._rest(application, judge, [self._whole(p, whole(p)) for p in pairs], named)
+            yield from sorted([*named, rest], key=lambda part: part.segment)
+        self._read.sweep()
+
+    def _whole(self, pair: Pair, series: Mapping[str, RollingSums]) -> dict[str, list[RollingSums]]:
+        """By metric what adds up to a series as its segments see it."""
+        return {
+            metric: [rolling, *filter(None, [self._beyond.get((metric, *pair))])]
+            for metric, rolling in series.items()
+        }
+
+    def _rest(
+        self,
+        application: str,
+        judge: str,
+        wholes: list[dict[str, list[RollingSums]]],
+        named: list[Part],
+    ) -> Part:
+        by_metric: dict[str, list[RollingSums]] = {}
+        for whole in wholes:
+            for metric, series in whole.items():
+                by_metric.setdefault(metric, []).extend(series)
+        stamps = (
+            tuple((metric, *(s.stamp for s in series)) for metric, series in by_metric.items()),
+            tuple((part.segment, part.stamps) for part in named),
+        )
+
+        def left() -> Readings:
+            found = {
+                metric: _left(self._windows, series, [p.readings.get(metric) for p in named])
+                for metric, series in sorted(by_metric.items())
+            }
+            return {metric: reading for metric, reading in found.items() if reading.horizon.w}
+
+        readings = self._read.get((application, judge, OTHER), stamps, left)
+        return Part(application, judge, OTHER, stamps, readings)
+
+    def _wake(self, wanted: frozenset[str]) -> None:
+        for name in wanted - self._awake:
+            for strand in self._of(name):
+                strand.advance(self._now)
+                strand.wake()
+        self._awake |= wanted
+        if len(self._awake) > _MOST_AWAKE * len(wanted):
+            for name in self._awake - wanted:
+                for strand in self._of(name):
+                    strand.sleep()
+            self._awake = set(wanted)
+
+    def _of(self, name: str) -> Iterator[Strand[Slot]]:
+        return (strands[name] for strands in self._strands.values() if name in strands)
+
+    def _strand(self, segment: str) -> Strand[Slot]:
+        made = Strand(self._bucket_s, self._period_s, list(self._windows.values()), self._sums_of)
+        if self._now > float("-inf"):
+            made.advance(self._now)
+            made.drop_before(self._start)
+        if segment in self._awake:
+            made.wake()
+        return made
+
+    def _rolling(self, key: tuple[str, str, str]) -> RollingSums:
+        found = self._beyond.get(key)
+        if found is None:
+            found = self._beyond[key] = RollingSums(self._bucket_s, self._windows)
+            if self._now > float("-inf"):
+                found.advance(self._now)
+                found.drop_before(self._start)
+        return found
+
+    def _remove_if_empty(self, pair: Pair, segment: str) -> None:
+        strands = self._strands[pair]
+        if not len(strands[segment]):
+            del strands[segment]
+            if not strands:
+                del self._strands[pair]
+
+    def _sums_of(self, slot: Slot) -> Iterable[tuple[str, Sums]]:
+        terms = zip(slot.metrics, slot.all_segment_terms(), strict=True)
+        return [term for term in terms if self._is_kept(term[0])]
+
+
+def _merged(strands: Collection[Strand[Slot]]) -> Readings:
+    """The readings of several applications under one label."""
+    readings = [strand.read() for strand in strands]
+    if len(readings) == 1:
+        return readings[0]
+    names = sorted({name for reading in readings for name in reading})
+    return {name: _sum([r[name] for r in readings if name in r]) for name in names}
+
+
+def _sum(readings: Collection[Reading]) -> Reading:
+    windows = zip(*(reading.windows for reading in readings), strict=True)
+    horizon = added_up([reading.horizon for reading in readings])
+    return Reading(tuple(map(added_up, windows)), horizon)
+
+
+def _left(
+    windows: Iterable[str], series: Collection[RollingSums], named: Iterable[Reading | None]
+) -> Reading:
+    """What the named segments leave of a series."""
+    names = list(windows)
+    left = [added_up([s.window(name) for s in series]) for name in names]
+    horizon = added_up([s.horizon() for s in series])
+    for reading in named:
+        if reading is not None:
+            left = [whole.minus(part) for whole, part in zip(left, reading.windows, strict=True)]
+            horizon = horizon.minus(reading.horizon)
+    return Reading(tuple(left), horizon)

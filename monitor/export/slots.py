@@ -1,0 +1,200 @@
+"""What a score record adds to gauges and evidence, cut down to what they need."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from monitor.metrics.catalogue import CATALOGUE, Metric, defined_for
+from monitor.records import JudgeIdentity, Kind, Outcome, ScoreRecord
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import Sums, as_worse, segment_terms, terms
+
+Catalogue = Mapping[str, Metric]
+_EMPTY: Final[Mapping[str, tuple[float, float]]] = MappingProxyType({})
+#: Traffic decides which metrics stand on a record, but not how many shapes are remembered.
+_MOST_SHAPES: Final = 256
+_NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
+
+# Scores are shares of a few claims, and judges, applications and segments are few: what is equal
+# is kept once, and the sums of equal slots are computed once. These caches change no result.
+_terms = lru_cache(16_384)(terms)
+_segment_terms = lru_cache(16_384)(segment_terms)
+
+
+@lru_cache(16_384)
+def _text(text: str) -> str:
+    return text
+
+
+@lru_cache(16_384)
+def _number(number: float) -> float:
+    return number
+
+
+@lru_cache(1_024)
+def _judge(
+    name: str, version: str, model: str, prompts: str, pipeline: str
+) -> tuple[JudgeIdentity, str]:
+    """The judge and its label; by its fields, since models are slow to compare."""
+    judge = JudgeIdentity(
+        name=name, version=version, model=model, prompts=prompts, pipeline=pipeline
+    )
+    return judge, judge.label
+
+
+class Slot(NamedTuple):
+    """A counted record, compact: the sums are computed when it enters or leaves.
+
+    ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
+    worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
+    of the slot each has (empty: only that of the pick).
+    """
+
+    judge: JudgeIdentity
+    judge_label: str
+    m: int
+    q: float
+    u: float
+    expected: Mapping[str, tuple[float, float]]
+    metrics: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+    failed: bool
+    segment: str
+    segments: Mapping[str, int]
+
+    @property
+    def values(self) -> Iterator[tuple[str, float | None]]:
+        """Metric → value, one by one."""
+        return zip(self.metrics, self.numbers, strict=True)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the slot adds the same to its segment as to the whole: no screen had a say."""
+        return self.u == 1.0 and not self.expected
+
+    def terms(self, metric: str, value: float | None) -> Sums:
+        """What the slot adds to the sums of a metric."""
+        f_mean, f = self.expected.get(metric, (0.0, 0.0))
+        return _terms(self.m, self.q, self.u, f_mean, f, value, self.failed)
+
+    def segment_terms(self, value: float | None) -> Sums:
+        """What the slot adds to the sums of a metric in the segment of its pick."""
+        return _segment_terms(self.m, self.q, self.u, value, self.failed)
+
+    def all_terms(self) -> list[Sums]:
+        """What the slot adds to the sums of each metric."""
+        m, q, u, failed, expected = self.m, self.q, self.u, self.failed, self.expected
+        if not expected:
+            return [_terms(m, q, u, 0.0, 0.0, value, failed) for value in self.numbers]
+        return [
+            _terms(m, q, u, *expected.get(metric, (0.0, 0.0)), value, failed)
+            for metric, value in self.values
+        ]
+
+    def all_segment_terms(self) -> list[Sums]:
+        """What the slot adds to the sums of each metric in the segment of its pick."""
+        if self.is_plain:
+            return self.all_terms()
+        m, q, u, failed = self.m, self.q, self.u, self.failed
+        return [_segment_terms(m, q, u, value, failed) for value in self.numbers]
+
+
+class Reader:
+    """Turns score records into candidates; ``catalogue`` holds the metrics that are known."""
+
+    def __init__(self, catalogue: Catalogue = CATALOGUE) -> None:
+        self._catalogue = catalogue
+        self._shapes: dict[tuple[Kind, tuple[str, ...]], _Shape] = {}
+
+    def candidate(self, record: ScoreRecord, line: bytes) -> Candidate:
+        """The record for the selection; its payload is a ``Slot``, or None when it never counts."""
+        sampling = record.sampling
+        return Candidate(
+            application=_text(record.application),
+            interaction_id=record.interaction_id,
+            event_time=record.event_time.timestamp(),
+            judged_at=record.judged_at.timestamp(),
+            digest=hashlib.sha256(line).digest(),
+            has_slot=not sampling.forced,
+            # A failed pick may carry marks for its metrics: they are no values.
+            has_values=bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
+            topic=_text(record.source.topic),
+            partition=record.source.partition,
+            kind=_text(sampling.kind),
+            first_offset=sampling.first_offset or 0,
+            last_offset=sampling.last_offset or 0,
+            payload=self._slot(record),
+        )
+
+    def _slot(self, record: ScoreRecord) -> Slot | None:
+        sampling = record.sampling
+        if sampling.m is None or sampling.q is None or sampling.u is None:
+            return None
+        if record.outcome is Outcome.OVER_BUDGET:
+            return None
+        shape = self._shape(record)
+        j = record.judge
+        judge, judge_label = _judge(j.name, j.version, j.model, j.prompts, j.pipeline)
+        only_its_own = sampling.segments in (
+            {},
+            {record.segment: sampling.segments.get(record.segment)},
+        )
+        return Slot(
+            judge,
+            judge_label,
+            sampling.m,
+            _number(sampling.q),
+            _number(sampling.u),
+            sampling.expected or _EMPTY,
+            shape.metrics,
+            shape.numbers(record),
+            record.outcome is Outcome.JUDGE_FAILED,
+            _text(record.segment),
+            _NO_SEGMENTS if only_its_own else sampling.segments,
+        )
+
+    def _shape(self, record: ScoreRecord) -> _Shape:
+        """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
+        key = record.sampling.kind, tuple(record.scores or self._catalogue)
+        found = self._shapes.get(key)
+        if found is None:
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            names, kind = frozenset(key[1]), key[0]
+            chosen = [m for m in self._catalogue.values() if m.name in names]
+            metrics = [metric for metric in chosen if defined_for(metric, kind)]
+            found = self._shapes[key] = _Shape(metrics, key[1])
+        return found
+
+
+class _Shape:
+    """Which metrics a record has, and which of them are better when they are higher."""
+
+    def __init__(self, metrics: list[Metric], names: tuple[str, ...]) -> None:
+        self.metrics = tuple(metric.name for metric in metrics)
+        self._turned = [bool(metric.higher_is_better) for metric in metrics]
+        #: Usually the record has these metrics in this order, and nothing has to be looked up.
+        self._as_listed = self.metrics == names
+
+    def numbers(self, record: ScoreRecord) -> tuple[float | None, ...]:
+        """The values with larger meaning worse."""
+        found = record.scores
+        scores = found.values() if self._as_listed and found else map(found.get, self.metrics)
+        return tuple(
+            [
+                _number(as_worse(score, turned)) if isinstance(score, float) else None
+                for score, turned in zip(scores, self._turned, strict=True)
+            ]
+        )
+
+
+def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:
+    """A record for the selection, with the metrics of the catalogue."""
+    return _READER.candidate(record, line)
+
+
+_READER: Final = Reader()

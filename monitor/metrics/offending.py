@@ -1,0 +1,134 @@
+"""Which claims of a response made its score bad, and which passages they came from.
+
+The counterpart of the formulas of the catalogue, read from a score record: the verdicts always
+stand on it, the texts of claims and passages only as long as it was not cut down to size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from monitor.metrics.noise import relevant_passages
+from monitor.records import ScoreRecord, Verdicts
+
+
+class Origin(NamedTuple):
+    """A passage that supports a claim: its number from 1, its id, whether it is relevant.
+
+    Relevant: it supports a claim of the reference; None without a reference with claims.
+    """
+
+    number: int
+    passage_id: str | None
+    relevant: bool | None
+
+
+class Offence(NamedTuple):
+    """A claim that counts against the response: its number from 1, its text and its passages."""
+
+    number: int
+    text: str | None
+    passages: tuple[Origin, ...]
+
+
+class _Claim(NamedTuple):
+    """T_i, F_i and, by passage, A_ij and rel_j; T_i is None without a reference."""
+
+    correct: bool | None
+    grounded: bool
+    supported: tuple[bool, ...]
+    relevant: tuple[bool, ...]
+
+    @property
+    def incorrect(self) -> bool:
+        return self.correct is False
+
+    @property
+    def near(self) -> bool:
+        return any(a and rel for a, rel in zip(self.supported, self.relevant, strict=False))
+
+
+def _unfaithful(claim: _Claim) -> bool:
+    return not claim.grounded
+
+
+def _from_relevant(claim: _Claim) -> bool:
+    return claim.incorrect and claim.near
+
+
+def _from_irrelevant(claim: _Claim) -> bool:
+    return claim.incorrect and any(claim.supported) and not claim.near
+
+
+def _incorrect(claim: _Claim) -> bool:
+    return claim.incorrect
+
+
+def _made_up(claim: _Claim) -> bool:
+    return claim.incorrect and not any(claim.supported)
+
+
+OFFENDS: Mapping[str, Callable[[_Claim], bool]] = MappingProxyType(
+    {
+        "faithfulness": _unfaithful,
+        "noise_sensitivity_relevant": _from_relevant,
+        "noise_sensitivity_irrelevant": _from_irrelevant,
+        "incorrect_claims": _incorrect,
+        "hallucination": _made_up,
+    }
+)
+"""By metric: whether a claim counts against the response."""
+
+
+def offending(record: ScoreRecord, metric: str) -> tuple[Offence, ...]:
+    """The claims that are wrong for a metric, in the order of the response.
+
+    None for a metric that does not count response claims, or where the record has no value.
+    """
+    offends = OFFENDS.get(metric)
+    if offends is None or not isinstance(record.scores.get(metric), float):
+        return ()
+    return tuple(
+        Offence(i + 1, _text(record, i), _origins(record, claim))
+        for i, claim in enumerate(_claims(record.verdicts))
+        if offends(claim)
+    )
+
+
+def _claims(verdicts: Verdicts) -> list[_Claim]:
+    relevant = relevant_passages(verdicts.reference_by_passage)
+    correct = verdicts.response_by_reference
+    return [
+        _Claim(correct[i] if i < len(correct) else None, grounded, row, relevant)
+        for i, (row, grounded) in enumerate(
+            zip(verdicts.response_by_passage, verdicts.response_by_context, strict=False)
+        )
+    ]
+
+
+def _text(record: ScoreRecord, index: int) -> str | None:
+    texts = record.claims.response
+    return texts[index] if index < len(texts) else None
+
+
+def _origins(record: ScoreRecord, claim: _Claim) -> tuple[Origin, ...]:
+    ids = _passage_ids(record)
+    return tuple(
+        Origin(
+            j + 1,
+            ids[j] if j < len(ids) else None,
+            claim.relevant[j] if j < len(claim.relevant) else None,
+        )
+        for j, supports in enumerate(claim.supported)
+        if supports
+    )
+
+
+def _passage_ids(record: ScoreRecord) -> list[str | None]:
+    passages = record.interaction.get("retrieved_contexts")
+    if not isinstance(passages, list):
+        return []
+    found = [passage.get("id") if isinstance(passage, dict) else None for passage in passages]
+    return [None if passage_id is None else str(passage_id) for passage_id in found]

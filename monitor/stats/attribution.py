@@ -1,0 +1,218 @@
+"""What changed? A change of the mean, split over the segments of the traffic.
+
+With p_s the share of segment s and m_s its mean, before (p, b) and since (p', m')::
+
+    Σp'm' − Σp·b  =  Σ(p'_s − p_s)·b_s   +   Σp'_s·(m'_s − b_s)
+                     mix shift               within-segment shift
+
+exactly. Shares and means are those of the sums per segment (G = u·a·x, H = u·a, weighted by W).
+A segment that was not there before has the mean of all for b_s: its coming is mix shift only as
+far as it displaces others, and what it does differently is its own.
+
+Larger means worse throughout.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from monitor.stats.sums import ZERO, Sums
+
+_PSEUDO: Final = 2.0
+"""Judgements at the variance of all, so that three equal scores do not look certain."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One segment: shares of the traffic, means, and what it adds to the change of the mean.
+
+    ``share_before`` is None where the traffic before is not known, ``now`` where nothing was
+    scored since. ``within`` is p'_s·(m'_s − b_s), ``error`` its standard error and ``mix``
+    (p'_s − p_s)·(b_s − mean before), which adds up to the same as with b_s alone.
+    """
+
+    segment: str
+    share_before: float | None
+    share: float
+    before: float
+    now: float | None
+    within: float
+    error: float
+    mix: float | None
+
+    @property
+    def surely(self) -> float:
+        """What the segment explains at least, by one standard error: the order of the segments.
+
+        The plain contribution puts a large segment first by its noise alone, the contribution in
+        standard errors a tiny difference of a segment that is measured well; the difference of
+        both does neither.
+        """
+        return self.within - self.error
+
+
+@dataclass(frozen=True)
+class Split:
+    """The change of the mean from ``before`` to ``now``; the worst segment stands first.
+
+    Without known traffic before, ``before`` has the mix of now and ``mix`` is None.
+    """
+
+    before: float
+    now: float
+    mix: float | None
+    within: float
+    segments: tuple[Shift, ...]
+
+    @property
+    def explained_by_mix(self) -> float | None:
+        """The share of the worsening that the mix explains, at most 1; negative: it hides as much.
+
+        Where both have become worse, mix/(mix + within); where the mix has become better, it hides
+        −mix/within. None where nothing has become worse, or the mix before is not known.
+
+        >>> Split(0.25, 0.5, 0.0625, 0.1875, ()).explained_by_mix
+        0.25
+        >>> Split(0.25, 0.25, -0.125, 0.125, ()).explained_by_mix
+        -1.0
+        """
+        if self.mix is None or (self.mix <= 0.0 and self.within <= 0.0):
+            return None
+        if self.mix < 0.0:
+            return self.mix / self.within
+        return self.mix / (self.mix + max(0.0, self.within))
+
+
+def split(
+    before: Mapping[str, Sums], since: Mapping[str, Sums], normal: Callable[[str], float] | None
+) -> Split | None:
+    """Split the change over the segments; None when nothing was scored since.
+
+    ``normal`` gives b_s where ``before`` is not enough to go by, and is None where it is.
+
+    >>> from monitor.stats.sums import segment_terms
+    >>> good, bad = (segment_terms(1, 1.0, 1.0, x, failed=False) for x in (0.0, 1.0))
+    >>> before = {"a": good.plus(good).plus(good).plus(bad), "b": good.plus(good)}
+    >>> before["b"] = before["b"].plus(before["b"])
+    >>> found = split(before, {"a": bad.plus(good), "b": good.plus(good)}, None)
+    >>> found.before, found.now, found.mix, found.within, found.segments[0].segment
+    (0.125, 0.25, 0.0, 0.125, 'a')
+    """
+    scored_since = _total(since)
+    scored_before = _total(before)
+    if scored_since.wh <= 0 or (normal is None and scored_before.wh <= 0):
+        return None
+    usual = normal or _means(before, scored_before)
+    shares = None if normal else {name: _part(sums, scored_before) for name, sums in before.items()}
+    variance = _variance([*before.values(), *since.values()])
+    names = sorted({*since, *(shares or {})})
+    mean = _mean_before(shares, since, scored_since, usual)
+    shifts = [
+        _shift(
+            name,
+            None if shares is None else shares.get(name, Fraction(0)),
+            (since.get(name, ZERO), scored_since),
+            (ZERO if normal else before.get(name, ZERO), Fraction(usual(name)), mean),
+            variance,
+        )
+        for name in names
+    ]
+    return _ordered(mean, scored_since, shifts, shares is not None)
+
+
+_Shift = tuple[Shift, Fraction, Fraction]
+
+
+def _ordered(mean: Fraction, since: Sums, shifts: list[_Shift], mixed: bool) -> Split:
+    ranked = sorted((shift for shift, _, _ in shifts), key=lambda s: (-s.surely, s.segment))
+    return Split(
+        before=float(mean),
+        now=float(Fraction(since.wg, since.wh)),
+        mix=float(sum(mix for _, mix, _ in shifts)) if mixed else None,
+        within=float(sum(within for _, _, within in shifts)),
+        segments=tuple(ranked),
+    )
+
+
+def _shift(
+    name: str,
+    share_before: Fraction | None,
+    since: tuple[Sums, Sums],
+    usual: tuple[Sums, Fraction, Fraction],
+    variance: float,
+) -> _Shift:
+    """One segment: its sums and those of all since; its sums, b_s and the mean of all before."""
+    sums, everything = since
+    reference, before, mean = usual
+    share = _part(sums, everything)
+    now = Fraction(sums.wg, sums.wh) if sums.wh > 0 else None
+    within = share * (now - before) if now is not None else Fraction(0)
+    mix = None if share_before is None else (share - share_before) * (before - mean)
+    error = math.hypot(_error(sums, variance), _error(reference, variance))
+    shift = Shift(
+        segment=name,
+        share_before=None if share_before is None else float(share_before),
+        share=float(share),
+        before=float(before),
+        now=None if now is None else float(now),
+        within=float(within),
+        error=float(share) * error,
+        mix=None if mix is None else float(mix),
+    )
+    return shift, mix or Fraction(0), within
+
+
+def _mean_before(
+    shares: Mapping[str, Fraction] | None,
+    since: Mapping[str, Sums],
+    scored_since: Sums,
+    usual: Callable[[str], float | Fraction],
+) -> Fraction:
+    if shares is None:
+        shares = {name: _part(sums, scored_since) for name, sums in since.items()}
+    return sum((share * Fraction(usual(name)) for name, share in shares.items()), Fraction(0))
+
+
+def _means(before: Mapping[str, Sums], everything: Sums) -> Callable[[str], Fraction]:
+    mean = Fraction(everything.wg, everything.wh)
+
+    def usual(name: str) -> Fraction:
+        sums = before.get(name, ZERO)
+        return Fraction(sums.wg, sums.wh) if sums.wh > 0 else mean
+
+    return usual
+
+
+def _error(sums: Sums, variance: float) -> float:
+    """The standard error of a segment's mean; 0 without a score (there is nothing to be wrong)."""
+    if sums.wh <= 0:
+        return 0.0
+    extra = _PSEUDO * variance * sums.w2h2 / max(1, sums.scored)
+    return math.sqrt((_squares(sums) + extra) * 2.0**40) / sums.wh
+
+
+def _variance(every: list[Sums]) -> float:
+    """Σe²/Σ(WH)² over all segments, before and since: the variance of a score in its segment."""
+    weight = sum(sums.w2h2 for sums in every)
+    return math.fsum(_squares(sums) for sums in every) / weight if weight > 0 else 0.0
+
+
+def _squares(sums: Sums) -> float:
+    """Σ(WG − m·WH)² in the unit of the sums."""
+    if sums.wh <= 0:
+        return 0.0
+    m = sums.wg / sums.wh
+    return max(0.0, sums.w2g2 - 2.0 * m * sums.w2gh + m * m * sums.w2h2)
+
+
+def _part(sums: Sums, everything: Sums) -> Fraction:
+    return Fraction(sums.wh, everything.wh)
+
+
+def _total(parts: Mapping[str, Sums]) -> Sums:
+    return functools.reduce(Sums.plus, parts.values(), ZERO)

@@ -1,0 +1,1 @@
+"""Made-up score streams, rival detectors and the runs that compare them."""

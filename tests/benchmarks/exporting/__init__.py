@@ -1,0 +1,1 @@
+"""What the benchmark of the exporter reads and serves."""

@@ -1,0 +1,135 @@
+"""Learning what is normal: from which slots, in which order, and what is written down."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
+from monitor.errors import RecordSkipped
+from monitor.export.learning import Learner, Lesson, Progress, normal_of
+from monitor.export.slots import candidate_of
+from monitor.records import Outcome, ScoreRecord
+from monitor.stats.selection import Selection
+from tests.unit.export.made import FIRST, SECOND, START, at, pools, record
+
+PAIR = ("bot", FIRST.label)
+
+
+def lessons(
+    records: Iterable[ScoreRecord], now: float, learner: Learner, known: set[tuple[str, str]]
+) -> list[tuple[Progress, BaselineRecord | None]]:
+    """Progress of every pair over the records that count."""
+    selection = Selection()
+    for each in records:
+        selection.add(candidate_of(each, each.to_json()))
+    return list(learner.progress(selection.counted(), known.__contains__, START + now))
+
+
+def made(count: int, faithfulness: float = 0.75) -> list[ScoreRecord]:
+    """Records one second apart, the later half in a segment of its own."""
+    return [
+        record(str(i), float(i), faithfulness, segment="acme" if 2 * i >= count else "zen")
+        for i in range(count)
+    ]
+
+
+@settings(deadline=None, max_examples=60)
+@given(pools(directed=True), st.randoms(use_true_random=False), st.integers(0, 220))
+def test_any_order_learns_the_same_record(
+    pool: list[ScoreRecord], rng: random.Random, now: int
+) -> None:
+    """The bytes to publish are a function of the set of records and the clock."""
+    other = pool + pool[: len(pool) // 2]
+    rng.shuffle(other)
+    learner = Learner(Lesson(3, 2))
+    plain = [(p, r and r.to_json()) for p, r in lessons(pool, now, learner, set())]
+    assert [(p, r and r.to_json()) for p, r in lessons(other, now, learner, set())] == plain
+
+
+def test_the_first_scored_slots_that_are_old_enough() -> None:
+    """Of 10 needed: those younger than the wait do not count yet, later ones not at all."""
+    learner = Learner(Lesson(10, 5))
+    ((progress, none),) = lessons(made(20), 13.0, learner, set())
+    assert (progress, none) == (Progress(PAIR, 9, 10), None)
+    ((progress, found),) = lessons(made(20), 14.0, learner, set())
+    ((_, later),) = lessons(made(20), 200.0, learner, set())
+    assert progress.done
+    assert found is not None
+    assert found == later
+    assert (found.slots, found.effective_from) == (10, at(9.0))
+
+
+def test_baselines_stand_in_the_direction_of_their_metric() -> None:
+    """A faithfulness of 0.75 is written as 0.75, and held against as 0.25 + SE."""
+    ((_, found),) = lessons(made(10), 100.0, Learner(Lesson(10, 0)), set())
+    assert found is not None
+    assert found.metrics["faithfulness"].mean == 0.75
+    assert found.metrics["faithfulness"].segments == {"acme": 0.75, "zen": 0.75}
+    normal = normal_of(found).metrics["faithfulness"]
+    assert normal.of("acme") == pytest.approx(0.25 + normal.se)
+    assert list(found.metrics) == ["faithfulness"]
+
+
+def test_failed_and_unscored_slots_teach_nothing() -> None:
+    """Neither counts towards the slots that are needed."""
+    records = [*made(9), record("9", 9.0, scores={}, outcome=Outcome.JUDGE_FAILED)]
+    ((progress, found),) = lessons(records, 100.0, Learner(Lesson(10, 0)), set())
+    assert (progress.slots, found) == (9, None)
+
+
+def test_a_known_pair_is_not_learned_again_and_a_new_judge_learns_its_own() -> None:
+    """Only what has no baseline yet makes progress."""
+    records = [*made(4), record("4", 4.0, judge=SECOND)]
+    found = lessons(records, 100.0, Learner(Lesson(10, 0)), {PAIR})
+    assert [progress.pair for progress, _ in found] == [("bot", SECOND.label)]
+
+
+def test_after_a_reset_only_later_slots_teach() -> None:
+    """A reset baseline is learned from the slots after the reset."""
+    learner = Learner(Lesson(5, 0))
+    learner.learn_after(PAIR, START + 9.0)
+    ((progress, found),) = lessons(made(20), 100.0, learner, set())
+    assert progress.done
+    assert found is not None
+    assert found.effective_from == at(14.0)
+
+
+def test_a_record_is_read_back_as_it_was_written() -> None:
+    """Key and value go round; a tombstone takes the baseline away."""
+    ((_, found),) = lessons(made(10), 100.0, Learner(Lesson(10, 0)), set())
+    assert found is not None
+    key = baseline_key(*PAIR)
+    assert found.key == key
+    assert read_control_record(key.encode(), found.to_json()) == found
+    assert read_control_record(key.encode(), None) == Removed(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "cause"),
+    [
+        (b"pause/bot", b"{}", "other_kind"),
+        (None, b"{}", "other_kind"),
+        (b"baseline/bot/x@1", b"{}", "malformed"),
+        (b"baseline/bot/x@1", b"not JSON", "malformed"),
+    ],
+)
+def test_what_is_not_a_baseline_is_skipped_and_named(
+    key: bytes | None, value: bytes, cause: str
+) -> None:
+    """Records of other kinds, and unreadable ones, are counted under their cause."""
+    with pytest.raises(RecordSkipped) as skipped:
+        read_control_record(key, value)
+    assert skipped.value.cause == cause
+
+
+def test_a_record_under_a_foreign_key_is_malformed() -> None:
+    """Compaction works on keys: a record must stand under its own."""
+    ((_, found),) = lessons(made(10), 100.0, Learner(Lesson(10, 0)), set())
+    assert found is not None
+    with pytest.raises(RecordSkipped, match="speaks of"):
+        read_control_record(b"baseline/other/offline@1", found.to_json())

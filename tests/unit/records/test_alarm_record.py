@@ -1,0 +1,210 @@
+"""Alarm records: the sentence, reading back, and what goes to the log."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alarms import (
+    AlarmRecord,
+    Change,
+    JudgeFailures,
+    OffendingClaim,
+    PassageOfClaim,
+    SegmentChange,
+    WorstInteraction,
+    answered,
+    log_fields,
+    read_alarm_record,
+    sentence,
+)
+from monitor.errors import RecordSkipped
+from tests.unit.records.made import NOON, TEXTS, TIMES
+
+SINCE = NOON.replace(hour=2, minute=10)
+NORMAL = JudgeFailures(before=0.003, rate=0.004, picks=250, verdict="normal")
+SENTENCE = (
+    "noise_sensitivity_irrelevant of support-bot rose 0.08 → 0.17 (0.12–0.23, n = 96) "
+    "since 02:10; judge failures 0.4 % (normal); traffic mix explains 6 %; "
+    "worst segment tenant=acme"
+)
+
+
+def change(**fields: Any) -> Change:
+    """From 0.08 to 0.17."""
+    given: dict[str, Any] = {
+        "before": 0.08,
+        "value": 0.17,
+        "lower": 0.12,
+        "upper": 0.23,
+        "n": 96.2,
+        "mix": 0.0054,
+        "within": 0.0846,
+        "explained_by_mix": 0.06,
+    }
+    return Change(**{**given, **fields})
+
+
+def segment(name: str) -> SegmentChange:
+    """A segment of any numbers."""
+    return SegmentChange(
+        segment=name, share_before=0.5, share=0.6, before=0.1, value=0.3, lower=0.2, upper=0.4,
+        n=40.0, within=0.12,
+    )  # fmt: skip
+
+
+CLAIM = OffendingClaim(
+    number=2, text="secret claim", passages=(PassageOfClaim(number=1, id="doc-7", relevant=False),)
+)
+WORST = WorstInteraction(
+    interaction_id="i-1", event_time=NOON, segment="acme", value=1.0, claims=(CLAIM,)
+)
+
+
+def alarm(**fields: Any) -> AlarmRecord:
+    """The alarm of the specification's sentence."""
+    given: dict[str, Any] = {
+        "state": "open",
+        "metric": "noise_sensitivity_irrelevant",
+        "application": "support-bot",
+        "judge": "offline@3f2a91",
+        "higher_is_better": False,
+        "since": SINCE,
+        "opened_at": NOON,
+        "baseline": 0.09,
+        "change": change(),
+        "evidence": 6.5,
+        "threshold": 6.26,
+        "evidence_until": NOON,
+        "judge_failures": NORMAL,
+        "segment_by": "tenant",
+        "segments": (segment("acme"), segment("bolt")),
+        "worst": (WORST,),
+    }
+    return answered(AlarmRecord(**{**given, **fields}))
+
+
+def test_the_sentence_of_the_specification() -> None:
+    """The very words."""
+    assert sentence(alarm()) == SENTENCE
+    assert alarm().answer == SENTENCE
+
+
+def test_a_metric_where_high_is_good_falls() -> None:
+    """Worse is less there."""
+    fallen = change(before=0.92, value=0.83, lower=0.77, upper=0.88, mix=0.0, within=-0.09)
+    found = sentence(alarm(metric="faithfulness", higher_is_better=True, change=fallen))
+    assert found.startswith("faithfulness of support-bot fell 0.92 → 0.83 (0.77–0.88, n = 96)")
+
+
+def test_the_date_stands_where_it_is_not_today() -> None:
+    """In UTC, whatever zone the times came in."""
+    yesterday = SINCE - timedelta(days=1)
+    assert " since 2026-11-19 02:10;" in sentence(alarm(since=yesterday))
+
+
+def test_without_segments_the_last_part_is_left_out() -> None:
+    """No attribute to tell them by, or none that has a value."""
+    short = SENTENCE.removesuffix("; worst segment tenant=acme")
+    assert sentence(alarm(segment_by=None, segments=())) == short
+    assert sentence(alarm(segments=(segment(""),))) == short
+
+
+def test_a_segment_without_a_value_is_said_to_be_absent() -> None:
+    """The worst are those without the attribute."""
+    found = sentence(alarm(segments=(segment(""), segment("acme"))))
+    assert found.endswith("; worst segment tenant=(absent)")
+
+
+def test_a_judge_that_fails_more_is_named() -> None:
+    """With the rate before, so that one sees how much."""
+    more = JudgeFailures(before=0.004, rate=0.062, picks=96, verdict="more")
+    assert "; judge failures 6.2 % (more, 0.4 % before);" in sentence(alarm(judge_failures=more))
+    unknown = JudgeFailures(before=None, rate=0.062, picks=96, verdict="unknown")
+    assert "; judge failures 6.2 % (nothing before);" in sentence(alarm(judge_failures=unknown))
+
+
+def test_a_mix_that_hides_the_change() -> None:
+    """The mean did not rise; the sentence says why there is an alarm all the same."""
+    hidden = change(value=0.07, lower=0.05, upper=0.1, explained_by_mix=-1.2)
+    found = sentence(alarm(change=hidden))
+    assert "support-bot worsened within segments, 0.08 → 0.07 (0.05–0.10" in found
+    assert "; traffic mix hides 120 %;" in found
+
+
+def test_an_unknown_mix_is_not_spoken_of() -> None:
+    """No traffic before to compare with."""
+    found = sentence(alarm(change=change(mix=None, explained_by_mix=None)))
+    assert "mix" not in found
+
+
+def test_small_numbers_get_another_digit() -> None:
+    """Two decimals would say 0.00 → 0.00."""
+    small = change(before=0.001, value=0.004, lower=0.002, upper=0.009)
+    assert " rose 0.001 → 0.004 (0.002–0.009, n = 96)" in sentence(alarm(change=small))
+
+
+def test_a_closed_alarm_says_that_it_is_over() -> None:
+    """And what it was."""
+    closed = alarm(state="closed", closed_at=NOON, closed_because="recovered")
+    assert closed.answer == f"recovered at 12:00: {SENTENCE}"
+    gone = alarm(state="closed", closed_at=NOON, closed_because="not_watched")
+    assert gone.answer == f"no longer watched at 12:00: {SENTENCE}"
+
+
+def test_the_record_begins_with_its_answer() -> None:
+    """After the schema, in the order in which the fields are written."""
+    assert list(json.loads(alarm().to_json()))[:2] == ["schema", "answer"]
+
+
+@given(TEXTS, TEXTS, TIMES, st.floats(0, 1), st.floats(-1, 1))
+def test_what_is_written_is_read_back(
+    application: str, name: str, when: Any, value: float, share: float
+) -> None:
+    """Bit for bit, for any names and numbers."""
+    written = alarm(
+        application=application,
+        since=when,
+        change=change(value=value, explained_by_mix=share),
+        segments=(segment(name),),
+    )
+    assert read_alarm_record(written.key.encode(), written.to_json()) == written
+
+
+def test_a_tombstone_leaves_nothing_known() -> None:
+    """Whatever its key."""
+    assert read_alarm_record(b"faithfulness/bot/offline@1", None) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "change_of_line", "message"),
+    [
+        (b"other", {}, "it speaks of 'noise_sensitivity_irrelevant/support-bot/offline@3f2a91'"),
+        (None, {"schema": "rag.alarm/2"}, "schema: Input should be 'rag.alarm/1'"),
+        (None, {"change": {"before": 2}}, "change.before: Input should be less than or equal to 1"),
+        (None, {"surprise": 1}, "surprise: Extra inputs are not permitted"),
+    ],
+)
+def test_what_cannot_be_read_is_said(
+    key: bytes | None, change_of_line: dict[str, Any], message: str
+) -> None:
+    """The error names the key and the path."""
+    good = alarm()
+    line = json.dumps({**json.loads(good.to_json()), **change_of_line}).encode()
+    with pytest.raises(RecordSkipped) as caught:
+        read_alarm_record(key or good.key.encode(), line)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("alarm record '")
+    assert caught.value.cause == "malformed"
+
+
+def test_no_text_goes_to_the_log() -> None:
+    """Ids, numbers and names do; claims do not. It can be written as JSON."""
+    shown = json.dumps(log_fields(alarm()), ensure_ascii=False)
+    assert "secret" not in shown
+    assert all(part in shown for part in (SENTENCE, "i-1", "doc-7", "acme: 0.10 → 0.30"))

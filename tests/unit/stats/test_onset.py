@@ -1,0 +1,88 @@
+"""The estimated start of a change: its definition, and how far off it is in simulations."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, combined, uniform
+from monitor.stats.onset import course
+
+A = 10_000.0
+B = 0.125
+DEVIATIONS = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40).map(
+    lambda values: [uniform(value, B) for value in values]
+)
+
+
+@given(DEVIATIONS)
+def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
+    """Starts up to the estimate hold at least half of the evidence, those before it less."""
+    # From no evidence a step gives the factors themselves.
+    factors = [after(NO_EVIDENCE, deviation, 1e300) for deviation in deviations]
+    adds = [
+        sum(math.prod(bet) for bet in zip(*factors[start:], strict=True)) / len(BETS)
+        for start in range(len(factors))
+    ]
+    found = course(deviations, 1e300)
+    assert found is not None
+    half = sum(adds) / 2
+    assert sum(adds[: found.onset + 1]) >= half * (1 - 1e-9)
+    assert sum(adds[: found.onset]) <= half * (1 + 1e-9)
+
+
+@given(DEVIATIONS, st.floats(1.5, 1e6))
+def test_crossed_is_where_the_evidence_came_up_for_good(
+    deviations: list[Deviation], threshold: float
+) -> None:
+    """From the crossing on the evidence is at the threshold, and right before it is not."""
+    evidence, above = NO_EVIDENCE, []
+    for deviation in deviations:
+        evidence = after(evidence, deviation, threshold)
+        above.append(combined(evidence) >= threshold)
+    found = course(deviations, threshold)
+    assert found is not None
+    if not above[-1]:
+        assert found.crossed is None
+    else:
+        assert found.crossed is not None
+        assert all(above[found.crossed :])
+        assert found.crossed == 0 or not above[found.crossed - 1]
+
+
+@pytest.mark.parametrize(("mean", "most"), [(0.24, 10), (0.16, 30)])
+def test_the_start_is_found(mean: float, most: int) -> None:
+    """After 1,000 at 0.08, at the alarm: the median error is small beside the delay (30 and 80)."""
+    late = [_late(random.Random(seed), mean) for seed in range(60)]
+    size = statistics.median(abs(one) for one in late)
+    print(f"0.08 → {mean}: median {statistics.median(late):+.0f}, median size {size:.0f}")
+    assert size <= most
+    assert abs(statistics.median(late)) <= most / 2
+
+
+def _late(rng: random.Random, mean: float) -> int:
+    """The estimated start less the true one; runs that alarm before the change begin anew."""
+    while True:
+        deviations = [_slot(rng, 0.08) for _ in range(1_000)]
+        evidence = NO_EVIDENCE
+        for deviation in deviations:
+            evidence = after(evidence, deviation, A)
+        if combined(evidence) < A:
+            break
+    while combined(evidence) < A:
+        deviations.append(_slot(rng, mean))
+        evidence = after(evidence, deviations[-1], A)
+    found = course(deviations, A)
+    assert found is not None
+    return found.onset - 1_000
+
+
+def _slot(rng: random.Random, mean: float) -> Deviation:
+    """Of five claims, those of one answer agree: the rate is Beta with a correlation of 1/3."""
+    rate = rng.betavariate(2 * mean, 2 * (1 - mean))
+    return uniform(sum(rng.random() < rate for _ in range(5)) / 5, 0.085)
