@@ -29,7 +29,7 @@ from monitor.export.collector import QualityCollector
 from monitor.export.from_file import gauges
 from monitor.records import read_score_record
 from tests.benchmarks.exporting.through_kafka import replay_through_kafka
-from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, book, lines
+from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, books, lines
 
 METRICS: Final = 14
 EVERY_S: Final = 15
@@ -41,7 +41,7 @@ class Scene:
     """A book behind a page, and the traffic that goes into it."""
 
     def __init__(self, seed: int, start: float, step_s: float, *, segments: bool) -> None:
-        self.book = book(METRICS, segments=segments)
+        self.book, _ = books(METRICS, segments=segments)
         self.now = start
         self._traffic = lines(seed, start, step_s, METRICS)
         self._registry = CollectorRegistry()
@@ -87,7 +87,7 @@ def replay(seed: int, step_s: float, *, segments: bool) -> None:
     """Part 1, as ``export --from-file`` does it: all lines, then one page."""
     made = list(islice(lines(seed, START, step_s, METRICS), int(DAY / step_s)))
     began = time.perf_counter()
-    page = gauges(book(METRICS, segments=segments), made, START + DAY - 1)
+    page = gauges(*books(METRICS, segments=segments), made, START + DAY - 1)
     spent = time.perf_counter() - began
     print(
         f"  {len(made):9,} records, {page.count(chr(10)):6,} lines of page, "

@@ -13,15 +13,15 @@ from prometheus_client import CollectorRegistry
 
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
-from monitor.exporter import Exporter
+from monitor.exporter import Exporter, Followed
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.telemetry import ExporterTelemetry, ProcessTelemetry
-from tests.benchmarks.exporting.traffic import DAY, START, book, lines
+from tests.benchmarks.exporting.traffic import DAY, START, books, lines
 from tests.servers.kafka_broker import KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce
 
-TOPIC = "rag.scores.v1"
+TOPIC, CONTROL = "rag.scores.v1", "rag.control.v1"
 PARTITIONS = 4
 #: So many scrapes at the least; the first after the replay is one of them.
 _SCRAPES = 40
@@ -40,6 +40,7 @@ def replay_through_kafka(seed: int, step_s: float, metrics: int) -> None:
 
 async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     await create_topic(bootstrap, TOPIC, PARTITIONS, {"retention.ms": "-1"})
+    await create_topic(bootstrap, CONTROL, 1, {"cleanup.policy": "compact"})
     sent = await produce(
         bootstrap,
         TOPIC,
@@ -47,12 +48,12 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     )
     began = time.perf_counter()
     registry, health = CollectorRegistry(), Health(time.monotonic)
-    scores = book(metrics, segments=False)
+    scores, baselines = books(metrics, segments=False)
     exporter = Exporter(
         Connection(bootstrap),
-        TOPIC,
-        0,
+        Followed(TOPIC, 0, CONTROL),
         scores,
+        baselines,
         ExporterTelemetry(registry),
         health,
         lambda: START + DAY - 1.0,

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from itertools import accumulate, count, islice
 from typing import Final
 
+from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook, SegmentLabels
 from monitor.export.drift import DriftBook, DriftSettings, Normal
+from monitor.export.learning import Learner, Lesson
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import (
     Claims,
@@ -48,17 +50,19 @@ def catalogue(metrics: int) -> Mapping[str, Metric]:
     return {m.name: m for m in islice([*found, *islice(names, metrics)], metrics)}
 
 
-def book(metrics: int, *, segments: bool) -> ScoreBook:
-    """An empty book as the exporter has it, with detectors and fixed baselines."""
+def books(metrics: int, *, segments: bool) -> tuple[ScoreBook, Baselines]:
+    """An empty book as the exporter has it, with detectors and fixed baselines; and the latter."""
     settings = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
     normal = Normal({name: Baseline(0.6, 0.01, {}) for name in ALARMED})
-    return ScoreBook(
+    drift = DriftBook(settings, lambda _application, _judge: normal)
+    book = ScoreBook(
         WINDOWS,
         DAY,
-        drift=DriftBook(settings, lambda _application, _judge: normal),
+        drift=drift,
         segments=SegmentLabels(most=NAMED) if segments else None,
         catalogue=catalogue(metrics),
     )
+    return book, Baselines(drift, Learner(Lesson(2_000, 600)))
 
 
 def lines(seed: int, start: float, step_s: float, metrics: int) -> Iterator[bytes]:
