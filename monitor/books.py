@@ -19,6 +19,7 @@ from monitor.stats.sums import as_worse
 
 #: Applications and judges that are remembered with what is fixed for them.
 MOST_REMEMBERED = 4_096
+_ANY = re.compile(".*", re.DOTALL)
 
 
 class Books(NamedTuple):
@@ -62,6 +63,29 @@ def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], 
         )
 
     return fixed
+
+
+def segment_names(settings: Settings) -> Callable[[str], str | None]:
+    """The attribute that an application's segments are values of; None where it has none.
+
+    Rules may give one application several: ``tenant or model``.
+    """
+    entries = [
+        (re.compile(entry.name_regex), bool(entry.when), whole.segment)
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+    ]
+
+    @lru_cache(MOST_REMEMBERED)
+    def name(application: str) -> str | None:
+        found = dict[str, None]()
+        for pattern, is_for_some, segment in [*entries, (_ANY, False, settings.base.segment)]:
+            if pattern.fullmatch(application):
+                found |= {segment: None} if segment else {}
+                if not is_for_some:
+                    break
+        return " or ".join(found) or None
+
+    return name
 
 
 def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:

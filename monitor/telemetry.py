@@ -258,6 +258,12 @@ class ExporterTelemetry:
             ["result"],
             registry=registry,
         )
+        self.alarm_records = Counter(
+            "rag_monitor_alarm_records",
+            "Alarm records read, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
         self._baselines(registry)
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",

@@ -46,6 +46,11 @@ class Baselines:
         self._apply(found.application, found.judge, found)
 
     @property
+    def drift(self) -> DriftBook:
+        """The detectors that are held against them."""
+        return self._drift
+
+    @property
     def lesson(self) -> Lesson:
         """How much is learned from."""
         return self._learner.lesson

@@ -16,7 +16,7 @@ from monitor.export.drift import DriftBook
 from monitor.export.memo import Memo
 from monitor.export.pair import PairSums
 from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
-from monitor.export.slots import Catalogue, Reader, Slot
+from monitor.export.slots import NOWHERE, Catalogue, Reader, Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
@@ -112,9 +112,12 @@ class ScoreBook:
         """The first event time that counts at ``now``; both in epoch seconds."""
         return horizon_start(now, self._period_s, self._longest_s, self._bucket_s)
 
-    def add(self, record: ScoreRecord, line: bytes) -> None:
-        """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = self._reader.candidate(record, line)
+    def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> None:
+        """Take in one record; ``line`` is its bytes on the topic (they break ties).
+
+        ``place`` is its position there.
+        """
+        candidate = self._reader.candidate(record, line, place)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))

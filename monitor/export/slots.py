@@ -18,6 +18,9 @@ _EMPTY: Final[Mapping[str, tuple[float, float]]] = MappingProxyType({})
 #: Traffic decides which metrics stand on a record, but not how many shapes are remembered.
 _MOST_SHAPES: Final = 256
 _NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
+#: The position of a record that does not come from Kafka.
+NOWHERE: Final = -1
+_PARTITION_BITS: Final = 20
 
 # Scores are shares of a few claims, and judges, applications and segments are few: what is equal
 # is kept once, and the sums of equal slots are computed once. These caches change no result.
@@ -46,12 +49,29 @@ def _judge(
     return judge, judge.label
 
 
+def position(partition: int, offset: int) -> int:
+    """Partition and offset as one number; ``NOWHERE`` for a partition beyond a million."""
+    return offset << _PARTITION_BITS | partition if partition >> _PARTITION_BITS == 0 else NOWHERE
+
+
+def place_of(position: int) -> tuple[int, int] | None:
+    """Partition and offset.
+
+    >>> place_of(position(7, 123_456)), place_of(NOWHERE)
+    ((7, 123456), None)
+    """
+    if position == NOWHERE:
+        return None
+    return position & ((1 << _PARTITION_BITS) - 1), position >> _PARTITION_BITS
+
+
 class Slot(NamedTuple):
     """A counted record, compact: the sums are computed when it enters or leaves.
 
     ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
-    of the slot each has (empty: only that of the pick).
+    of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
+    its topic, as one number to save memory: see ``position``.
     """
 
     judge: JudgeIdentity
@@ -65,6 +85,7 @@ class Slot(NamedTuple):
     failed: bool
     segment: str
     segments: Mapping[str, int]
+    position: int = NOWHERE
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -110,8 +131,11 @@ class Reader:
         self._catalogue = catalogue
         self._shapes: dict[tuple[Kind, tuple[str, ...]], _Shape] = {}
 
-    def candidate(self, record: ScoreRecord, line: bytes) -> Candidate:
-        """The record for the selection; its payload is a ``Slot``, or None when it never counts."""
+    def candidate(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> Candidate:
+        """The record for the selection; its payload is a ``Slot``, or None when it never counts.
+
+        ``place`` is its position on the topic.
+        """
         sampling = record.sampling
         return Candidate(
             application=_text(record.application),
@@ -127,10 +151,10 @@ class Reader:
             kind=_text(sampling.kind),
             first_offset=sampling.first_offset or 0,
             last_offset=sampling.last_offset or 0,
-            payload=self._slot(record),
+            payload=self._slot(record, place),
         )
 
-    def _slot(self, record: ScoreRecord) -> Slot | None:
+    def _slot(self, record: ScoreRecord, place: int) -> Slot | None:
         sampling = record.sampling
         if sampling.m is None or sampling.q is None or sampling.u is None:
             return None
@@ -155,6 +179,7 @@ class Reader:
             record.outcome is Outcome.JUDGE_FAILED,
             _text(record.segment),
             _NO_SEGMENTS if only_its_own else sampling.segments,
+            place,
         )
 
     def _shape(self, record: ScoreRecord) -> _Shape:

@@ -33,7 +33,8 @@ def parser(about: str | None) -> argparse.ArgumentParser:
 async def new_topics(bootstrap: str, partitions: int) -> Settings:
     """Settings of a monitor with topics and a group of its own."""
     run = uuid.uuid4().hex[:8]
-    names = {key: f"{key}-{run}" for key in ("interactions", "scores", "dead_letters", "control")}
+    keys = ("interactions", "scores", "dead_letters", "control", "alarms")
+    names = {key: f"{key}-{run}" for key in keys}
     for name in names.values():
         # The time of a score record is then when the broker took it.
         appended = {"message.timestamp.type": "LogAppendTime"} if "scores" in name else {}
