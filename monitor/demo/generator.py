@@ -12,7 +12,11 @@ from monitor.kafka.producer import Producer
 
 
 class Generator:
-    """``clock`` gives epoch seconds; ``rate`` is interactions a second."""
+    """``clock`` gives epoch seconds; ``rate`` is interactions a second.
+
+    An interaction happens when it is due, however late it can be sent: so a busy machine moves none
+    out of its second, and out of the incident.
+    """
 
     def __init__(
         self,
@@ -39,16 +43,16 @@ class Generator:
             if wait > 0:
                 await _sleep_or_stop(wait, stop)
                 continue
-            self._send(index)
+            self._send(index, due)
             index += 1
             if index % 50 == 0:
                 await asyncio.sleep(0)
         if self._writes:
             await asyncio.gather(*self._writes)
 
-    def _send(self, index: int) -> None:
-        now = datetime.fromtimestamp(self._clock(), UTC)
-        interaction = self._traffic.interaction(index, now).json
+    def _send(self, index: int, due: float) -> None:
+        event_time = datetime.fromtimestamp(due, UTC)
+        interaction = self._traffic.interaction(index, event_time).json
         write = asyncio.create_task(self._write(interaction["interaction_id"], interaction))
         self._writes.add(write)
         write.add_done_callback(self._writes.discard)
