@@ -59,6 +59,7 @@ class Monitor:
 
     #: Who reads for the scorers' group.
     member: ClassVar[type[GroupConsumer]] = GroupConsumer
+    exporter: ClassVar[type[Exporter]] = Exporter
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self.clock = settings, clock
@@ -198,7 +199,7 @@ class Monitor:
 
     async def _export(self, stop: asyncio.Event) -> None:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
-        exporter = Exporter(
+        exporter = self.exporter(
             self.output,
             Followed(
                 kafka.topics.scores,

@@ -9,7 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from monitor.alarms import AlarmRecord
 from monitor.errors import DependencyRefused, RecordSkipped
@@ -53,6 +53,9 @@ class Exporter:
     application are values of. ``writer`` is a name that no other process has.
     """
 
+    #: Who writes its records.
+    outbox: ClassVar[type[Outbox]] = Outbox
+
     def __init__(
         self,
         connection: Connection,
@@ -70,9 +73,9 @@ class Exporter:
         self._telemetry, self._health, self._clock = telemetry, health, clock
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
-        self._baselines_out = Outbox(connection, topics.control, health, what="baseline")
+        self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._control = self._control_follower(baselines)
-        self._alarms_out = Outbox(
+        self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
         )
         self._desk = AlarmDesk(
