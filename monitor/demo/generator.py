@@ -6,9 +6,15 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Protocol
 
 from monitor.demo.traffic import Traffic
-from monitor.kafka.producer import Producer
+
+
+class Writer(Protocol):
+    """What is needed of a producer: returns when the record is acknowledged."""
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None: ...  # noqa: D102
 
 
 class Generator:
@@ -20,7 +26,7 @@ class Generator:
 
     def __init__(
         self,
-        producer: Producer,
+        producer: Writer,
         topic: str,
         traffic: Traffic,
         *,

@@ -21,13 +21,14 @@ class Run(NamedTuple):
     acknowledged: int
     end_offset: int
     first_gauge_s: float | None
+    traffic_began_s: float
 
 
 def report(page: Page, book: ScoreBook, chronicle: Chronicle, run: Run) -> dict[str, Any]:
     """One JSON object; estimates are over event time, truth is the mix's exact expectation.
 
-    Times of the baseline and the alarms are seconds after the traffic's start, as in the picture;
-    ``first_gauge_s`` is after the program's.
+    Times of the baseline and the alarms are seconds after the traffic began, as in the picture;
+    ``first_gauge_s`` and ``traffic_began_s`` are after the program began.
     """
     judges = [judge.label for judge in book.judges()]
     learned = chronicle.learned
@@ -39,6 +40,7 @@ def report(page: Page, book: ScoreBook, chronicle: Chronicle, run: Run) -> dict[
         "outcomes": _outcomes(page.outcomes),
         "judges": judges,
         "first_gauge_s": run.first_gauge_s,
+        "traffic_began_s": run.traffic_began_s,
         "baseline": None if learned is None else learned._asdict(),
         "alarms": [_alarm(alarm, book, chronicle, run.phases) for alarm in chronicle.alarms()],
         "truth": {phase.name: expected(phase.mix) for phase in run.phases},

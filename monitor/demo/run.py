@@ -68,7 +68,8 @@ class Demo:
     """A running demo: traffic in, pictures and the summary out."""
 
     def __init__(self, options: DemoOptions, monitor: Monitor, began: float) -> None:
-        self._options, self.monitor, self._began = options, monitor, began
+        self._options, self.monitor = options, monitor
+        self._began_at = time.time() - (time.monotonic() - began)
         self.schedule = Schedule(math.ceil(time.time()), options.incident_at, options.incident_for)
         self.chronicle = Chronicle(self.schedule.start)
         self.watch = Watch(monitor, self.chronicle, began)
@@ -94,6 +95,7 @@ class Demo:
             acknowledged=generator.acknowledged,
             end_offset=await self.watch.end_offset(topic),
             first_gauge_s=self.watch.first_gauge_s,
+            traffic_began_s=round(start - self._began_at, 1),
         )
         return report(page, self.monitor.book, self.chronicle, run)
 

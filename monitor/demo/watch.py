@@ -17,6 +17,7 @@ from monitor.health import Health
 from monitor.kafka.reader import GroupWatch, TopicReader
 
 LOOK_EVERY_S: Final = 0.5
+#: So long nothing may end, or be read, before what is left is given up.
 SETTLE_LIMIT_S: Final = 15.0
 #: Outcomes of picks: each leaves a score record.
 PICKED: Final = ("scored", "unscorable", "judge_failed", "over_budget")
@@ -55,11 +56,14 @@ class Watch:
 
     async def settled(self, acknowledged: int) -> Page:
         """The page once every interaction has ended and every score record was read."""
-        deadline = time.monotonic() + SETTLE_LIMIT_S
+        seen, deadline = (0, 0), time.monotonic() + SETTLE_LIMIT_S
         while True:
             page = await self.page()
             if page is not None:
-                ended = sum(page.outcomes.values()) >= acknowledged
+                now = sum(page.outcomes.values()), page.records_read
+                if now != seen:  # a slow judge or machine gets the time that it takes
+                    seen, deadline = now, time.monotonic() + SETTLE_LIMIT_S
+                ended = now[0] >= acknowledged
                 if (ended and _all_read(page)) or time.monotonic() > deadline:
                     return page
             await asyncio.sleep(LOOK_EVERY_S / 2)

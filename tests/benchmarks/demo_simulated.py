@@ -80,7 +80,7 @@ class Simulation:
             page,
             self._books.scores,
             self.chronicle,
-            Run(phases, count, count, self._first_gauge_s),
+            Run(phases, count, count, self._first_gauge_s, 0.0),
         )
 
     def _look(self) -> None:

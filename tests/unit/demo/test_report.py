@@ -51,7 +51,7 @@ def summary(records: list[ScoreRecord], *alarms: AlarmRecord) -> dict[str, Any]:
         chronicle.take_in(alarmed)
     if alarms:
         chronicle.look(LEARNED, START + 13.46)
-    found = report(PAGE, book, chronicle, Run(PHASES, 9, 9, 2.5))
+    found = report(PAGE, book, chronicle, Run(PHASES, 9, 9, 2.5, 1.5))
     again: dict[str, Any] = json.loads(json.dumps(found))
     return again
 
