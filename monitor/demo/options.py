@@ -21,15 +21,15 @@ KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
 class DemoOptions:
     """Times in seconds; ``run_for`` None runs until Ctrl-C."""
 
-    run_for: float | None
-    incident_at: int
-    incident_for: int
-    seed: int
-    rate: float
-    sampling: float
-    judge: str
-    model: str | None
-    port: int
+    run_for: float | None = None
+    incident_at: int = 24
+    incident_for: int = 10
+    seed: int = 1
+    rate: float = 40.0
+    sampling: float = 0.5
+    judge: str = "offline"
+    model: str | None = None
+    port: int = 0
 
 
 def demo_settings(

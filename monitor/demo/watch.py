@@ -18,7 +18,7 @@ from monitor.kafka.reader import GroupWatch, TopicReader
 
 LOOK_EVERY_S: Final = 0.5
 #: So long nothing may end, or be read, before what is left is given up.
-SETTLE_LIMIT_S: Final = 15.0
+SETTLE_LIMIT_S: Final = 60.0
 #: Outcomes of picks: each leaves a score record.
 PICKED: Final = ("scored", "unscorable", "judge_failed", "over_budget")
 

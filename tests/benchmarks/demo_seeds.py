@@ -27,12 +27,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from tests.benchmarks.demo_simulated import Simulation, options
+from monitor.demo.options import DemoOptions
+from tests.benchmarks.demo_simulated import Simulation
 
 METRIC = "noise_sensitivity_irrelevant"
 INCIDENT_AT = 24.0
@@ -88,7 +88,7 @@ def real(seed: int, seconds: int) -> dict[str, Any]:
 
 def simulated(seed: int, seconds: int) -> dict[str, Any]:
     """The summary of one simulation."""
-    return asyncio.run(Simulation(replace(options(seed), run_for=seconds)).run())
+    return asyncio.run(Simulation(DemoOptions(run_for=seconds, seed=seed)).run())
 
 
 def course(seed: int, summary: dict[str, Any]) -> Course:

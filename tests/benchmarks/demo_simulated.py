@@ -39,11 +39,6 @@ START: Final = 20_778 * 86_400 + 18_000
 LOOK_EVERY_S: Final = 0.5
 
 
-def options(seed: int) -> DemoOptions:
-    """The demo's defaults with ``--for 55``."""
-    return DemoOptions(55.0, 24, 10, seed, 40.0, 0.5, "offline", None, 0)
-
-
 class Simulation:
     """A demo whose time is an argument."""
 
