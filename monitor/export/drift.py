@@ -132,6 +132,11 @@ class DriftBook:
         """The applications and judges (``name@version``) that have detectors."""
         return {(key.application, key.judge) for key in self._detectors}
 
+    def watched(self) -> Iterator[tuple[DriftKey, bool]]:
+        """Every detector in the order of the keys, and whether it has a baseline."""
+        for key in sorted(self._detectors):
+            yield key, self._held(key) is not None
+
     def fixed(self, application: str, judge: str) -> Normal | None:
         """What the configuration fixes for an application and judge."""
         return self._fixed(application, judge)

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.books import books, fixed_baselines, most_series
 from monitor.config import Settings, load
-from monitor.config.applications import MetricName
+from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
 from monitor.export.drift import DriftSettings
 
