@@ -27,6 +27,8 @@ from monitor.records import ScoreRecord
 
 #: Seconds between looks; each divides a minute, and so every period.
 EVERY_S: Final = (5.0, 2.0, 1.0, 0.5)
+#: Two days of slots and a broker that does not answer may take a minute for one alarm.
+STUCK_AFTER_S: Final = 600.0
 #: Header of a record: the exporter that wrote it.
 WRITER: Final = "writer"
 
@@ -93,7 +95,7 @@ class AlarmDesk:
         try:
             while True:
                 await asyncio.sleep(self._every_s - self._clock() % self._every_s)
-                self._health.beat("alarm_desk")
+                self._beat()
                 if is_ready():
                     await self.look(math.floor(self._clock() / self._every_s) * self._every_s)
         finally:
@@ -114,6 +116,7 @@ class AlarmDesk:
             await self._consider(key, None, now)
 
     async def _consider(self, key: str, state: DriftState | None, now: float) -> None:
+        self._beat()
         record = self._last.get(key)
         if due(record, state) is None or self._outbox.holds(key):
             return
@@ -124,6 +127,9 @@ class AlarmDesk:
             whole = found if found.state == "closed" else await self._with_claims(found, history)
             if self._last.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)
+
+    def _beat(self) -> None:
+        self._health.beat("alarm_desk", limit_s=STUCK_AFTER_S)
 
     def _become(
         self,
