@@ -16,7 +16,7 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.alarms import AlarmRecord
-from monitor.books import books, segment_names
+from monitor.books import books, promises, segment_names
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
@@ -216,7 +216,10 @@ class Monitor:
             writer=secrets.token_hex(8),
         )
         self._exporter = exporter
-        self.registry.register(QualityCollector(self.book, self.clock, lambda: exporter.is_ready))
+        promised = promises(self.settings)
+        self.registry.register(
+            QualityCollector(self.book, self.clock, lambda: exporter.is_ready, promised)
+        )
         watch = asyncio.create_task(
             watch_group(
                 self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health

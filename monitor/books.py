@@ -8,10 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.config import FixedBaseline, FixedMean, Settings, seconds
+from monitor.config import Objective as ObjectiveSettings
 from monitor.export.baselines import Baselines
 from monitor.export.book import OTHER, ScoreBook, SegmentLabels
 from monitor.export.drift import DriftBook, DriftSettings, Normal
 from monitor.export.learning import Learner, Lesson
+from monitor.export.objectives import Objective, Promised, promised_by
 from monitor.export.series import SeriesCount, series_count
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
@@ -103,8 +105,34 @@ def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
         segments,
         judges,
         len(settings.drift.metrics),
+        _most_objectives(settings),
     )
     return found, applications, judges
+
+
+def promises(settings: Settings) -> Promised:
+    """What applications have promised."""
+    windows = {seconds(window): window for window in reversed(settings.export.windows)}
+
+    def named(found: ObjectiveSettings) -> Objective:
+        """Its window may be spelled in another unit than that of the gauges."""
+        window = windows[seconds(found.window)]
+        return Objective(found.metric, window, found.bound, found.minimum_samples)
+
+    own = [
+        (re.compile(entry.name_regex), [named(each) for each in whole.objective])
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+        if not entry.when  # it takes only a part of an application, and promises nothing
+    ]
+    shared = [(re.compile(each.name_regex), [named(each)]) for each in settings.objectives]
+    return promised_by(own, shared)
+
+
+def _most_objectives(settings: Settings) -> int:
+    """Metrics and windows that an application can have promised something about."""
+    shared = {each.about for each in settings.objectives}
+    own = [{each.about for each in whole.objective} for whole in settings.effective]
+    return max(len(shared | each) for each in (set(), *own))
 
 
 def _drift(settings: Settings) -> DriftSettings:

@@ -292,6 +292,12 @@ class ExporterTelemetry:
             pair,
             registry=registry,
         )
+        self.baseline_missing = Gauge(
+            "rag_monitor_baseline_missing",
+            "1 while a watched metric has no baseline: no evidence and no alarm until then.",
+            ["metric", *pair],
+            registry=registry,
+        )
         self.baseline_slots = Gauge(
             "rag_monitor_baseline_slots",
             "Scored slots that the baseline was, or up to now could be, learned from.",

@@ -27,6 +27,8 @@ from monitor.records import ScoreRecord
 
 #: Seconds between looks; each divides a minute, and so every period.
 EVERY_S: Final = (5.0, 2.0, 1.0, 0.5)
+#: Two days of slots and a broker that does not answer may take a minute for one alarm.
+STUCK_AFTER_S: Final = 600.0
 #: Header of a record: the exporter that wrote it.
 WRITER: Final = "writer"
 
@@ -93,14 +95,17 @@ class AlarmDesk:
         try:
             while True:
                 await asyncio.sleep(self._every_s - self._clock() % self._every_s)
-                self._health.beat("alarm_desk")
+                self._beat()
                 if is_ready():
-                    await self._look(math.floor(self._clock() / self._every_s) * self._every_s)
+                    await self.look(math.floor(self._clock() / self._every_s) * self._every_s)
         finally:
             self._health.finished("alarm_desk")
 
-    async def _look(self, now: float) -> None:
-        """Write what changes at ``now``, one detector at a time, so that nobody waits for all."""
+    async def look(self, now: float) -> None:
+        """Write what changes at ``now`` (epoch seconds).
+
+        One detector at a time, so that nobody waits for all of them.
+        """
         seen = set()
         for state in self._drift.states(now):
             key = alarm_key(*state.key)
@@ -111,28 +116,35 @@ class AlarmDesk:
             await self._consider(key, None, now)
 
     async def _consider(self, key: str, state: DriftState | None, now: float) -> None:
+        self._beat()
         record = self._last.get(key)
         if due(record, state) is None or self._outbox.holds(key):
             return
-        history = None if state is None else self._drift.history(state.key, now)
-        # In a thread, since the slots of two days take a while. They do not change any more.
-        for found in await asyncio.to_thread(self._become, key, record, state, history, now):
+        snapshot = _nothing if state is None else self._drift.snapshot(state.key, now)
+        # In a thread, since the slots of two days take a while.
+        become = asyncio.to_thread(self._become, key, record, state, snapshot, now)
+        for found, history in await become:
             whole = found if found.state == "closed" else await self._with_claims(found, history)
             if self._last.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)
+
+    def _beat(self) -> None:
+        self._health.beat("alarm_desk", limit_s=STUCK_AFTER_S)
 
     def _become(
         self,
         key: str,
         record: AlarmRecord | None,
         state: DriftState | None,
-        history: History | None,
+        snapshot: Callable[[], History | None],
         now: float,
-    ) -> list[AlarmRecord]:
+    ) -> list[tuple[AlarmRecord, History | None]]:
         last = {} if record is None else {key: record}
         states = [] if state is None else [state]
         segment_by = None if state is None else self._segment_of(state.key.application)
-        return transitions(last, states, lambda *_: history, now, segment_by)
+        history = snapshot()
+        found = transitions(last, states, lambda *_: history, now, segment_by)
+        return [(one, history) for one in found]
 
     async def _with_claims(self, record: AlarmRecord, history: History | None) -> AlarmRecord:
         wanted = {one.interaction_id for one in record.worst}
@@ -140,6 +152,10 @@ class AlarmDesk:
         places = [place_of(one.slot.position) for one in counted if one.interaction_id in wanted]
         known = [place for place in places if place is not None]
         return with_claims(record, await self._fetch(record.key, known) if known else ())
+
+
+def _nothing() -> None:
+    """The history of a detector that is gone."""
 
 
 def _is_news(before: AlarmRecord | None, found: AlarmRecord) -> bool:

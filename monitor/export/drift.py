@@ -132,6 +132,11 @@ class DriftBook:
         """The applications and judges (``name@version``) that have detectors."""
         return {(key.application, key.judge) for key in self._detectors}
 
+    def watched(self) -> Iterator[tuple[DriftKey, bool]]:
+        """Every detector in the order of the keys, and whether it has a baseline."""
+        for key in sorted(self._detectors):
+            yield key, self._held(key) is not None
+
     def fixed(self, application: str, judge: str) -> Normal | None:
         """What the configuration fixes for an application and judge."""
         return self._fixed(application, judge)
@@ -190,11 +195,16 @@ class DriftBook:
 
     def history(self, key: DriftKey, now: float) -> History | None:
         """What a detector with a baseline has seen by now; None when there is none."""
+        return self.snapshot(key, now)()
+
+    def snapshot(self, key: DriftKey, now: float) -> Callable[[], History | None]:
+        """The history as it is now, put together when it is asked for, in any thread."""
         detector, held = self._detectors.get(key), self._held(key)
         if detector is None or held is None:
-            return None
+            return lambda: None
         counted = detector.counted(now - self.settings.settle_s)
-        return History(counted, self._starts(held.effective_from, now)[0], held.baseline)
+        start = self._starts(held.effective_from, now)[0]
+        return lambda: History(counted(), start, held.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""

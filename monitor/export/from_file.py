@@ -14,6 +14,7 @@ from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.following import take_in
 from monitor.export.lessons import show
+from monitor.export.objectives import Promised
 from monitor.records import read_score_record
 from monitor.telemetry import ExporterTelemetry
 
@@ -24,6 +25,7 @@ def gauges(
     lines: Iterable[bytes],
     at: float,
     control: Iterable[bytes] | None = None,
+    promised: Promised = lambda _application: (),
 ) -> str:
     """Prometheus text of the quality families at ``at`` (epoch seconds).
 
@@ -50,7 +52,7 @@ def gauges(
     for record in learned if control is None else ():
         baselines.take_in(record.key.encode(), record.to_json())
     show(baselines, book, telemetry)
-    registry.register(QualityCollector(book, lambda: at, lambda: True))
+    registry.register(QualityCollector(book, lambda: at, lambda: True, promised))
     return generate_latest(registry).decode()
 
 
