@@ -33,9 +33,9 @@ async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: floa
     """
     say_anything()
     stop = asyncio.Event()
-    async with running(options, environ, began) as demo:
-        stop_on_signals(stop)
-        showing = asyncio.create_task(demo.show(stop))
+    stop_on_signals(stop)
+    async with running(options, environ, began) as demo, asyncio.TaskGroup() as group:
+        showing = group.create_task(demo.show(stop))
         summary = await demo.feed(stop)
         showing.cancel()
     for event in demo.chronicle.events():
