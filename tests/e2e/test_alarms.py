@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +25,8 @@ from monitor.records import (
 from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
+from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 
 METRIC = "noise_sensitivity_irrelevant"
 JUDGE = JudgeIdentity(name="offline", version="1", model="m", prompts="p", pipeline="screen")
@@ -259,5 +262,43 @@ async def test_what_stands_on_the_topic_is_read_as_far_as_it_can_be(stage: Stage
         assert skipped["offset"] == 0
         await produce(stage.broker, topic, [Record(None, KEY.encode())])
         await stage.states("open", "open")
+    finally:
+        await exporter.end()
+
+
+@pytest.mark.timeout(150)
+async def test_without_the_right_to_write_there_are_gauges(
+    secured_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """The alarm has its gauge, the log says why it has no record, and the exporter stays ready."""
+    run = uuid.uuid4().hex[:8]
+    names = {key: f"{key}-{run}" for key in ("interactions", "scores", "control", "alarms")}
+    for key, name in names.items():
+        await create_topic(secured_broker.broker.bootstrap, name)
+        given = ["READ", "WRITE"] if key == "control" else ["READ"]
+        await asyncio.to_thread(secured_broker.grant, STRANGER, given, name=name)
+    topics = {f"kafka__topics__{key}": name for key, name in names.items()}
+    stage = Stage(secured_broker.broker.bootstrap, topics, tmp_path)
+    await stage.judged([*USUAL, *INCIDENT])
+    exporter = Stage(secured_broker.address("SASL_TLS"), topics, tmp_path).exporter(
+        kafka__security_protocol="SASL_SSL",
+        kafka__sasl_mechanism="SCRAM-SHA-512",
+        kafka__sasl_username=STRANGER,
+        kafka__sasl_password=PASSWORD,
+        kafka__ssl_cafile=str(secured_broker.authority.cafile),
+    )
+    try:
+        await exporter.ready()
+
+        def refused() -> list[dict[str, Any]]:
+            events = exporter.events()
+            return [one for one in events if one.get("event") == "alarm_not_published"]
+
+        (event,) = await until(refused, "the refusal")
+        assert (event["key"], names["alarms"] in event["error"]) == (KEY, True)
+        assert total(await exporter.metrics(), "rag_drift_alarm") == 1
+        await exporter.ready()
+        assert told(exporter) == []
+        assert await stage.alarms() == []
     finally:
         await exporter.end()
