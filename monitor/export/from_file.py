@@ -70,6 +70,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
         if enabled:
             gc.enable()
 
