@@ -72,6 +72,7 @@ def _no_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
         if enabled:
             gc.enable()
 
