@@ -115,13 +115,15 @@ def rising(evidence: float | None, threshold: float, width: int, style: str) -> 
 def rising_scale(threshold: float | None, width: int) -> str:
     """The heading over such a bar; the threshold stands over its mark.
 
-    >>> rising_scale(7.56, 20), rising_scale(None, 20)
-    ('0 evidence    7.56  ', '0 evidence          ')
+    >>> rising_scale(7.56, 32), rising_scale(7.56, 12), rising_scale(None, 20)
+    ('0 evidence        alarm 7.56    ', '0       7.56', '0 evidence          ')
     """
     if threshold is None:
         return "0 evidence".ljust(width)
     said = f"{threshold:.2f}"
     begin = min(width - len(said), _mark(threshold, width) - len(said) // 2 + 1)
+    if begin > 17:
+        return f"{'0 evidence':<{begin - 6}}alarm {said}".ljust(width)
     return f"{'0 evidence' if begin > 10 else '0':<{begin}}{said}".ljust(width)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -19,6 +19,7 @@ from monitor.demo.bars import bar, cell, course, said, scale
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block, evidence_words, learning_words
 from monitor.demo.history import KEPT_S, History, Look
+from monitor.demo.layout import DETAILS, Detail, Layout, layout
 from monitor.demo.outcomes import outcome_line, outcome_table
 from monitor.demo.schedule import Schedule
 from monitor.export.scrape import Page
@@ -37,55 +38,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     "hallucination": "wrong, and in no passage",
 }
 _ARROWS: Final = {True: " ↑", False: " ↓", None: ""}
-#: Columns with their gap of two.
-_NAME, _WINDOW, _GAP = 32, 14, 2
-_BARS, _COURSES = (14, 36), (14, 30)
-
-
-class Detail(NamedTuple):
-    """How much is shown: latest events, lines per metric, a table of outcomes, and empty lines."""
-
-    events: int
-    lines: int
-    table: bool
-    gaps: bool
-
-
-#: From the most to the least; the first that fits the terminal's height is shown.
-DETAILS: Final = (
-    Detail(3, 3, True, True),
-    Detail(3, 2, True, True),
-    Detail(2, 2, True, True),
-    Detail(2, 1, True, True),
-    Detail(2, 1, False, True),
-    Detail(1, 1, False, True),
-    Detail(1, 1, False, False),
-)
-
-
-class Layout(NamedTuple):
-    """What fits: columns of the bar and the course (0: none), and windows."""
-
-    bar: int
-    course: int
-    windows: tuple[str, ...]
-
-
-def layout(width: int, windows: tuple[str, ...]) -> Layout:
-    """Windows first, then a course if there is room, and the bar takes the rest.
-
-    >>> layout(80, ("15s", "1m", "5m"))
-    Layout(bar=17, course=0, windows=('15s', '1m'))
-    >>> layout(150, ("15s", "1m", "5m"))
-    Layout(bar=36, course=30, windows=('15s', '1m', '5m'))
-    """
-    room = width - 1 - _NAME - _GAP
-    shown = windows[: max(1, (room - _BARS[0]) // _WINDOW)]
-    room -= _WINDOW * len(shown)
-    if room < _BARS[0] + _GAP + _COURSES[0]:
-        return Layout(max(_BARS[0], min(_BARS[1], room)), 0, shown)
-    course_width = min(_COURSES[1], (room - _GAP) // 2)
-    return Layout(min(_BARS[1], room - _GAP - course_width), course_width, shown)
 
 
 class View:

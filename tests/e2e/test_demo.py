@@ -68,7 +68,7 @@ async def test_two_demos_at_once_count_everything_and_show_the_incident() -> Non
 
 @pytest.mark.timeout(180)
 async def test_an_alarm_and_its_end_are_told_with_their_sentences() -> None:
-    """Learning, evidence, alarm and recovery as lines while they happen, and at the end again."""
+    """Baseline, alarm and recovery as lines while they happen, and at the end again."""
     code, lines, errors = await demo(
         *("--rate", "200", "--incident-at", "6", "--incident-for", "4"),
         interrupt_after="recovered at",
@@ -80,11 +80,10 @@ async def test_an_alarm_and_its_end_are_told_with_their_sentences() -> None:
     assert alarm["metric"] == "noise_sensitivity_irrelevant"
     assert alarm["answer"].startswith("noise_sensitivity_irrelevant of support-bot rose ")
     assert alarm["recovery"].startswith("recovered at ")
-    assert summary["baseline"]["at_s"] < alarm["opened_s"] < alarm["closed_s"]
+    assert alarm["opened_s"] < alarm["closed_s"]
     assert alarm["judged"] > 0
     for told in ("baseline learned from the first 200", alarm["answer"], alarm["recovery"]):
         assert [told in line for line in lines[:-1]].count(True) >= 2
-    assert any("learning baseline" in line for line in lines)
 
 
 @pytest.mark.timeout(120)
