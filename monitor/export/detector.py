@@ -53,7 +53,11 @@ class Detector:
 
     def put(self, place: Place, entry: Entry) -> None:
         """A slot counts."""
-        self._slots.setdefault(_hour(place[0]), {})[place] = entry
+        hour = _hour(place[0])
+        held = self._slots.get(hour)
+        if held is None:
+            held = self._slots[hour] = {}
+        held[place] = entry
         self._number += 1
         if self.baseline is not None:
             self._trail.put(place, self._deviation(self.baseline, *entry))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.export.detector import Counted, Detector, Entry
@@ -123,10 +124,9 @@ class DriftBook:
         else:
             self._pace.take(candidate.event_time)
         place = (candidate.event_time, candidate.interaction_id)
-        for metric, value in slot.values:
-            if metric in self.settings.metrics:
-                key = DriftKey(metric, candidate.application, slot.judge_label)
-                self._change(key, place, (slot, value), sign)
+        for metric, index in _watched(slot.metrics, self.settings.metrics):
+            key = DriftKey(metric, candidate.application, slot.judge_label)
+            self._change(key, place, (slot, slot.numbers[index]), sign)
 
     def pairs(self) -> set[tuple[str, str]]:
         """The applications and judges (``name@version``) that have detectors."""
@@ -143,9 +143,10 @@ class DriftBook:
 
     def is_known(self, application: str, judge: str) -> bool:
         """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
+        if (application, judge) in self._normal:
+            return True
         fixed = self._fixed(application, judge)
-        whole = fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
-        return whole or (application, judge) in self._normal
+        return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
 
     def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
         """Give an application and judge (``name@version``) its baselines, or take them away."""
@@ -232,3 +233,9 @@ class DriftBook:
             if normal is not None and key.metric in normal.metrics:
                 return _Held(normal.metrics[key.metric], normal.effective_from)
         return None
+
+
+@lru_cache(256)
+def _watched(metrics: tuple[str, ...], watched: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Which of the metrics of a slot have detectors, and where they stand."""
+    return [(metric, index) for index, metric in enumerate(metrics) if metric in watched]

@@ -49,7 +49,7 @@ class Lessons:
         except TimeoutError:  # the broker is away
             return []
         as_of, self._as_of = self._as_of, None
-        found = self._baselines.learn(self._book.counted(), as_of)
+        found = self._baselines.learn(self._book.pupils, as_of)
         self.show()
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import uuid
@@ -17,17 +16,6 @@ from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_topics import create_topic, read_all
 
 Settings = dict[str, Any]
-
-
-def parser(about: str | None) -> argparse.ArgumentParser:
-    """A command line with ``--quick``, which is the default, and ``--full``."""
-    found = argparse.ArgumentParser(
-        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    sizes = found.add_mutually_exclusive_group()
-    sizes.add_argument("--quick", action="store_true", help="small sizes (the default)")
-    sizes.add_argument("--full", action="store_true", help="the sizes that count")
-    return found
 
 
 async def new_topics(bootstrap: str, partitions: int) -> Settings:

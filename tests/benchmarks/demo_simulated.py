@@ -82,7 +82,7 @@ class Simulation:
         """What the exporter does from time to time, and a scrape."""
         scores, baselines, drift = self._books.scores, self._books.baselines, self._books.drift
         scores.advance(self._now)
-        for learned in baselines.learn(scores.counted(), self._now):
+        for learned in baselines.learn(scores.pupils, self._now):
             baselines.take_in(learned.key.encode(), learned.to_json())
         show(baselines, scores, self._telemetry)
         states = list(drift.states(self._now))

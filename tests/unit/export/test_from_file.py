@@ -141,7 +141,7 @@ def test_order_duplicates_and_restarts_change_no_bit_of_a_page(
             event(found)
             if rng.random() < 0.3:
                 exported(found, [], moment)
-                found.baselines.learn(found.scores.counted(), START + moment)
+                found.baselines.learn(found.scores.pupils, START + moment)
         assert exported(found, [], now) == plain
 
 
