@@ -22,7 +22,7 @@ class MetricBaseline(Frozen):
     """Normal values in the direction of the metric: mean, its standard error, segment → mean."""
 
     mean: Score
-    se: Annotated[float, Field(ge=0.0)] = 0.0
+    se: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
     segments: dict[str, Score] = Field(default_factory=dict)
 
 

@@ -29,6 +29,8 @@ _LARGEST_WEIGHT: Final = 2.0**60
 
 Kind = Literal["with_reference", "without_reference"]
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
+#: How many interactions of a slot lie in a segment: means over them are divided by their number.
+Members = Annotated[int, Field(ge=1, le=2**60)]
 Flags = tuple[bool, ...]
 Matrix = tuple[Flags, ...]
 
@@ -209,7 +211,7 @@ class SamplingRecord(Frozen):
     q: float | None = Field(1.0, gt=0.0, le=1.0)
     u: float | None = Field(1.0, gt=0.0, le=_LARGEST_WEIGHT)
     signal: float | None = None
-    segments: dict[str, int] = {}
+    segments: dict[str, Members] = {}
     expected: dict[str, tuple[Score, Score]] = {}
     forced: bool = False
 

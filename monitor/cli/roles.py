@@ -75,26 +75,37 @@ def _print_gauges(
     import time
 
     from monitor.books import books, promises
-    from monitor.errors import ConfigurationError
     from monitor.export.from_file import gauges
-    from monitor.ingest.event_time import parse_timestamp
 
     settings = settings_of(config, overrides)
     found = books(settings)
-    try:
-        moment = parse_timestamp(at) if at else None
-    except ValueError as error:
-        raise ConfigurationError(f"--at: found {at!r}, expected {error}") from error
+    moment = time.time() if at is None else _moment(at)
     decided = None if control is None else _lines("--control", control)
     text = gauges(
         found.scores,
         found.baselines,
         _lines("--from-file", file),
-        moment.timestamp() if moment else time.time(),
+        moment,
         decided,
         promises(settings),
     )
     typer.echo(text, nl=False)
+
+
+def _moment(at: str) -> float:
+    """Epoch seconds of RFC 3339; raises ``ConfigurationError``."""
+    from monitor.errors import ConfigurationError
+    from monitor.ingest.event_time import parse_timestamp
+
+    try:
+        found = parse_timestamp(at)
+    except ValueError:  # its words are those for logs, which may have numbers
+        found = None
+    if found is None:  # also what is out of any calendar: it must not become now
+        raise ConfigurationError(
+            f"--at: found {at!r}, expected RFC 3339 with an offset, like 2026-11-20T12:00:00Z"
+        )
+    return found.timestamp()
 
 
 def _lines(option: str, file: Path) -> Iterator[bytes]:

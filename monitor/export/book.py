@@ -130,9 +130,9 @@ class ScoreBook:
     def advance(self, now: float) -> None:
         """Let time pass: records whose event time has come count, those too old do not."""
         self._now = now
-        if self.drift is not None:
-            self.drift.advance(now)
         start = self.horizon_start(now)
+        if self.drift is not None:
+            self.drift.advance(now, start)
         self.pupils.drop_before(start)
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)

@@ -117,12 +117,12 @@ class DriftBook:
 
     def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
-        if candidate.event_time < self._floor:
-            return  # dropped together with all others of its time
         if sign > 0:
             self._pace.add(candidate.event_time)
         else:
             self._pace.take(candidate.event_time)
+        if candidate.event_time < self._floor:
+            return  # dropped together with all others of its time
         place = (candidate.event_time, candidate.interaction_id)
         for metric, index in _watched(slot.metrics, self.settings.metrics):
             key = DriftKey(metric, candidate.application, slot.judge_label)
@@ -160,14 +160,17 @@ class DriftBook:
                 if held is None or held.baseline != detector.baseline:
                     detector.hold_against(None if held is None else held.baseline)
 
-    def advance(self, now: float) -> None:
-        """Forget slots from before the previous period, all at once."""
+    def advance(self, now: float, start: float) -> None:
+        """Forget slots from before the previous period, all at once.
+
+        Those from ``start`` on, where the horizon begins, still say how many there are.
+        """
+        self._pace.drop_before(start)
         period = self.settings.period_s
         floor = now // period * period - period
         if floor <= self._floor:
             return
         self._floor = floor
-        self._pace.drop_before(floor)
         for key, detector in list(self._detectors.items()):
             detector.drop_before(floor)
             if not len(detector):

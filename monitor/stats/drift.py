@@ -57,8 +57,9 @@ def directed(
     >>> directed(0.5, 1.0, 0.0, 0.0, 0.125, 0.125)
     Deviation(by=0.375, reach=0.375)
     """
-    found = baseline if value is None else value
-    return Deviation(f_mean - slot_baseline + u * (found - f), slot_baseline + _SCREENED_REACH)
+    found, reach = baseline if value is None else value, slot_baseline + _SCREENED_REACH
+    # A record with u·f above 1/4 breaks the sampling's promise: it must not end all evidence.
+    return Deviation(max(-reach, f_mean - slot_baseline + u * (found - f)), reach)
 
 
 def after(evidence: Evidence, deviation: Deviation, threshold: float) -> Evidence:

@@ -95,6 +95,11 @@ def test_a_file_without_a_time_is_read_as_of_now(scores: Path) -> None:
         (["--from-file", "/absent.jsonl", "--print"], "--from-file /absent.jsonl: No such file"),
         (["--from-file", "/", "--print"], "--from-file /: Is a directory"),
         (["--from-file", "SCORES", "--at", "noon", "--print"], "--at: found 'noon', expected RFC"),
+        (["--from-file", "SCORES", "--at", "", "--print"], "--at: found '', expected RFC"),
+        (
+            ["--from-file", "SCORES", "--at", "0001-01-01T00:00:00+23:59", "--print"],
+            "--at: found '0001-01-01T00:00:00+23:59', expected RFC",
+        ),
     ],
 )
 def test_what_cannot_be_read_ends_with_two(

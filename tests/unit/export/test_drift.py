@@ -173,6 +173,21 @@ def test_the_threshold_follows_the_traffic_unless_it_is_given() -> None:
     assert drift.threshold(START + 7_300) == 36 * WEEK_S / 7_200 * 2 / 2.0
 
 
+def test_a_night_without_traffic_is_no_unknown_traffic_in_a_long_horizon() -> None:
+    """The oldest slot of the horizon says that the previous period is whole, whenever it was."""
+    drift = DriftBook(DriftSettings(METRICS, 1.0, None, 0.0, 7_200, 2))
+    book = ScoreBook({"8h": 28_800}, 7_200, drift=drift)
+    for i in range(4):  # one slot at the end of each period
+        each = record(str(i), 7_200 * i + 7_000.0)
+        book.add(each, each.to_json())
+    seen = []
+    for clock in (7_000, 14_300, 21_500, 28_800, 35_999, 50_401):
+        book.advance(float(START + clock))
+        seen.append(drift.threshold(float(START + clock)))
+    known, unknown = WEEK_S / 7_200 * 2, WEEK_S * 2.0
+    assert seen == [unknown, unknown, known, known, known, unknown]
+
+
 def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
     """Followed over three periods of two hours, the states are those of a book that starts now."""
     chosen = DriftSettings(METRICS, 1.0, 50.0, 0.0, 7_200, 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import random
 from collections.abc import Iterable
 
@@ -130,6 +132,17 @@ def test_what_is_not_a_baseline_is_skipped_and_named(
     with pytest.raises(RecordSkipped) as skipped:
         read_control_record(key, value)
     assert skipped.value.cause == cause
+
+
+def test_a_baseline_without_bounds_is_malformed() -> None:
+    """An infinite standard error would hold nothing against anything, for ever, without a word."""
+    ((_, found),) = lessons(made(10), 100.0, Learner(Lesson(10, 0)), set())
+    assert found is not None
+    metrics = {name: {"mean": 0.5, "se": math.inf, "segments": {}} for name in found.metrics}
+    line = json.dumps({**json.loads(found.to_json()), "metrics": metrics}).encode()
+    with pytest.raises(RecordSkipped, match=r"metrics\..*\.se") as skipped:
+        read_control_record(found.key.encode(), line)
+    assert skipped.value.cause == "malformed"
 
 
 def test_a_record_under_a_foreign_key_is_malformed() -> None:

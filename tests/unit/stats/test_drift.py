@@ -61,6 +61,15 @@ def test_the_screen_never_lets_a_factor_fall_below_a_twentieth(
     assert found.by >= -found.reach - 1e-12
 
 
+@given(st.floats(1e-3, 2.0**60), UNIT, UNIT, UNIT)
+def test_evidence_stays_positive_whatever_stands_on_a_record(
+    u: float, value: float, f: float, baseline: float
+) -> None:
+    """A record that breaks u·f ≤ 1/4 costs no more than the largest loss: log10 R exists."""
+    found = after(NO_EVIDENCE, directed(value, u, 0.0, f, baseline, baseline), 1e6)
+    assert min(found) >= 0.05 * (1 - 1e-12)
+
+
 @given(st.floats(1e3, 1e8), st.floats(1.0, 1e6))
 def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> None:
     """Above 100·A all bets are scaled down together: their ratios stay, their mean is 100·A."""
