@@ -53,7 +53,8 @@ Moment = Annotated[AwareDatetime, AfterValidator(_is_told_in_utc)]
 class Change(Frozen):
     """The mean of the slots before the change and of those since, with its 95 % interval.
 
-    ``before`` is the baseline's mean where too little was scored before (``mix`` is then null).
+    ``before`` is the baseline's mean where too little was scored before; ``mix`` is then null, as
+    it is where nothing has a segment.
     ``mix`` + ``within`` is the change that the segments add up to; ``explained_by_mix`` is the
     part of the worsening that a shift of traffic between segments explains (negative: hides).
     """
