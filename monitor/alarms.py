@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, ValidationError
 
 from monitor.errors import RecordSkipped
 from monitor.records import Frozen, Score
@@ -24,9 +24,13 @@ MOST_PASSAGES: Final = 10
 CLAIM_CHARACTERS: Final = 300
 NAME_CHARACTERS: Final = 200
 
+#: In the sentence, a mix hides at most so many times what happened within the segments.
+_MOST_HIDDEN: Final = 9.99
+
 State = Literal["open", "closed"]
 Cause = Literal["recovered", "not_watched", "new_baseline"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
 _CLOSED: Final[dict[Cause, str]] = {
     "recovered": "recovered",
     "not_watched": "no longer watched",
@@ -34,10 +38,23 @@ _CLOSED: Final[dict[Cause, str]] = {
 }
 
 
+def _is_told_in_utc(moment: datetime) -> datetime:
+    """The same; a moment that lies outside the calendar in UTC could never be told."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_is_told_in_utc)]
+
+
 class Change(Frozen):
     """The mean of the slots before the change and of those since, with its 95 % interval.
 
-    ``before`` is the baseline's mean where too little was scored before (``mix`` is then null).
+    ``before`` is the baseline's mean where too little was scored before; ``mix`` is then null, as
+    it is where nothing has a segment.
     ``mix`` + ``within`` is the change that the segments add up to; ``explained_by_mix`` is the
     part of the worsening that a shift of traffic between segments explains (negative: hides).
     """
@@ -46,10 +63,10 @@ class Change(Frozen):
     value: Score | None
     lower: Score | None
     upper: Score | None
-    n: float
-    mix: float | None
-    within: float
-    explained_by_mix: float | None
+    n: Number
+    mix: Number | None
+    within: Number
+    explained_by_mix: Annotated[float, Field(allow_inf_nan=False, le=1.0)] | None
 
 
 class SegmentChange(Frozen):
@@ -62,8 +79,8 @@ class SegmentChange(Frozen):
     value: Score | None
     lower: Score | None
     upper: Score | None
-    n: float
-    within: float
+    n: Number
+    within: Number
 
 
 class JudgeFailures(Frozen):
@@ -95,7 +112,7 @@ class WorstInteraction(Frozen):
     """One of the worst since the change; ``claims_left_out`` counts those beyond the limit."""
 
     interaction_id: str
-    event_time: AwareDatetime
+    event_time: Moment
     segment: str
     value: Score
     claims: tuple[OffendingClaim, ...] = ()
@@ -118,15 +135,15 @@ class AlarmRecord(Frozen):
     judge: str
     direction: Literal["worse"] = "worse"
     higher_is_better: bool
-    since: AwareDatetime
-    opened_at: AwareDatetime
-    closed_at: AwareDatetime | None = None
+    since: Moment
+    opened_at: Moment
+    closed_at: Moment | None = None
     closed_because: Cause | None = None
     baseline: Score
     change: Change
-    evidence: float | None
-    threshold: float
-    evidence_until: AwareDatetime | None
+    evidence: Number | None
+    threshold: Number
+    evidence_until: Moment | None
     judge_failures: JudgeFailures
     segment_by: str | None = None
     segments: tuple[SegmentChange, ...] = Field((), max_length=MOST_SEGMENTS + 1)
@@ -193,7 +210,8 @@ def _change(record: AlarmRecord) -> str:
     parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}"]
     parts.append(_failures(record.judge_failures))
     if record.change.explained_by_mix is not None:
-        share = round(100 * record.change.explained_by_mix)
+        # Where next to nothing happened within the segments, the share is of no size any more.
+        share = round(100 * max(-_MOST_HIDDEN, record.change.explained_by_mix))
         parts.append(f"traffic mix {'hides' if share < 0 else 'explains'} {abs(share)} %")
     if record.segment_by and any(one.segment for one in record.segments):
         worst = record.segments[0].segment or "(absent)"

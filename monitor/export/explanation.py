@@ -143,6 +143,8 @@ def _change(
     if usual is None:
         usual = as_worse(parts.before, better) if parts else state.baseline
     sign = -1.0 if better else 1.0
+    # Traffic that is not told apart has no mix that could have changed.
+    mix = parts.mix if parts is not None and _is_told_apart(parts) else None
     return Change(
         before=usual,
         value=now.value,
@@ -150,10 +152,14 @@ def _change(
         upper=now.upper,
         n=now.samples,
         # + 0.0: no change is 0.0 in either direction, and never −0.0.
-        mix=sign * parts.mix + 0.0 if parts is not None and parts.mix is not None else None,
+        mix=None if mix is None else sign * mix + 0.0,
         within=sign * parts.within + 0.0 if parts is not None else 0.0,
-        explained_by_mix=parts.explained_by_mix if parts is not None else None,
+        explained_by_mix=None if parts is None or mix is None else parts.explained_by_mix,
     )
+
+
+def _is_told_apart(parts: Split) -> bool:
+    return any(shift.segment for shift in parts.segments)
 
 
 def _sums(slots: Iterable[Counted], metric: str) -> Sums:

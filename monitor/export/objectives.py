@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from monitor.export.book import OTHER, SeriesEstimate, SeriesKey
 from monitor.metrics.catalogue import CATALOGUE
@@ -32,6 +32,9 @@ class Objective:
     bound: float
     minimum_samples: int = 30
 
+
+#: Weights that are no whole numbers make 29.9999999 of 30 scored interactions.
+_ROUNDING: Final = 1e-6
 
 #: Patterns of the whole names of applications, and what those have promised.
 Promises = Sequence[tuple[re.Pattern[str], Sequence[Objective]]]
@@ -62,7 +65,7 @@ def standing(objective: Objective, estimate: Estimate) -> Standing:
     """
     if estimate.lower is None or estimate.upper is None:
         return "unknown"
-    if estimate.samples < objective.minimum_samples:
+    if estimate.samples < objective.minimum_samples - _ROUNDING:
         return "unknown"
     if CATALOGUE[objective.metric].higher_is_better:
         return "breached" if estimate.upper < objective.bound else "met"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 from aiokafka import AIOKafkaConsumer, TopicPartition, errors
 
@@ -67,10 +68,14 @@ class TopicReader:
             health,
             part,
         )
-        cluster = await ClusterView.start(connection, health, part)
-        reader = cls(connection, client, cluster, topic)
-        reader._start_ms = start_ms
-        await patiently(reader._assign_new, connection, health, part)
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(client.stop)
+            cluster = await ClusterView.start(connection, health, part)
+            on_failure.push_async_callback(cluster.stop)
+            reader = cls(connection, client, cluster, topic)
+            reader._start_ms = start_ms
+            await patiently(reader._assign_new, connection, health, part)
+            on_failure.pop_all()
         return reader
 
     async def _assign_new(self) -> None:

@@ -7,10 +7,11 @@ segment (at least 5 % of the traffic) becomes so much worse that the mean of all
 
 1. How often the planted segment stands first.
 2. In how many incidents the share of the mix in the change (mix / (|mix| + |within|)) is right to
-   0.1; and both shifts, estimated over true. One incident's are mostly noise (a few dozen scores),
-   so that is over the sum of all: as the record says it at the alarm, as it would say it later, and
-   from the true start over as many (the arithmetic alone). At the alarm the within-segment shift is
-   exaggerated: an alarm comes the sooner, the worse the first slots happen to be.
+   0.1; and both shifts, estimated over true, ± one standard error. One incident's are mostly noise
+   (a few dozen scores), so that is over the sum of all: as the record says it at the alarm, as it
+   would say it later, and from the true start over as many (the arithmetic alone). At the alarm the
+   within-segment shift is exaggerated, also where the start is known: an alarm comes the sooner,
+   the worse the first slots happen to be.
 3. How often a judge that fails more is named as such, and one that does not.
 4. The estimated start, and how often the interval of the record holds the true mean.
 
@@ -19,6 +20,7 @@ segment (at least 5 % of the traffic) becomes so much worse that the mean of all
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -223,17 +225,26 @@ def first(seen: list[Seen], of: Callable[[Seen], AlarmRecord]) -> int:
     return sum(of(one).segments[0].segment == f"s{one.truth.planted}" for one in seen)
 
 
-def splits(seen: list[Seen], of: Callable[[Seen], AlarmRecord]) -> tuple[float, float, int]:
+def splits(seen: list[Seen], of: Callable[[Seen], AlarmRecord]) -> tuple[str, str, int]:
     """Within and mix shift, estimated over true; in how many the mix's share is right to 0.1.
 
     Mix shifts go up and down: they are added up in the direction of the true one.
     """
-    signs = [np.sign(one.truth.mix) for one in seen]
-    within = sum(of(one).change.within for one in seen) / sum(one.truth.within for one in seen)
-    mix = sum(
-        sign * (of(one).change.mix or 0.0) for sign, one in zip(signs, seen, strict=True)
-    ) / sum(abs(one.truth.mix) for one in seen)
-    return within, float(mix), sum(_share_error(one, of(one)) <= 0.1 for one in seen)
+    signs = [float(np.sign(one.truth.mix)) for one in seen]
+    within = _ratio([of(one).change.within for one in seen], [one.truth.within for one in seen])
+    mix = _ratio(
+        [s * (of(one).change.mix or 0.0) for s, one in zip(signs, seen, strict=True)],
+        [abs(one.truth.mix) for one in seen],
+    )
+    return within, mix, sum(_share_error(one, of(one)) <= 0.1 for one in seen)
+
+
+def _ratio(found: list[float], true: list[float]) -> str:
+    """Of both sums, and its standard error."""
+    over, under = np.array(found), np.array(true)
+    ratio = over.sum() / under.sum()
+    error = math.sqrt(float(((over - ratio * under) ** 2).sum())) / under.sum()
+    return f"{ratio:.2f} ± {error:.2f}"
 
 
 def _share_error(one: Seen, record: AlarmRecord) -> float:
@@ -268,11 +279,11 @@ def table(seen: list[Seen], later: int) -> None:
         f"{later:,} judged later": lambda one: one.later,
         "… from the true start": lambda one: one.told,
     }
-    print(f"{'':22}{'planted first':>14}{'within/true':>13}{'mix/true':>10}{'share ± 0.1':>14}")
+    print(f"{'':22}{'planted first':>14}{'within/true':>14}{'mix/true':>14}{'share ± 0.1':>14}")
     for name, of in moments.items():
         within, mix, right = splits(seen, of)
         planted = f"{first(seen, of)} of {len(seen)}"
-        print(f"{name:22}{planted:>14}{within:13.2f}{mix:10.2f}{right:>7} of {len(seen)}")
+        print(f"{name:22}{planted:>14}{within:>14}{mix:>14}{right:>7} of {len(seen)}")
     named, wrongly = judges(seen)
     print(f"judge said to fail more: {named} that do, {wrongly} that do not")
     late = np.array([one.late for one in seen])

@@ -266,27 +266,54 @@ async def test_what_stands_on_the_topic_is_read_as_far_as_it_can_be(stage: Stage
         await exporter.end()
 
 
+@pytest.mark.timeout(100)
+async def test_without_the_right_to_read_them_the_exporter_ends(
+    secured_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """Code 3, and a last line that names topic and right; everything is closed on the way."""
+    topics = await granted(secured_broker, scores=["READ"], control=["READ"], alarms=["WRITE"])
+    exporter = stranger(secured_broker, topics, tmp_path)
+    await until(lambda: not exporter.alive(), "its end")
+    log = exporter.log.read_text("utf-8")
+    right = f"grant Read on topic {topics['kafka__topics__alarms']}"
+    assert exporter.exit_code() == 3, log
+    assert log.splitlines()[-1].startswith("rag-monitor: Kafka ")
+    assert log.splitlines()[-1].endswith(right)
+    assert "Unclosed" not in log
+
+
+async def granted(broker: SecuredBroker, **rights: list[str]) -> dict[str, str]:
+    """Topics that the stranger has these rights to, as settings."""
+    run = uuid.uuid4().hex[:8]
+    for key, given in rights.items():
+        await create_topic(broker.broker.bootstrap, f"{key}-{run}")
+        await asyncio.to_thread(broker.grant, STRANGER, given, name=f"{key}-{run}")
+    return {f"kafka__topics__{key}": f"{key}-{run}" for key in rights}
+
+
+def stranger(broker: SecuredBroker, topics: dict[str, str], directory: Path) -> MonitorProcess:
+    """An exporter who has the rights that were granted, and no others."""
+    return Stage(broker.address("SASL_TLS"), topics, directory).exporter(
+        kafka__security_protocol="SASL_SSL",
+        kafka__sasl_mechanism="SCRAM-SHA-512",
+        kafka__sasl_username=STRANGER,
+        kafka__sasl_password=PASSWORD,
+        kafka__ssl_cafile=str(broker.authority.cafile),
+    )
+
+
 @pytest.mark.timeout(150)
 async def test_without_the_right_to_write_there_are_gauges(
     secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:
     """The alarm has its gauge, the log says why it has no record, and the exporter stays ready."""
-    run = uuid.uuid4().hex[:8]
-    names = {key: f"{key}-{run}" for key in ("interactions", "scores", "control", "alarms")}
-    for key, name in names.items():
-        await create_topic(secured_broker.broker.bootstrap, name)
-        given = ["READ", "WRITE"] if key == "control" else ["READ"]
-        await asyncio.to_thread(secured_broker.grant, STRANGER, given, name=name)
-    topics = {f"kafka__topics__{key}": name for key, name in names.items()}
+    read = ["READ"]
+    topics = await granted(
+        secured_broker, interactions=read, scores=read, control=[*read, "WRITE"], alarms=read
+    )
     stage = Stage(secured_broker.broker.bootstrap, topics, tmp_path)
     await stage.judged([*USUAL, *INCIDENT])
-    exporter = Stage(secured_broker.address("SASL_TLS"), topics, tmp_path).exporter(
-        kafka__security_protocol="SASL_SSL",
-        kafka__sasl_mechanism="SCRAM-SHA-512",
-        kafka__sasl_username=STRANGER,
-        kafka__sasl_password=PASSWORD,
-        kafka__ssl_cafile=str(secured_broker.authority.cafile),
-    )
+    exporter = stranger(secured_broker, topics, tmp_path)
     try:
         await exporter.ready()
 
@@ -295,7 +322,7 @@ async def test_without_the_right_to_write_there_are_gauges(
             return [one for one in events if one.get("event") == "alarm_not_published"]
 
         (event,) = await until(refused, "the refusal")
-        assert (event["key"], names["alarms"] in event["error"]) == (KEY, True)
+        assert (event["key"], topics["kafka__topics__alarms"] in event["error"]) == (KEY, True)
         assert total(await exporter.metrics(), "rag_drift_alarm") == 1
         await exporter.ready()
         assert told(exporter) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from monitor.export.book import OTHER, SegmentKey, SeriesEstimate, SeriesKey
 from monitor.export.objectives import Objective, promised_by, standing, standings
-from monitor.stats.estimate import Estimate
+from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.sums import ZERO, Sums, terms
 
 HIGH = Objective("faithfulness", "1h", 0.9, minimum_samples=30)
 LOW = Objective("noise_sensitivity_irrelevant", "1h", 0.1, minimum_samples=30)
@@ -38,6 +40,14 @@ def test_the_better_end_decides(one: float, other: float) -> None:
 def test_too_few_say_nothing(samples: float, said: str) -> None:
     """However bad they are."""
     assert standing(HIGH, interval(0.1, 0.2, samples)) == said
+
+
+@pytest.mark.parametrize("q", [1.0, 0.3, 1 / 3, 0.05])
+def test_exactly_enough_are_enough_at_any_sampling_rate(q: float) -> None:
+    """Weights of 1/q are no whole numbers, and their rounding does not count one away."""
+    slot = terms(m=1, q=q, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
+    window = reduce(Sums.plus, [slot] * 30, ZERO)
+    assert standing(HIGH, estimate(window, window, higher_is_better=True)) == "breached"
 
 
 def test_nothing_scored_is_not_a_promise_kept() -> None:

@@ -206,6 +206,14 @@ def test_without_slots_before_the_baseline_stands_in() -> None:
     assert opened.judge_failures.verdict in ("unknown", "normal")
 
 
+def test_traffic_that_is_not_told_apart_has_no_mix() -> None:
+    """Nothing has a segment: the sentence does not say that the mix explains nothing of it."""
+    plain = [each.model_copy(update={"segment": ""}) for each in INCIDENT]
+    (opened,) = look(book(plain), Last(), 302.0)
+    assert (opened.change.mix, opened.change.explained_by_mix) == (None, None)
+    assert opened.answer.endswith("; judge failures 0.0 % (normal)")
+
+
 def test_the_worst_are_those_furthest_from_normal() -> None:
     """The latest of equal ones first; a perfect answer is never among them."""
     (opened,) = look(book(INCIDENT), Last(), 302.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import timedelta
 from typing import Any
 
@@ -137,6 +138,12 @@ def test_a_mix_that_hides_the_change() -> None:
     assert "; traffic mix hides 120 %;" in found
 
 
+def test_a_mix_that_hides_next_to_nothing_has_no_size() -> None:
+    """A share of almost no change says nothing by its digits, however many there are."""
+    hidden = change(value=0.07, lower=0.05, upper=0.1, explained_by_mix=-1e308)
+    assert "; traffic mix hides 999 %;" in sentence(alarm(change=hidden))
+
+
 def test_an_unknown_mix_is_not_spoken_of() -> None:
     """No traffic before to compare with."""
     found = sentence(alarm(change=change(mix=None, explained_by_mix=None)))
@@ -188,6 +195,18 @@ def test_a_tombstone_leaves_nothing_known() -> None:
         (None, {"schema": "rag.alarm/2"}, "schema: Input should be 'rag.alarm/1'"),
         (None, {"change": {"before": 2}}, "change.before: Input should be less than or equal to 1"),
         (None, {"surprise": 1}, "surprise: Extra inputs are not permitted"),
+        (
+            None,
+            {"since": "0001-01-01T00:00:00+14:00"},
+            "since: Value error, lies outside the years",
+        ),
+        (None, {"opened_at": "9999-12-31T23:00:00-10:00"}, "opened_at: Value error, lies outside"),
+        (None, {"threshold": math.nan}, "threshold: Input should be a finite number"),
+        (
+            None,
+            {"change": {**json.loads(change().model_dump_json()), "explained_by_mix": math.inf}},
+            "change.explained_by_mix: Input should be a finite number",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said(
