@@ -96,6 +96,7 @@ class ScorerTelemetry:
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
+        self.judge_cache = CacheTelemetry(registry)
         self.applications = LabelCap()
 
     def _interactions(self, registry: CollectorRegistry) -> None:
@@ -240,6 +241,39 @@ class ScorerTelemetry:
         histogram = self.interaction_score.labels(metric, self.applications(application))
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
+
+
+class CacheTelemetry:
+    """How the judge's cache does."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.lookups = Counter(
+            "rag_monitor_judge_cache_lookups",
+            "Lookups in the judge's cache, by what (claims of a text, whole judgement) and result: "
+            "hit, shared (another was just asking for the same) or miss.",
+            ["what", "result"],
+            registry=registry,
+        )
+        self.errors = Counter(
+            "rag_monitor_judge_cache_errors",
+            "Requests to the judge's cache that failed, or that a pause after a failure spared.",
+            ["reason"],
+            registry=registry,
+        )
+        self._hit_ratio = Gauge(
+            "rag_monitor_judge_cache_hit_ratio",
+            "Share of the lookups since the start that needed no call (hit or shared).",
+            ["what"],
+            registry=registry,
+        )
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def looked_up(self, what: str, result: str) -> None:
+        """Count one lookup; before the first there is no ratio."""
+        self.lookups.labels(what, result).inc()
+        saved, all_ = self._counts.get(what, (0, 0))
+        self._counts[what] = saved, all_ = saved + (result != "miss"), all_ + 1
+        self._hit_ratio.labels(what).set(saved / all_)
 
 
 class ExporterTelemetry:

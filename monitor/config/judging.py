@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, mapping
+from monitor.config.base import Fraction, Section, mapping, seconds
 
 
 class Sampling(Section):
@@ -23,6 +23,45 @@ class Sampling(Section):
         if key in ("interaction_id", "record_key") or (key.startswith("header:") and key[7:]):
             return key
         raise ValueError(f"found {key!r}, expected interaction_id, record_key or header:NAME")
+
+
+class Cache(Section):
+    """Where claims that were extracted once are kept, for all interactions with the same text."""
+
+    kind: Literal["memory", "redis", "none"] = Field(
+        "memory", description="memory of the process, redis (shared by replicas), or none"
+    )
+    ttl: str = Field("1d", description="how long a value is kept")
+    max_entries: int = Field(10_000, ge=1, description="memory: values kept at most")
+    max_bytes: int = Field(
+        64_000_000, ge=10_000, description="memory: bytes of keys and values kept at most"
+    )
+    url: SecretStr | None = Field(
+        None, description="redis: redis://, rediss:// (TLS) or unix://, with the password if any"
+    )
+    prefix: str = Field(
+        "rag-monitor", min_length=1, description="redis: what the names of all keys begin with"
+    )
+    timeout_s: float = Field(
+        0.25, gt=0, description="redis: seconds for one request; then judging goes on without it"
+    )
+
+    @field_validator("ttl")
+    @classmethod
+    def _is_duration(cls, ttl: str) -> str:
+        seconds(ttl)
+        return ttl
+
+    @model_validator(mode="after")
+    def _has_url(self) -> Self:
+        url = self.url.get_secret_value() if self.url else ""
+        if self.kind == "redis" and not url.startswith(("redis://", "rediss://", "unix://")):
+            found = "nothing" if not url else "something else"  # it may be the password itself
+            raise ValueError(
+                f"url: found {found}, kind redis needs one that begins with redis://, rediss:// "
+                "or unix://"
+            )
+        return self
 
 
 class Judge(Section):
@@ -45,6 +84,7 @@ class Judge(Section):
     )
     attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
     concurrency: int = Field(8, ge=1, description="judgements at the same time")
+    cache: Cache = Cache()
 
     @property
     def label_name(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from monitor.judge.cache.store import Result, What
 from monitor.records import Usage
-from monitor.telemetry import ScorerTelemetry
+from monitor.telemetry import CacheTelemetry, ScorerTelemetry
 
 
 class CountedCalls:
@@ -27,3 +28,18 @@ class CountedCalls:
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
         self._telemetry.self_check_misses.inc(n)
+
+
+class CountedCache:
+    """A ``CacheObserver`` that counts into the process's telemetry."""
+
+    def __init__(self, telemetry: CacheTelemetry) -> None:
+        self._telemetry = telemetry
+
+    def looked_up(self, what: What, result: Result) -> None:
+        """Lookups by result, and their ratio."""
+        self._telemetry.looked_up(what, result)
+
+    def store_failed(self, reason: str) -> None:
+        """Failed requests by reason."""
+        self._telemetry.errors.labels(reason).inc()
