@@ -15,6 +15,7 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.books import books
+from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
@@ -105,8 +106,10 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
-        seats = build_judges(self.settings, telemetry)
+        caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(caches.aclose)
+            seats = build_judges(self.settings, telemetry, caches)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)

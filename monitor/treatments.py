@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from monitor.caches import Caches
 from monitor.config import Effective, Settings
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
@@ -15,7 +16,8 @@ from monitor.judge.llm import LlmJudge, LlmSettings
 from monitor.judge.observe import CountedCalls
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
-from monitor.scorer import Traffic, Treatment
+from monitor.judging import Treatment
+from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
 
 
@@ -28,13 +30,25 @@ class Seat:
     limits: Limits
 
 
-def build_judges(settings: Settings, telemetry: ScorerTelemetry) -> list[Seat]:
-    """One judge for each distinct section; the first is that of the settings themselves."""
+def build_judges(
+    settings: Settings,
+    telemetry: ScorerTelemetry,
+    caches: Caches | None = None,
+    *,
+    whole: bool = False,
+) -> list[Seat]:
+    """One judge for each distinct section; the first is that of the settings themselves.
+
+    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well.
+    """
     seats: list[Seat] = []
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
-            seats.append(Seat(section, _judge(section, telemetry), limits))
+            judge = _judge(section, telemetry)
+            if caches and whole and section.kind == "llm":
+                judge = caches.keeping(judge, section.cache)
+            seats.append(Seat(section, judge, limits))
     return seats
 
 

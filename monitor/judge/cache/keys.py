@@ -31,12 +31,20 @@ def judgement_key(judge: JudgeIdentity, interaction: Interaction) -> str:
 
     Neither the id nor the time: the same content under another id is judged the same.
     """
-    parts = [judge.name, judge.version, judge.model, judge.prompts, judge.pipeline]
-    parts += [interaction.user_input, interaction.response]
+    parts = [*_of(judge), interaction.user_input, interaction.response]
     parts += ["-"] if interaction.reference is None else ["+", interaction.reference]
     for passage in interaction.retrieved_contexts:
         parts += [passage.text, str(passage.relevant)]
     return f"judgement:{_hash(b'judgement', parts)}"
+
+
+def judge_key(configured: JudgeIdentity) -> str:
+    """The key of who answered last for a judge as it is configured."""
+    return f"judge:{_hash(b'judge', _of(configured))}"
+
+
+def _of(judge: JudgeIdentity) -> list[str]:
+    return [judge.name, judge.version, judge.model, judge.prompts, judge.pipeline]
 
 
 def _hash(purpose: bytes, parts: Iterable[str]) -> str:
