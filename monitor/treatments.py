@@ -11,6 +11,7 @@ from monitor.config import Effective, Settings
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.sampling import Sampler
+from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
 from monitor.judge.observe import CountedCalls
@@ -45,7 +46,7 @@ def build_judges(
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
-            judge = _judge(section, telemetry)
+            judge = _judge(section, telemetry, caches.claims(section.cache) if caches else None)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits))
@@ -72,7 +73,7 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry) -> Judge:
+def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry, cache: ClaimsCache | None) -> Judge:
     if judge.kind == "offline":
         return OfflineJudge(judge.label_name)
     return LlmJudge(
@@ -82,8 +83,15 @@ def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry) -> Judge:
             api_base=judge.api_base,
             api_key=judge.api_key.get_secret_value() if judge.api_key else None,
             headers={key: value.get_secret_value() for key, value in judge.headers.items()},
+            pipeline=judge.pipeline,
+            extract_model=judge.extract_model,
             claims_per_call=judge.claims_per_call,
+            passages_per_call=judge.passages_per_call,
+            prompt_tokens=judge.prompt_tokens,
+            structured=judge.structured,
+            reasoning_effort=judge.reasoning_effort,
             attempt_timeout_s=judge.attempt_timeout_s,
         ),
         observe=CountedCalls(telemetry),
+        cache=cache,
     )

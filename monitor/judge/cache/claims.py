@@ -8,56 +8,78 @@ same claims, and each checks them in a judgement of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from monitor.errors import ReplyRejected
+from monitor.judge import parsing
 from monitor.judge.cache.flights import Flight, Flights
+from monitor.judge.cache.keys import claims_key
 from monitor.judge.cache.store import CacheObserver, Store
+from monitor.judge.extraction import Extract, Extraction
 from monitor.judge.parsing import ExtractRequest
+from monitor.judge.protocol import Bill
 
-Extract = Callable[[], Awaitable[tuple[str, ...]]]
+Text = tuple[str, str]
+"""Question and text."""
 
 
 @dataclass(eq=False, slots=True)
 class _Found:
-    """Claims that those who asked at the same time share.
+    """Claims that those who asked at the same time share; ``key`` is where they belong.
 
     ``stored``: they came from the store; ``kept``: it has them by now.
     """
 
     claims: tuple[str, ...]
-    stored: bool
-    kept: bool
+    key: str
+    stored: bool = False
+    kept: bool = False
 
 
 class ClaimsCache:
-    """Shared by all judgements that use one store."""
+    """Shared by all judges that use one store."""
 
     def __init__(self, store: Store, observe: CacheObserver) -> None:
-        self._store, self._observe = store, observe
-        self._flights = Flights[_Found]()
+        self.store, self.observe = store, observe
+        self.flights = Flights[_Found]()
 
-    def borrow(self) -> Borrowing:
-        """The cache as one judgement uses it, from its beginning to its end."""
-        return Borrowing(self._store, self._observe, self._flights)
+
+class CachedExtractor:
+    """An ``Extract`` that keeps what another one has found.
+
+    ``version`` is everything but the text that decides what its claims are, as known at the moment:
+    the model that answered last is a part of it.
+    """
+
+    def __init__(
+        self, extract: Extract, cache: ClaimsCache, version: Callable[[], tuple[str, ...]]
+    ) -> None:
+        self._extract, self._cache, self._version = extract, cache, version
+
+    def for_one(self) -> Borrowing:
+        """The cache as one judgement uses it."""
+        return Borrowing(self._extract, self._cache, self._key)
+
+    def _key(self, text: Text) -> str:
+        return claims_key(self._version(), *text)
 
 
 class Borrowing:
-    """What one judgement takes from the cache, and gives back; a context manager.
+    """What one judgement takes from the cache, and gives back: an ``Extraction`` to be entered.
 
-    Keys are those of ``keys.claims_key``. When it is left, whether or not the judgement succeeded,
-    nobody waits for it any more.
+    When it is left, whether or not the judgement succeeded, nobody waits for it any more.
     """
 
-    def __init__(self, store: Store, observe: CacheObserver, flights: Flights[_Found]) -> None:
-        self._store, self._observe, self._flights = store, observe, flights
-        self._found: dict[str, _Found] = {}
-        self._led: dict[str, Flight[_Found]] = {}
+    def __init__(self, extract: Extract, cache: ClaimsCache, key: Callable[[Text], str]) -> None:
+        self._scope, self._cache, self._key = extract.for_one(), cache, key
+        self._found: dict[Text, _Found] = {}
+        self._led: dict[Text, tuple[str, Flight[_Found]]] = {}
 
     def __enter__(self) -> Self:
+        self._source: Extraction = self._scope.__enter__()
         return self
 
     def __exit__(
@@ -66,45 +88,62 @@ class Borrowing:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for key in list(self._led):
-            self.disown(key)
+        for text in list(self._led):
+            self._let_go(text)
+        self._scope.__exit__(kind, error, trace)
 
-    async def claims(self, key: str, extract: Extract) -> tuple[str, ...]:
-        """The kept claims, or those that somebody is just extracting, or ``extract``'s.
+    async def claims(
+        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+    ) -> tuple[str, ...]:
+        """The kept claims, or those that somebody is just asking for, or newly asked ones.
 
-        Raises what ``extract`` raises, if it was called.
+        ``fresh`` ones are asked for, whatever is kept; those that were shared are no longer.
         """
+        if not parsing.has_words(text):
+            return ()
+        whole = (question, text)
+        if fresh:
+            self._let_go(whole)
+            self._found[whole] = await self._asked(whole, spent, fresh=True)
+        else:
+            self._found[whole] = await self._looked_up(whole, spent)
+        return self._found[whole].claims
+
+    async def vouch(self, question: str, text: str, claims: tuple[str, ...]) -> None:
+        """Keep the claims of a text, unless they are; ones that are not from here are not kept."""
+        found = self._found.get((question, text))
+        if found is not None and found.claims == claims and not found.kept:
+            found.kept = True  # those who share them need not keep them again
+            await self._cache.store.put(found.key, json.dumps({"claims": claims}).encode())
+        self._let_go((question, text))
+
+    async def _looked_up(self, text: Text, spent: Bill) -> _Found:
+        key, observe = self._key(text), self._cache.observe
 
         async def find() -> _Found:
-            stored = _read(await self._store.get(key))
+            stored = _read(await self._cache.store.get(key))
             if stored is not None:
-                return _Found(stored, stored=True, kept=True)
-            self._observe.looked_up("claims", "miss")
-            return _Found(await extract(), stored=False, kept=False)
+                return _Found(stored, key, stored=True, kept=True)
+            observe.looked_up("claims", "miss")
+            return await self._asked(text, spent)
 
-        found, flight = await self._flights.join(key, find)
+        found, flight = await self._cache.flights.join(key, find)
         if found.stored or flight is None:
-            self._observe.looked_up("claims", "hit" if found.stored else "shared")
-        self._found[key] = found
+            observe.looked_up("claims", "hit" if found.stored else "shared")
         if flight is not None:
-            self._led[key] = flight
+            self._led[text] = key, flight
             if found.stored:  # newcomers find it where this one has
-                self.disown(key)
-        return found.claims
+                self._let_go(text)
+        return found
 
-    async def confirm(self, key: str, claims: tuple[str, ...]) -> None:
-        """Keep claims of which at least one was found to be supported by their own text."""
-        found = self._found.get(key)
-        if found is None or not found.kept or found.claims != claims:
-            if found is not None and found.claims == claims:
-                found.kept = True  # those who share them need not keep them again
-            await self._store.put(key, json.dumps({"claims": claims}).encode())
-        self.disown(key)
+    async def _asked(self, text: Text, spent: Bill, *, fresh: bool = False) -> _Found:
+        claims = await self._source.claims(*text, spent, fresh=fresh)
+        return _Found(claims, self._key(text))  # only now is it known who has answered
 
-    def disown(self, key: str) -> None:
+    def _let_go(self, text: Text) -> None:
         """Newcomers no longer share the claims of this judgement."""
-        if (flight := self._led.pop(key, None)) is not None:
-            self._flights.leave(key, flight)
+        if text in self._led:
+            self._cache.flights.leave(*self._led.pop(text))
 
 
 def _read(value: bytes | None) -> tuple[str, ...] | None:
