@@ -55,7 +55,7 @@ async def staged(server: JudgeServer, **cache: str) -> AsyncIterator[Stage]:
 
 def asked(server: JudgeServer) -> dict[str, int]:
     """Task → calls so far."""
-    return dict(Counter(entry.task for entry in server.log))
+    return dict(Counter(str(entry.task) for entry in server.log))
 
 
 def named(number: int) -> Interaction:
