@@ -2,9 +2,10 @@
 
 Claims of one interaction are correlated: treating them as independent gives intervals that are
 too short. The variance here is the linearised one over clusters (Taylor series, with replacement):
-Var(θ̂) = m/(m − 1)·Σ z_c², z_c the sum of the influences of cluster c's observations. Binder, "On the variances of asymptotically normal estimators from complex surveys", International
-Statistical Review 51 (1983) 279–292; for proportions of clustered binary data it is that of
-Rao & Scott, "A simple method for the analysis of clustered binary data", Biometrics 48 (1992).
+Var(θ̂) = m/(m − 1)·Σ z_c², z_c the sum of the influences of cluster c's observations. Binder, "On
+the variances of asymptotically normal estimators from complex surveys", International Statistical
+Review 51 (1983) 279–292; for proportions it is that of Rao & Scott, "A simple method for the
+analysis of clustered binary data", Biometrics 48 (1992) 577–585.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def proportion(hits: Sequence[int], cases: Sequence[int]) -> Estimated:
 
 
 def effective(p: float, spread: float, most: float) -> float:
-    """On how many independent cases, at most ``most``, a proportion p has the variance ``spread``."""
+    """How many independent cases give a proportion p the variance ``spread``; at most ``most``."""
     return min(most, p * (1.0 - p) / spread) if spread > 0.0 else most
 
 
