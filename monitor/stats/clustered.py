@@ -94,17 +94,19 @@ def effective(p: float, spread: float, most: float) -> float:
     return min(most, p * (1.0 - p) / spread) if spread > 0.0 else most
 
 
-def mean(values: Sequence[float]) -> Estimated:
-    """The mean of one value per cluster, with Student's interval.
+def mean(clusters: Sequence[Sequence[float]]) -> Estimated:
+    """The mean of all values, with Student's interval; empty clusters do not count.
 
-    >>> mean([0.25, 0.5, 0.75]).value
+    >>> mean([[0.25, 0.5], [0.75]]).value
     0.5
     """
-    m = len(values)
-    if not m:
+    used = [cluster for cluster in clusters if cluster]
+    n, m = sum(map(len, used)), len(used)
+    if not n:
         return UNDEFINED
-    middle = math.fsum(values) / m
+    middle = math.fsum(value for cluster in used for value in cluster) / n
     if m < 2:
         return Estimated(middle)
-    half = t_quantile(0.975, m - 1) * math.sqrt(variance([(v - middle) / m for v in values]))
+    spread = variance([math.fsum(v - middle for v in cluster) / n for cluster in used])
+    half = t_quantile(0.975, m - 1) * math.sqrt(spread)
     return Estimated(middle, middle - half, middle + half)

@@ -132,7 +132,7 @@ def test_mean() -> None:
     """The mean's interval is scipy's."""
     values = [Random(3).gauss(0.1, 0.3) for _ in range(30)] + [0.5, -0.25]
     interval = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
-    found = clustered.mean(values)
+    found = clustered.mean([[value] for value in values])
     assert found.value == pytest.approx(sum(values) / len(values))
     assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high), rel=1e-5)
 
