@@ -33,8 +33,23 @@ class Judge(Section):
     )
     name: str | None = Field(None, description="first part of the label judge; default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
-    pipeline: Literal["joint"] = Field("joint", description="call structure of the llm judge")
+    extract_model: str | None = Field(
+        None, description="model that takes the claims out of the texts; default: model"
+    )
+    pipeline: Literal["joint", "single", "ragas"] = Field(
+        "joint", description="call structure of the llm judge"
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
+    passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
+    prompt_tokens: int = Field(
+        16_000, ge=2_000, description="largest prompt of a verify call, in tokens, by estimate"
+    )
+    structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
+        "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
+    )
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
+        "minimal", description="of models that reason; minimal: the least that the model has"
+    )
     api_base: str | None = Field(None, description="base URL, for self-hosted models")
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(
