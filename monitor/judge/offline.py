@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from hashlib import blake2b
+
 from monitor.errors import JudgeFailed
 from monitor.judge.overlap import THRESHOLD, Scores, score_claim, support_score, supported
 from monitor.judge.protocol import Bill

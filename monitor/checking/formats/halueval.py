@@ -53,12 +53,7 @@ def _answer(
         cluster=element.place,
         interaction=interaction,
         claims=claims,
-        verdicts=labelled_verdicts(
-            interaction,
-            claims,
-            response_by_passage=((supported,),),
-            response_by_context=(supported,),
-        ),
+        verdicts=labelled_verdicts(interaction, claims, response_by_context=(supported,)),
         language=script(entry.question),
         phenomenon=f"{name} answer",
     )

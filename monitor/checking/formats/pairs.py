@@ -1,8 +1,7 @@
 """Pairs of one claim and the passages that do or do not support it, one JSON object a line.
 
-A pair is judged as an interaction of its own whose response is the claim. With one passage its
-label is that of ``response_by_passage`` and of ``response_by_context``, with several only of the
-latter.
+A pair is judged as an interaction of its own whose response is the claim. Its label is about all
+passages together (``response_by_context``); with one passage that is the same.
 """
 
 from __future__ import annotations
@@ -69,12 +68,7 @@ def read(element: Element) -> list[Labelled]:
             cluster=pair.cluster or "\0".join(passage.text for passage in pair.texts),
             interaction=interaction,
             claims=claims,
-            verdicts=labelled_verdicts(
-                interaction,
-                claims,
-                response_by_context=(pair.holds,),
-                response_by_passage=((pair.holds,),) if len(pair.texts) == 1 else None,
-            ),
+            verdicts=labelled_verdicts(interaction, claims, response_by_context=(pair.holds,)),
             language=pair.language or script(pair.claim),
             phenomenon=pair.phenomenon or pair.kind,
         )

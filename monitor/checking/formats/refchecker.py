@@ -80,18 +80,12 @@ def _labelled(element: Element, sources: Mapping[str, _Source]) -> Labelled:
     )
     claims = Claims(response=tuple(triplet.triplet for triplet in answer.triplets))
     labels = tuple(triplet.human_label for triplet in answer.triplets)
-    alone = len(source.context) == 1
     return made(
         element,
         cluster=answer.id,
         interaction=interaction,
         claims=claims,
-        verdicts=labelled_verdicts(
-            interaction,
-            claims,
-            response_by_context=labels,
-            response_by_passage=tuple((label,) for label in labels) if alone else None,
-        ),
+        verdicts=labelled_verdicts(interaction, claims, response_by_context=labels),
         language=script(answer.response),
         claims_complete=True,
     )
