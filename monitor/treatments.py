@@ -76,22 +76,23 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
 def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry, cache: ClaimsCache | None) -> Judge:
     if judge.kind == "offline":
         return OfflineJudge(judge.label_name)
-    return LlmJudge(
-        LlmSettings(
-            model=judge.model or "",
-            name=judge.label_name,
-            api_base=judge.api_base,
-            api_key=judge.api_key.get_secret_value() if judge.api_key else None,
-            headers={key: value.get_secret_value() for key, value in judge.headers.items()},
-            pipeline=judge.pipeline,
-            extract_model=judge.extract_model,
-            claims_per_call=judge.claims_per_call,
-            passages_per_call=judge.passages_per_call,
-            prompt_tokens=judge.prompt_tokens,
-            structured=judge.structured,
-            reasoning_effort=judge.reasoning_effort,
-            attempt_timeout_s=judge.attempt_timeout_s,
-        ),
-        observe=CountedCalls(telemetry),
-        cache=cache,
+    return LlmJudge(llm_settings(judge), observe=CountedCalls(telemetry), cache=cache)
+
+
+def llm_settings(judge: JudgeSettings) -> LlmSettings:
+    """How the section of an LLM judge says that the model is asked."""
+    return LlmSettings(
+        model=judge.model or "",
+        name=judge.label_name,
+        api_base=judge.api_base,
+        api_key=judge.api_key.get_secret_value() if judge.api_key else None,
+        headers={key: value.get_secret_value() for key, value in judge.headers.items()},
+        pipeline=judge.pipeline,
+        extract_model=judge.extract_model,
+        claims_per_call=judge.claims_per_call,
+        passages_per_call=judge.passages_per_call,
+        prompt_tokens=judge.prompt_tokens,
+        structured=judge.structured,
+        reasoning_effort=judge.reasoning_effort,
+        attempt_timeout_s=judge.attempt_timeout_s,
     )

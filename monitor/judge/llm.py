@@ -31,7 +31,7 @@ from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
-from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
@@ -40,7 +40,7 @@ _LONGEST_WAIT_S = 20.0
 
 
 class LlmJudge:
-    """A ``Judge`` that asks a language model."""
+    """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends."""
 
     def __init__(
         self,
@@ -50,8 +50,10 @@ class LlmJudge:
         prompts: Prompts | None = None,
         rng: random.Random | None = None,
         cache: ClaimsCache | None = None,
+        listen: Callable[[str], None] | None = None,
     ) -> None:
         self._settings = settings
+        self._listen = listen
         self._prompts = prompts or load_prompts()
         self._clients = tuple(
             LlmClient(replace(settings, model=model), observe=observe, rng=rng)
@@ -92,6 +94,8 @@ class LlmJudge:
 
     async def _complete(self, task: Task, system: str, user: str) -> Reply:
         """The port of the pipeline: verification to the first client, extraction to the last."""
+        if self._listen is not None:
+            self._listen(user)
         client = self._clients[0 if task == "verify_claims" else -1]
         return await client(task, system, user)
 
@@ -100,9 +104,14 @@ class LlmJudge:
         for client in self._clients:
             await client.prepare()
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
-        """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far."""
-        return await self._pipeline.judge(interaction, bill)
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far.
+
+        With ``claims`` given, those are verified and nothing is extracted.
+        """
+        return await self._pipeline.judge(interaction, bill, claims)
 
     def price_per_million(self) -> tuple[float, float] | None:
         """US dollars for a million prompt and completion tokens; None where it is not known.

@@ -47,6 +47,7 @@ def test_rules_are_kept() -> None:
         ("unplaced.py", "import monitor.errors", "Rooms import downwards only"),
         ("judge/protocol.py", "import monitor.stats", "The judge knows neither"),
         ("ingest/__init__.py", "import monitor.metrics", "Ingest knows neither"),
+        ("checking/__init__.py", "import monitor.ingest", "Checking a judge knows"),
         ("metrics/__init__.py", "import monitor.telemetry", "Metrics know"),
         ("stats/__init__.py", "import monitor.records", "Statistics know"),
         ("config/__init__.py", "import monitor.telemetry", "Settings know"),
