@@ -298,17 +298,26 @@ def _abilities(model: str, provider: str) -> Abilities:
 def _reply(response: Any, model: str, answered: str) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
-    usage = getattr(response, "usage", None)
     return Reply(
         text=content if isinstance(content, str) else "",
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
-        usage=Usage(
-            calls=1,
-            prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
-            completion_tokens=getattr(usage, "completion_tokens", None) or 0,
-            usd=_price(response, model),
-        ),
+        usage=_usage(response, model),
+    )
+
+
+def _usage(response: Any, model: str) -> Usage:
+    """What a reply cost; providers count reasoning among the completion."""
+    usage = getattr(response, "usage", None)
+    completion = getattr(usage, "completion_tokens", None) or 0
+    details = getattr(usage, "completion_tokens_details", None)
+    reasoning = min(completion, getattr(details, "reasoning_tokens", None) or 0)
+    return Usage(
+        calls=1,
+        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        completion_tokens=completion - reasoning,
+        reasoning_tokens=reasoning,
+        usd=_price(response, model),
     )
 
 
