@@ -41,7 +41,7 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
-from monitor.treatments import Seat, build_judges, traffic
+from monitor.treatments import Seat, build_judges, traffic, with_rechecks
 
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
@@ -109,11 +109,14 @@ class Monitor:
         caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
-            seats = build_judges(self.settings, telemetry, caches)
+            judges = build_judges(self.settings, telemetry, caches)
+            seats = with_rechecks(judges, telemetry.recheck)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
                 stack.push_async_callback(seat.judge.aclose)
+                if seat.recheck is not None:
+                    stack.push_async_callback(seat.recheck.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, seats, telemetry, loop)):

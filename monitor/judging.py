@@ -12,6 +12,7 @@ from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.logs import logger
 from monitor.metrics.catalogue import score_all
+from monitor.rechecking import Rechecks
 from monitor.records import Interaction, Outcome, Unscored, Usage
 
 
@@ -19,7 +20,8 @@ from monitor.records import Interaction, Outcome, Unscored, Usage
 class Treatment:
     """How an interaction is treated; treatments with the same judge share it and its limits.
 
-    ``metrics`` are the names of those that are recorded; None: all of the catalogue.
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue. ``recheck``
+    judges some of them again.
     """
 
     sampler: Sampler
@@ -27,6 +29,7 @@ class Treatment:
     limits: Limits
     segment_by: str | None = None
     metrics: tuple[str, ...] | None = None
+    recheck: Rechecks | None = None
 
 
 async def judged(interaction: Interaction, treatment: Treatment) -> Ending:

@@ -226,6 +226,8 @@ class Scorer:
         finally:
             self._waiting.discard(task)
         self._count(interaction, ending)
+        if treatment.recheck and ending.judgement:
+            treatment.recheck.offer(interaction, ending.judgement)
         return ending.outcome, ending.reason
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:

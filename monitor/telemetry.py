@@ -97,6 +97,7 @@ class ScorerTelemetry:
         self._dead_letters(registry)
         self._judge(registry)
         self.judge_cache = CacheTelemetry(registry)
+        self.recheck = RecheckTelemetry(registry)
         self.applications = LabelCap()
 
     def _interactions(self, registry: CollectorRegistry) -> None:
@@ -274,6 +275,71 @@ class CacheTelemetry:
         saved, all_ = self._counts.get(what, (0, 0))
         self._counts[what] = saved, all_ = saved + (result != "miss"), all_ + 1
         self._hit_ratio.labels(what).set(saved / all_)
+
+
+class RecheckTelemetry:
+    """The live self-check: what a second judgement, one passage a call, says of the first."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._agreement(registry)
+        self.results = Counter(
+            "rag_monitor_judge_rechecks",
+            "Second judgements, by result: done, dropped, or why they failed.",
+            ["result"],
+            registry=registry,
+        )
+        self.misses = Counter(
+            "rag_monitor_judge_recheck_misses",
+            "Claims that a second judgement does not find in the text they were extracted from.",
+            registry=registry,
+        )
+        self.calls = Counter(
+            "rag_monitor_judge_recheck_calls",
+            "Calls for second judgements, by result (ok or the error).",
+            ["result"],
+            registry=registry,
+        )
+        self.tokens = Counter(
+            "rag_monitor_judge_recheck_tokens",
+            "Tokens used by second judgements.",
+            ["kind"],
+            registry=registry,
+        )
+        self.usd = Counter(
+            "rag_monitor_judge_recheck_usd",
+            "US dollars spent on second judgements.",
+            registry=registry,
+        )
+
+    def _agreement(self, registry: CollectorRegistry) -> None:
+        meanings = {
+            "": "Share of equal verdicts in the latest second judgements, by what claims were "
+            "checked against.",
+            "_lower": "Lower bound of its 95 % interval, clustered by interaction.",
+            "_upper": "Upper bound of its 95 % interval, clustered by interaction.",
+            "_verdicts": "Pairs of verdicts behind it.",
+            "_interactions": "Interactions behind it.",
+        }
+        self._gauges = {
+            end: Gauge(f"rag_monitor_judge_agreement{end}", text, ["kind"], registry=registry)
+            for end, text in meanings.items()
+        }
+
+    def show(
+        self,
+        kind: str,
+        value: float | None,
+        lower: float | None,
+        upper: float | None,
+        *,
+        verdicts: int,
+        interactions: int,
+    ) -> None:
+        """Show the agreement of one kind; what is None is left out."""
+        shown = (value, lower, upper, verdicts, interactions)
+        for gauge, number in zip(self._gauges.values(), shown, strict=True):
+            if number is not None:
+                gauge.labels(kind).set(number)
 
 
 class ExporterTelemetry:

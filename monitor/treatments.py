@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.caches import Caches
 from monitor.config import Effective, Settings
@@ -14,12 +14,14 @@ from monitor.ingest.sampling import Sampler
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls
+from monitor.judge.observe import CountedCalls, CountedRecheck
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
+from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
+from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
-from monitor.telemetry import ScorerTelemetry
+from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Seat:
     section: JudgeSettings
     judge: Judge
     limits: Limits
+    recheck: Rechecks | None = None
 
 
 def build_judges(
@@ -53,13 +56,29 @@ def build_judges(
     return seats
 
 
+def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Seat]:
+    """The same seats, where models have a second one judge a share of the interactions again."""
+    book = AgreementBook(telemetry)
+
+    def rechecked(seat: Seat) -> Seat:
+        share = seat.section.recheck_rate
+        if seat.section.kind != "llm" or not share:
+            return seat
+        settings = replace(llm_settings(seat.section), pipeline="single")
+        second = LlmJudge(settings, observe=CountedRecheck(telemetry), order=other_order)
+        return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
+
+    return list(map(rechecked, seats))
+
+
 def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     """Which interactions are judged, and how, by application."""
 
     def treatment(whole: Effective) -> Treatment:
         seat = next(seat for seat in seats if seat.section == whole.judge)
         sampler = Sampler(whole.sampling.rate, whole.sampling.key)
-        return Treatment(sampler, seat.judge, seat.limits, whole.segment, whole.metrics)
+        own = (whole.segment, whole.metrics)
+        return Treatment(sampler, seat.judge, seat.limits, *own, recheck=seat.recheck)
 
     cases = [
         Case(

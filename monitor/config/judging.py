@@ -99,6 +99,11 @@ class Judge(Section):
     )
     attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
     concurrency: int = Field(8, ge=1, description="judgements at the same time")
+    recheck_rate: Fraction = Field(
+        0.01,
+        description="share of the judged interactions that the llm judge judges again, one passage "
+        "a call, to measure what batching costs; 0 switches it off",
+    )
     cache: Cache = Cache()
 
     @property

@@ -25,7 +25,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import CallFailed, explain
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
-from monitor.judge.parsing import Task, passage_order
+from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
@@ -40,7 +40,10 @@ _LONGEST_WAIT_S = 20.0
 
 
 class LlmJudge:
-    """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends."""
+    """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    """
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class LlmJudge:
         rng: random.Random | None = None,
         cache: ClaimsCache | None = None,
         listen: Callable[[str], None] | None = None,
+        order: PassageOrder | None = None,
     ) -> None:
         self._settings = settings
         self._listen = listen
@@ -69,7 +73,7 @@ class LlmJudge:
             self._identified,
             planner=PLANS[settings.pipeline],
             caps=settings.caps,
-            order=partial(passage_order, seed=settings.order_seed),
+            order=order or partial(passage_order, seed=settings.order_seed),
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.judge.cache.store import Result, What
 from monitor.records import Usage
-from monitor.telemetry import CacheTelemetry, ScorerTelemetry
+from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
 
 class CountedCalls:
@@ -29,6 +29,28 @@ class CountedCalls:
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
         self._telemetry.self_check_misses.inc(n)
+
+
+class CountedRecheck:
+    """A ``CallObserver`` of second judgements: what they cost stands apart from the rest."""
+
+    def __init__(self, telemetry: RecheckTelemetry) -> None:
+        self._telemetry = telemetry
+
+    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
+        """Calls by result, tokens and money."""
+        self._telemetry.calls.labels(error or "ok").inc()
+        self._telemetry.tokens.labels("prompt").inc(usage.prompt_tokens)
+        self._telemetry.tokens.labels("completion").inc(usage.completion_tokens)
+        self._telemetry.tokens.labels("reasoning").inc(usage.reasoning_tokens)
+        self._telemetry.usd.inc(usage.usd)
+
+    def retried(self, reason: str) -> None:
+        """Nothing: the calls say it."""
+
+    def self_check_missed(self, n: int) -> None:
+        """Claims that their own text does not support."""
+        self._telemetry.misses.inc(n)
 
 
 class CountedCache:
