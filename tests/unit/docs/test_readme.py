@@ -35,7 +35,14 @@ from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemet
 ROOT = Path(__file__).parents[3]
 PAGES = {
     name: ROOT / name
-    for name in ("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md")
+    for name in (
+        "README.md",
+        "docs/metrics.md",
+        "docs/records.md",
+        "docs/drift.md",
+        "docs/cache.md",
+        "docs/self-check.md",
+    )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -157,6 +164,23 @@ def test_the_configuration_loads(tmp_path: Path) -> None:
     assert (settings.sampling.rate, settings.judge.kind) == (0.1, "llm")
     assert Settings().sampling.rate == 1.0
     assert Settings().judge.kind == "offline"
+
+
+def test_the_cache_as_it_is_described(tmp_path: Path) -> None:
+    """Its example loads, every setting is named with its default, and so is the share."""
+    file = tmp_path / "monitor.yaml"
+    file.write_text(blocks("docs/cache.md", "yaml")[0], encoding="utf-8")
+    assert load({}, file).judge.cache.kind == "redis"
+    rows = dict(
+        re.findall(r"^\| `judge\.cache\.(\w+)` \| `?([^|`]*?)`? ?\|", text("docs/cache.md"), re.M)
+    )
+    defaults = Settings().judge.cache
+    assert rows == {
+        name: "" if (value := getattr(defaults, name)) is None else str(value)
+        for name in type(defaults).model_fields
+    }
+    assert f"{Settings().judge.recheck_rate:.0%}" == "1%"
+    assert "`judge.recheck_rate`, 1 % by default" in text("docs/self-check.md")
 
 
 def test_the_scrape_configuration_meets_the_default_address() -> None:
