@@ -43,7 +43,7 @@ class Cache(Section):
         "rag-monitor", min_length=1, description="redis: what the names of all keys begin with"
     )
     timeout_s: float = Field(
-        0.25, gt=0, description="redis: seconds for one request; then judging goes on without it"
+        0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
     )
 
     @field_validator("ttl")
