@@ -7,7 +7,7 @@ one outcome with a reason; ``ingest/outcomes.py`` counts them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +20,7 @@ from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Ledger, Reason
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
@@ -29,7 +30,9 @@ from monitor.judge.protocol import Bill, Judge
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
-from monitor.metrics.catalogue import score_all
+from monitor.metrics.catalogue import CATALOGUE, score_all
+from monitor.metrics.hidden import hidden_metrics, readable
+from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Source, Unscored, Usage
 from monitor.telemetry import ScorerTelemetry
 
@@ -46,7 +49,8 @@ class ScorerSettings:
 class Treatment:
     """How an interaction is treated; treatments with the same judge share it and its limits.
 
-    ``metrics`` are the names of those that are recorded; None: all of the catalogue.
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
+    ``labels_win``, the log's labels of relevance outdo what follows from the reference.
     """
 
     sampler: Sampler
@@ -54,6 +58,7 @@ class Treatment:
     limits: Limits
     segment_by: str | None = None
     metrics: tuple[str, ...] | None = None
+    labels_win: bool = False
 
 
 class Traffic:
@@ -81,10 +86,12 @@ class Scorer:
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
+        redactor: Redactor | None = None,
     ) -> None:
         self._settings, self._traffic = settings, traffic
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
+        self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
         self._judging: set[asyncio.Task[None] | None] = set()
@@ -145,6 +152,8 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
+        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
+        interaction = self._redactor.interaction(interaction)
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
 
@@ -174,6 +183,10 @@ class Scorer:
         return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
+        # It may name an unknown field, and people use the oddest keys.
+        error = MessageRejected(
+            self._redactor.text(str(error)), stage=error.stage, cause=error.cause
+        )
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
@@ -226,23 +239,31 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
+        try:
+            ending = await self._ending(interaction, treatment)
+            await self._publish(interaction, ending, treatment)
+        except MessageRejected as error:
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
+            return await self._bury(record, error)
+        self._count(interaction, ending)
+        return ending.outcome, ending.reason
+
+    async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        hidden = hidden_metrics(interaction)
+        if hidden.issuperset(treatment.metrics or CATALOGUE):
+            return _unseen(treatment)
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
             async with treatment.limits.admitted():
                 self._waiting.discard(task)
                 admitted = self._clock()
-                ending = await self._watched(self._judged(interaction, treatment))
-            timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
-            self._telemetry.judgement_seconds.observe(timings["judge_s"])
-            await self._publish(interaction, ending._replace(timings=timings), treatment)
-        except MessageRejected as error:
-            self._dead_letters.gate.failed(error.cause, was_fine=True)
-            return await self._bury(record, error)
+                ending = await self._watched(self._judged(interaction, treatment, hidden))
         finally:
             self._waiting.discard(task)
-        self._count(interaction, ending)
-        return ending.outcome, ending.reason
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        return ending._replace(timings=timings)
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
@@ -262,8 +283,11 @@ class Scorer:
         finally:
             self._judging.discard(task)
 
-    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
-        """The judgement within the deadline, as an ending."""
+    async def _judged(
+        self, interaction: Interaction, treatment: Treatment, hidden: frozenset[str]
+    ) -> Ending:
+        """The judgement within the deadline, as an ending; ``hidden`` metrics have no value."""
+        interaction = readable(interaction) if hidden else interaction
         bill, judge = Bill(), treatment.judge
         try:
             async with treatment.limits.deadline():
@@ -272,7 +296,11 @@ class Scorer:
             return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
         except JudgeFailed as error:
             return _failed(interaction, judge, error.reason, bill.usage)
-        scores = _chosen(score_all(judgement), treatment.metrics)
+        judgement = labelled(
+            judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win
+        )
+        found = {**score_all(judgement), **dict.fromkeys(hidden, Unscored.REDACTED)}
+        scores = _chosen(found, treatment.metrics)
         scored = any(isinstance(score, float) for score in scores.values())
         return Ending(
             Outcome.SCORED if scored else Outcome.UNSCORABLE,
@@ -332,12 +360,19 @@ def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -
     return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
 
 
+def _unseen(treatment: Treatment) -> Ending:
+    """Nothing of it can be judged, so nobody is asked."""
+    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
+    reason, judge = _why_unscorable(scores), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+
+
 def _chosen(
-    scores: dict[str, float | Unscored], metrics: tuple[str, ...] | None
+    scores: Mapping[str, float | Unscored], metrics: tuple[str, ...] | None
 ) -> dict[str, float | Unscored]:
     """A metric that is not chosen is left out: unscored would be counted as missing a value."""
     if metrics is None:
-        return scores
+        return dict(scores)
     return {name: score for name, score in scores.items() if name in metrics}
 
 

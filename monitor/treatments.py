@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from monitor.config import Effective, Settings
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
+from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
@@ -28,13 +29,19 @@ class Seat:
     limits: Limits
 
 
+def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
+    """What replaces personal data; raises ``ConfigurationError`` for a wrong region or pattern."""
+    return Redactor(_rules(settings), lambda kind: telemetry.redactions.labels(kind).inc())
+
+
 def build_judges(settings: Settings, telemetry: ScorerTelemetry) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves."""
     seats: list[Seat] = []
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
-            seats.append(Seat(section, _judge(section, telemetry), limits))
+            judge = _judge(section, _handling(section, _rules(settings)), telemetry)
+            seats.append(Seat(section, judge, limits))
     return seats
 
 
@@ -44,7 +51,8 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     def treatment(whole: Effective) -> Treatment:
         seat = next(seat for seat in seats if seat.section == whole.judge)
         sampler = Sampler(whole.sampling.rate, whole.sampling.key)
-        return Treatment(sampler, seat.judge, seat.limits, whole.segment, whole.metrics)
+        labels_win = whole.judge.relevance == "labels"
+        return Treatment(sampler, seat.judge, seat.limits, whole.segment, whole.metrics, labels_win)
 
     cases = [
         Case(
@@ -58,9 +66,23 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry) -> Judge:
+def _rules(settings: Settings) -> Rules | None:
+    chosen = settings.redaction
+    if not chosen.enabled:
+        return None
+    salt = chosen.salt.get_secret_value() if chosen.salt else ""
+    return Rules(chosen.kinds, chosen.regions, chosen.patterns, salt)
+
+
+def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
+    """What is done with an interaction around its judge, for the version of the judge."""
+    tag = rules.tag if rules else OFF
+    return f"{tag}, labels win" if judge.relevance == "labels" else tag
+
+
+def _judge(judge: JudgeSettings, handling: str, telemetry: ScorerTelemetry) -> Judge:
     if judge.kind == "offline":
-        return OfflineJudge(judge.label_name)
+        return OfflineJudge(judge.label_name, redaction=handling)
     return LlmJudge(
         LlmSettings(
             model=judge.model or "",
@@ -70,6 +92,7 @@ def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry) -> Judge:
             headers={key: value.get_secret_value() for key, value in judge.headers.items()},
             claims_per_call=judge.claims_per_call,
             attempt_timeout_s=judge.attempt_timeout_s,
+            redaction=handling,
         ),
         observe=CountedCalls(telemetry),
     )

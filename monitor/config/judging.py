@@ -34,6 +34,11 @@ class Judge(Section):
     name: str | None = Field(None, description="first part of the label judge; default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
     pipeline: Literal["joint"] = Field("joint", description="call structure of the llm judge")
+    relevance: Literal["reference", "labels"] = Field(
+        "reference",
+        description="which passages are relevant: those that support the reference; labels: where "
+        "the log labels a passage, its label outdoes that",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     api_base: str | None = Field(None, description="base URL, for self-hosted models")
     api_key: SecretStr | None = Field(None, description="key of the provider")

@@ -50,6 +50,7 @@ class LlmSettings:
     structured: Literal["json_object", "off"] = "json_object"
     temperature: float = 0
     seed: int | None = 7
+    redaction: str = "off"
 
 
 class LlmJudge:
@@ -83,7 +84,8 @@ class LlmJudge:
         """The identity with the model that answered; None: the one that answered last."""
         prompts, model = self._prompts.hash, answered or self._client.model_id
         claims_per_call = min(self._settings.claims_per_call, MAX_CLAIMS_PER_CALL)
-        parts = (model, prompts, PIPELINE, str(claims_per_call), str(self._settings.max_tokens))
+        caps = (str(claims_per_call), str(self._settings.max_tokens))
+        parts = (model, prompts, PIPELINE, *caps, f"redaction {self._settings.redaction}")
         version = blake2b("\0".join(parts).encode()).hexdigest()[:6]
         return JudgeIdentity(
             name=self._settings.name,

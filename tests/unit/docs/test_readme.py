@@ -35,7 +35,10 @@ from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemet
 ROOT = Path(__file__).parents[3]
 PAGES = {
     name: ROOT / name
-    for name in ("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md")
+    for name in (
+        *("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md"),
+        "docs/redaction.md",
+    )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,10 +46,19 @@ SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
 #: What the README says of its example.
 WARRANTY = {
     "faithfulness": 1.0,
+    "faithfulness_by_passage": 1.0,
     "noise_sensitivity_relevant": 0.0,
     "noise_sensitivity_irrelevant": 0.5,
     "incorrect_claims": 0.5,
     "hallucination": 0.0,
+    "self_knowledge": 0.0,
+    "claim_precision": 0.5,
+    "claim_recall": 0.5,
+    "claim_f1": 0.5,
+    "context_recall": 0.5,
+    "context_precision": 0.5,
+    "context_utilization": 1.0,
+    "irrelevant_context_reliance": Unscored.NO_RELEVANCE,
 }
 
 
@@ -139,7 +151,10 @@ def test_the_example_is_a_score_record() -> None:
     example = json.loads(blocks("docs/records.md", "json")[1])
     record = read_score_record(json.dumps(example).encode())
     assert json.loads(record.to_json()) == example
-    assert record.scores == WARRANTY
+    given = {name: x for name, x in WARRANTY.items() if not isinstance(x, Unscored)}
+    assert {name: x for name, x in record.scores.items() if isinstance(x, float)} == given
+    unscored = {name: x.unscored for name, x in record.scores.items() if not isinstance(x, float)}
+    assert unscored == {name: x for name, x in WARRANTY.items() if isinstance(x, Unscored)}
 
 
 def test_the_example_is_a_judgement() -> None:
