@@ -78,6 +78,11 @@ class Judge(Section):
     pipeline: Literal["joint", "single", "ragas"] = Field(
         "joint", description="call structure of the llm judge"
     )
+    relevance: Literal["reference", "labels"] = Field(
+        "reference",
+        description="which passages are relevant: those that support the reference; labels: where "
+        "the log labels a passage, its label outdoes that",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(

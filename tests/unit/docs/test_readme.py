@@ -42,6 +42,7 @@ PAGES = {
         "docs/drift.md",
         "docs/cache.md",
         "docs/self-check.md",
+        "docs/redaction.md",
     )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
@@ -50,10 +51,19 @@ SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
 #: What the README says of its example.
 WARRANTY = {
     "faithfulness": 1.0,
+    "faithfulness_by_passage": 1.0,
     "noise_sensitivity_relevant": 0.0,
     "noise_sensitivity_irrelevant": 0.5,
     "incorrect_claims": 0.5,
     "hallucination": 0.0,
+    "self_knowledge": 0.0,
+    "claim_precision": 0.5,
+    "claim_recall": 0.5,
+    "claim_f1": 0.5,
+    "context_recall": 0.5,
+    "context_precision": 0.5,
+    "context_utilization": 1.0,
+    "irrelevant_context_reliance": Unscored.NO_RELEVANCE,
 }
 
 
@@ -146,7 +156,10 @@ def test_the_example_is_a_score_record() -> None:
     example = json.loads(blocks("docs/records.md", "json")[1])
     record = read_score_record(json.dumps(example).encode())
     assert json.loads(record.to_json()) == example
-    assert record.scores == WARRANTY
+    given = {name: x for name, x in WARRANTY.items() if not isinstance(x, Unscored)}
+    assert {name: x for name, x in record.scores.items() if isinstance(x, float)} == given
+    unscored = {name: x.unscored for name, x in record.scores.items() if not isinstance(x, float)}
+    assert unscored == {name: x for name, x in WARRANTY.items() if isinstance(x, Unscored)}
 
 
 def test_the_example_is_a_judgement() -> None:
