@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from unicodedata import normalize
 
 from monitor.ingest.redaction.kinds import Finder, Span, may_hold_numbers
 
-_GAP = r"[ \u00a0().\-/\u2010\u2011\u2013]{0,2}"
+_GAP = r"[ \u00a0().\-/\u2010\u2011\u2013]{0,3}"
 _INTERNATIONAL = re.compile(rf"(?<![\d+＋A-Za-z])(?:[+＋]|00)[1-9](?:{_GAP}\d){{6,14}}(?!\d)")
 _NATIONAL = re.compile(
     rf"(?<![A-Za-z0-9_.,/+＋\-])\(?\d(?:{_GAP}\d){{7,12}}(?![\-./]?\d)(?![A-Za-z_@])"
@@ -30,6 +31,7 @@ _TOLD = re.compile(
 #: So many candidates of a text are looked up, at half a millisecond each; after that the shape will
 #: do, so that a page full of numbers does not hold up the process, and nothing slips through.
 MOST_LOOKED_UP = 50
+_LEAST_DIGITS = 7
 
 
 def phones(regions: Sequence[str]) -> Finder:
@@ -72,7 +74,7 @@ def _candidates(
 
 def _is_written_like_one(match: re.Match[str]) -> bool:
     """Grouped digits, a leading zero, or a word before it; a bare run of digits may be anything."""
-    raw = match[0]
+    raw = normalize("NFKC", match[0])
     if _DATE.match(raw):
         return False
     groups = re.findall(r"\d+", raw)
@@ -83,7 +85,7 @@ def _is_written_like_one(match: re.Match[str]) -> bool:
 
 
 def _whole(raw: str) -> Span:
-    return Span(0, len(raw), re.sub(r"\D", "", raw))
+    return Span(0, len(raw), re.sub(r"\D", "", normalize("NFKC", raw)))
 
 
 @lru_cache(4096)
@@ -96,5 +98,6 @@ def _looked_up(raw: str, regions: tuple[str, ...]) -> Span | None:
     for region in regions or ("GB",):
         for match in PhoneNumberMatcher(raw, region, leniency=how):
             value = format_number(match.number, PhoneNumberFormat.E164)
-            return Span(match.start, match.end, value)
+            if len(re.findall(r"\d", match.raw_string)) >= _LEAST_DIGITS:
+                return Span(match.start, match.end, value)
     return None
