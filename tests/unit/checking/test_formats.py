@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from monitor.checking.labelled import Labelled
 from monitor.errors import ConfigurationError
 
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "judge-check.md"
 NATIVE: dict[str, Any] = {
     "interaction_id": "one",
     "interaction": {
@@ -299,6 +301,17 @@ def test_lines_of_a_list() -> None:
     found = [each.place for each in read(text)]
     at = [number for number, line in enumerate(text.split("\n"), 1) if line == "  {"]
     assert found == [f"f:{number}" for number in at]
+
+
+def test_documented_examples() -> None:
+    """Every example in the document is read as the format of its heading."""
+    seen = []
+    for part in DOCUMENT.read_text("utf-8").split("\n### ")[1:]:
+        name, _, rest = part.partition("\n")
+        for example in re.findall(r"^```jsonl\n(.*?)^```", rest, re.DOTALL | re.MULTILINE):
+            assert formats.read({"f": example})[1][0].format == name
+            seen.append(name)
+    assert seen == ["native", "pairs"]
 
 
 def test_byte_order_mark() -> None:

@@ -14,10 +14,12 @@ from monitor.checking.labelled import Kind
 from monitor.checking.measure import Options, measure
 from monitor.checking.report import JudgeReport, Report, report
 from monitor.checking.subject import LlmSubject, OfflineSubject
+from monitor.errors import DependencyRefused
 from monitor.judge.llm import LlmSettings
 from monitor.judge.offline import OfflineJudge
 from monitor.stats.agreement import Confusion
-from tests.servers.judge_server import Bias, JudgeServer, Labels
+from tests.servers.judge_faults import FaultRule
+from tests.servers.judge_server import Bias, Fault, FaultPlan, JudgeServer, Labels
 from tests.unit.checking.made_up import Entry, MadeUp, entries, made_up
 
 ONE_TEXT: tuple[Kind, ...] = (
@@ -258,6 +260,21 @@ async def test_failures_are_counted_and_left_out(small: MadeUp) -> None:
     assert judge.failed_share == 1 / SIZE
     expected = table(entries(MadeUp(small.lines[1:]), ["response_by_passage"]))
     assert judge.kinds["response_by_passage"].agreement.confusion == expected
+
+
+async def test_judge_that_answers_nothing_is_given_up() -> None:
+    """After sixteen failures without an answer the rest is not asked."""
+    found = made_up(60, reference=False)
+    labelled, _ = formats.read({"f": "\n".join(map(_dump, found.lines))})
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.EMPTY, times=None),))
+    async with JudgeServer(found.labels, plan) as server:
+        subject = LlmSubject(LlmSettings(model="judge", api_base=server.url))
+        options = Options(concurrency=4, extraction=False)
+        with pytest.raises(DependencyRefused, match="times malformed_reply"):
+            await measure(subject, labelled, options, time.perf_counter)
+        asked = len(server.log)
+        await subject.aclose()
+    assert 2 * 16 <= asked < 2 * (16 + 4)
 
 
 async def test_offline_judge_has_scores(small: MadeUp) -> None:

@@ -42,7 +42,7 @@ async def test_all_tables() -> None:
     shown = out.getvalue()
     for title in (
         "6 labelled interactions: f (native, 6)",
-        ", model judge, pipeline joint",
+        ", pipeline joint",
         "labelled claims verified: 6 judgements of",
         "in other passage orders: 6 judgements of",
         "judged as in production: 6 judgements of",

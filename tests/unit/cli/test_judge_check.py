@@ -114,4 +114,4 @@ async def test_judge_that_answers_nothing(tmp_path: Path) -> None:
                  "RAG_MONITOR_JUDGE__DEADLINE_S": "3"},
     )  # fmt: skip
     assert result.returncode == 3
-    assert one_line(result).startswith("the judge answered nothing: ")
+    assert one_line(result).startswith("the judge answers nothing: ")

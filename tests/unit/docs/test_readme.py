@@ -35,7 +35,13 @@ from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemet
 ROOT = Path(__file__).parents[3]
 PAGES = {
     name: ROOT / name
-    for name in ("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md")
+    for name in (
+        "README.md",
+        "docs/metrics.md",
+        "docs/records.md",
+        "docs/drift.md",
+        "docs/judge-check.md",
+    )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
