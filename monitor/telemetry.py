@@ -216,7 +216,7 @@ class ScorerTelemetry:
         )
         self.judge_tokens = Counter(
             "rag_monitor_judge_tokens",
-            "Tokens used by the judge.",
+            "Tokens used by the judge: prompt, completion and, not among the latter, reasoning.",
             ["kind"],
             registry=registry,
         )

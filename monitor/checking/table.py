@@ -73,8 +73,9 @@ def _cost(cost: Cost) -> str:
     usage, n = cost.usage, cost.judgements
     said = f"{n} judgements of {1000 * cost.seconds / n:.1f} ms"
     if usage.calls:
-        said += f", {usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"
-        said += f" ({(usage.prompt_tokens + usage.completion_tokens) / n:.0f} each)"
+        kinds = usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens
+        shown = " + ".join(map(str, kinds if usage.reasoning_tokens else kinds[:2]))
+        said += f", {usage.calls} calls, {shown} tokens ({sum(kinds) / n:.0f} each)"
         said += f", ${usage.usd:.4f}" if usage.usd else ", price unknown"
     if cost.failed:
         said += f"; failed: {', '.join(f'{n} {why}' for why, n in cost.failed.most_common())}"

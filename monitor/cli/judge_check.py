@@ -20,6 +20,38 @@ if TYPE_CHECKING:
     from monitor.checking.subject import Subject
     from monitor.config import Judge as JudgeSettings
 
+LabelledFiles = Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")]
+JudgeKind = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--judge", help="offline or llm; default: judge.kind."),
+]
+Model = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--model", help="litellm model id; default: judge.model."),
+]
+Pipelines = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
+]
+FormatOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
+]
+Permute = Annotated[
+    int, typer.Option("--permute", min=0, help="Verify again in so many other passage orders.")
+]
+Extraction = Annotated[
+    bool,
+    typer.Option(
+        "--extraction/--no-extraction",
+        help="Also judge as in production, with claims of the judge's own.",
+    ),
+]
+FailIf = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
+]
+
 #: Columns of the tables where the output is no terminal.
 WIDTH = 160
 
@@ -30,33 +62,14 @@ def register(app: typer.Typer) -> None:
 
 
 def judge_check(
-    files: Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")],
-    judge: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option("--judge", help="offline or llm; default: judge.kind."),
-    ] = None,
-    model: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--model", help="litellm model id; default: judge.model."),
-    ] = None,
-    pipeline: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
-    ] = None,
-    format_: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
-    ] = None,
-    permute: Annotated[
-        int, typer.Option("--permute", min=0, help="Verify again in so many passage orders.")
-    ] = 0,
-    extraction: Annotated[
-        bool, typer.Option(help="Also judge as in production, with the judge's own claims.")
-    ] = True,
-    fail_if: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
-    ] = None,
+    files: LabelledFiles,
+    judge: JudgeKind = None,
+    model: Model = None,
+    pipeline: Pipelines = None,
+    format_: FormatOption = None,
+    permute: Permute = 0,
+    extraction: Extraction = True,
+    fail_if: FailIf = None,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,

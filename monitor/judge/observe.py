@@ -18,6 +18,7 @@ class CountedCalls:
         self._telemetry.judge_call_seconds.labels(task).observe(seconds)
         self._telemetry.judge_tokens.labels("prompt").inc(usage.prompt_tokens)
         self._telemetry.judge_tokens.labels("completion").inc(usage.completion_tokens)
+        self._telemetry.judge_tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._telemetry.judge_usd.inc(usage.usd)
 
     def retried(self, reason: str) -> None:

@@ -94,7 +94,13 @@ class VerifyRequest:
         return (*passages, *(name for name in texts if name in self.documents))
 
     def read(self, reply: str) -> dict[str, ClaimVerdict]:
-        """The verdicts of a reply, by claim id. Raises ``ReplyRejected``."""
+        """The verdicts of a reply, by claim id.
+
+        Raises ``ReplyRejected``; its reason is ``output_limit`` if fewer claims might have fitted.
+        """
+        if is_unterminated(reply):
+            cut = "the whole reply must be one JSON object, and it was cut before its end"
+            raise ReplyRejected(cut, reason="output_limit")
         found = _load(reply)
         names = [name for name, _ in found]
         if names != ["n", *self.claims]:
@@ -191,8 +197,6 @@ def _load(reply: str) -> list[tuple[str, object]]:
     except (ValueError, RecursionError):
         # The cause holds the whole reply, which is traffic text: do not chain it.
         found = None
-    if found is None and is_unterminated(reply):
-        raise ReplyRejected("the one JSON object was cut before its end", reason="output_limit")
     if not isinstance(found, _Object):
         raise ReplyRejected("the whole reply must be one JSON object, without text or code fence")
     return found.pairs

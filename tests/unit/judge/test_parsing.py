@@ -109,7 +109,7 @@ def test_extract_reply_round_trips(claims: list[str]) -> None:
         '{"claims":["a"],"note":"b"}',
         '{"claims":["a"],"claims":["b"]}',
         '{"Claims":["a"]}',
-        '{"claims":["a"]]',
+        '{"claims":["a"]',
         '{"claims":[NaN]}',
         'Here it is: {"claims":["a"]}',
         '{"claims":["a"]} Done.',
