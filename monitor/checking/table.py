@@ -13,6 +13,9 @@ from monitor.checking.report import JudgeReport, Measure, Report
 from monitor.checking.run import Cost
 from monitor.stats.clustered import UNDEFINED, Estimated
 
+#: A narrower table would have to break numbers.
+NARROWEST = 110
+
 _TITLES = {
     "claims": "by number of claims of the interaction",
     "place_in_call": "by the claim's place in its call",
@@ -87,7 +90,8 @@ def _table(title: str, first: Sequence[str], rest: Iterable[str]) -> Table:
     for name in first:
         table.add_column(name, no_wrap=True)
     for name in rest:
-        table.add_column(name, justify="right", no_wrap=True)
+        # In a narrow terminal an interval goes below its value: that is its only blank.
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 
@@ -179,4 +183,4 @@ def _interval(found: Estimated, *, signed: bool = False) -> str:
     form = "+.3f" if signed else ".3f"
     if found.lower is None or found.upper is None:
         return f"{found.value:{form}}"
-    return f"{found.value:{form}} [{found.lower:{form}}, {found.upper:{form}}]"
+    return f"{found.value:{form}} [{found.lower:{form}},{found.upper:{form}}]"

@@ -192,6 +192,7 @@ def _progress(total: int, name: str) -> Any:
 
 def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
     import json
+    import shutil
     import sys
 
     from monitor.checking.report import plain
@@ -205,5 +206,6 @@ def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
 
     from monitor.checking import table
 
-    width = None if sys.stdout.isatty() else WIDTH
-    table.show(Console(width=width, highlight=False, markup=False), found, outcomes)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    console = Console(width=max(width, table.NARROWEST), highlight=False, markup=False)
+    table.show(console, found, outcomes)

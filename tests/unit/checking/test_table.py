@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 
 from rich.console import Console
@@ -37,6 +38,13 @@ async def test_all_tables() -> None:
     claims = [e.claim for e in entries(found, ["response_by_passage"])]
     whole = await measured(found, Bias(swayed=frozenset(claims[::6])))
     out = io.StringIO()
+    narrow = io.StringIO()
+    table.show(
+        Console(file=narrow, width=table.NARROWEST, highlight=False, markup=False), whole, []
+    )
+    assert re.search(r"^ +\[\d\.\d{3},\d\.\d{3}\] ", narrow.getvalue(), re.MULTILINE)
+    for broken in ("…", "[\n", ",\n", ". "):
+        assert broken not in narrow.getvalue().partition("Verdicts")[2]
     outcomes = [Outcome("kappa<1", ("joint/response_by_passage 0.7",)), Outcome("auc<0", ())]
     table.show(Console(file=out, width=160, highlight=False, markup=False), whole, outcomes)
     shown = out.getvalue()
@@ -58,6 +66,7 @@ async def test_all_tables() -> None:
         "fail if auc<0: ok",
     ):
         assert title in shown
+    assert "…" not in shown
     assert "nan" not in shown.lower()
     assert "None" not in shown
 
