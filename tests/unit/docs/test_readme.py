@@ -43,6 +43,7 @@ PAGES = {
         "docs/cache.md",
         "docs/self-check.md",
         "docs/redaction.md",
+        "docs/judge-check.md",
     )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
