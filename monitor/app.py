@@ -15,6 +15,7 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.books import books
+from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
@@ -40,7 +41,7 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
-from monitor.treatments import Seat, build_judges, traffic
+from monitor.treatments import Seat, build_judges, traffic, with_rechecks
 
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
@@ -105,12 +106,17 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
-        seats = build_judges(self.settings, telemetry)
+        caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(caches.aclose)
+            judges = build_judges(self.settings, telemetry, caches)
+            seats = with_rechecks(judges, telemetry.recheck)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
                 stack.push_async_callback(seat.judge.aclose)
+                if seat.recheck is not None:
+                    stack.push_async_callback(seat.recheck.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, seats, telemetry, loop)):

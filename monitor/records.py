@@ -113,11 +113,16 @@ class JudgeIdentity(Frozen):
 
 
 class Usage(Frozen):
-    """What one judgement cost: calls, tokens, US dollars (0.0 where the price is unknown)."""
+    """What one judgement cost: calls, tokens, US dollars (0.0 where the price is unknown).
+
+    ``reasoning_tokens`` are paid for like ``completion_tokens``, and are not among them; they stand
+    on a record only where a model has reasoned.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = Field(0, exclude_if=lambda tokens: tokens == 0)
     usd: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
@@ -126,6 +131,7 @@ class Usage(Frozen):
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             usd=self.usd + other.usd,
         )
 

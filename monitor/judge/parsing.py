@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar, Literal, NoReturn
@@ -19,8 +19,12 @@ Task = Literal["extract_claims", "verify_claims"]
 
 RESPONSE, REFERENCE = "A", "R"
 
+PassageOrder = Callable[[str, int], list[int]]
+"""(interaction id, number of passages n) → a permutation of 1…n: the order of showing."""
+
 _CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SHOWN = 40  # ids or pairs that one list in a complaint may name
 
 
@@ -90,7 +94,13 @@ class VerifyRequest:
         return (*passages, *(name for name in texts if name in self.documents))
 
     def read(self, reply: str) -> dict[str, ClaimVerdict]:
-        """The verdicts of a reply, by claim id. Raises ``ReplyRejected``."""
+        """The verdicts of a reply, by claim id.
+
+        Raises ``ReplyRejected``; its reason is ``output_limit`` if fewer claims might have fitted.
+        """
+        if is_unterminated(reply):
+            cut = "the whole reply must be one JSON object, and it was cut before its end"
+            raise ReplyRejected(cut, reason="output_limit")
         found = _load(reply)
         names = [name for name, _ in found]
         if names != ["n", *self.claims]:
@@ -120,26 +130,44 @@ def has_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
+def is_unterminated(reply: str) -> bool:
+    """Whether a reply begins as a JSON object and ends within it.
+
+    >>> is_unterminated('{"n":742,"c1":"1y 2'), is_unterminated('{"n":742'), is_unterminated("{")
+    (True, True, True)
+    >>> is_unterminated('{"n":742}'), is_unterminated("Sorry: {"), is_unterminated("")
+    (False, False, False)
+    """
+    outside = _STRING.sub("", reply.lstrip())
+    opened = sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
+    return outside.startswith("{") and (opened > 0 or '"' in outside)
+
+
 def nonce(interaction_id: str) -> int:
     """The integer 100…999 that a verify reply must repeat."""
     return 100 + int.from_bytes(_digest(b"nonce", interaction_id)) % 900
 
 
-def passage_order(interaction_id: str, passages: int) -> list[int]:
-    """A permutation of ``1…passages``, the same in every process.
+def passage_order(interaction_id: str, passages: int, seed: int = 0) -> list[int]:
+    """A permutation of ``1…passages``, the same in every process; another one for another seed.
 
     Rank correlates with relevance and position biases judges, so passages are shown in an order
     that knows nothing of rank.
     """
-    keys = {i: _digest(b"order", f"{i}/{interaction_id}") for i in range(1, passages + 1)}
+    salt = f"{seed}/" if seed else ""
+    keys = {i: _digest(b"order", f"{salt}{i}/{interaction_id}") for i in range(1, passages + 1)}
     return sorted(keys, key=keys.__getitem__)
 
 
 def documents(
-    interaction_id: str, passages: Sequence[str], response: str, reference: str | None
+    interaction_id: str,
+    passages: Sequence[str],
+    response: str,
+    reference: str | None,
+    order: PassageOrder = passage_order,
 ) -> dict[str, str]:
     """The documents of a verify message, in the order in which they are listed."""
-    listed = {str(i): passages[i - 1] for i in passage_order(interaction_id, len(passages))}
+    listed = {str(i): passages[i - 1] for i in order(interaction_id, len(passages))}
     listed[RESPONSE] = response
     if reference is not None:
         listed[REFERENCE] = reference

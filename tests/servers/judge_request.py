@@ -21,8 +21,7 @@ KEYS: Mapping[Task, list[str]] = {
 }
 # Parameters of a completion that carry no traffic text.
 BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
-BODY_KEYS |= {"max_tokens", "max_completion_tokens"}
-JSON_OBJECT = {"type": "json_object"}
+BODY_KEYS |= {"max_tokens", "max_completion_tokens", "reasoning_effort"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
 
 
@@ -68,6 +67,7 @@ def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]
     if system not in prompts[task]:
         raise BadRequest(f"system message: not byte for byte a shipped prompt of {task}")
     complaint = _read_content(task, content)
+    _check_format(body.get("response_format"), task, content)
     asked = {key: value for key, value in content.items() if key != "complaint"}
     hashed = hashlib.sha256(json.dumps([system, asked]).encode()).hexdigest()[:16]
     return Request(task, asked, complaint, hashed, (len(system) + len(user)) // 4)
@@ -76,8 +76,8 @@ def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]
 def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
     if unknown := sorted(set(body) - BODY_KEYS):
         raise BadRequest(f"body: unexpected keys {unknown}: traffic text may stand nowhere else")
-    if body.get("stream") or body.get("response_format", JSON_OBJECT) != JSON_OBJECT:
-        raise BadRequest("body: no streaming, and no response format but json_object")
+    if body.get("stream"):
+        raise BadRequest("body: no streaming")
     match body:
         case {
             "model": str(),
@@ -88,6 +88,35 @@ def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
         } if not more_system and not more_user:
             return system, user
     raise BadRequest("messages: expected exactly a system and a user message of plain text")
+
+
+def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None:
+    """A schema names keys and types of the reply, hence ids, and no texts."""
+    if found in (None, {"type": "json_object"}):
+        return
+    replies = ["n", *content["claims"]] if task == "verify_claims" else ["claims"]
+    match found:
+        case {
+            "type": "json_schema",
+            "json_schema": {
+                "name": str(name),
+                "strict": True,
+                "schema": {
+                    "type": "object",
+                    "properties": dict(properties),
+                    "required": list(required),
+                    "additionalProperties": False,
+                },
+            },
+        } if name == task and list(properties) == required == replies and _types(properties):
+            return
+    raise BadRequest("response_format: neither json_object nor a schema of exactly this reply")
+
+
+def _types(properties: Mapping[str, Any]) -> bool:
+    listed = {"type": "array", "items": {"type": "string"}}
+    types = {"n": {"type": "integer"}, "claims": listed}
+    return all(kind == types.get(key, {"type": "string"}) for key, kind in properties.items())
 
 
 def _read_object(text: str) -> dict[str, Any]:

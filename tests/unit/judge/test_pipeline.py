@@ -1,4 +1,4 @@
-"""The joint pipeline against a scripted model: batches, faults, the self-check and the bill."""
+"""The pipelines against a scripted model: batches, faults, the self-check and the bill."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
-from monitor.judge.joint import JointPipeline
+from monitor.judge.asking import Asker
+from monitor.judge.extraction import Extractor
+from monitor.judge.material import Caps
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
+from monitor.judge.pipeline import Pipeline
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
@@ -124,12 +127,9 @@ def interaction(
 async def judged(
     model: Model, item: Interaction, *, claims_per_call: int = 8, watcher: Watcher | None = None
 ) -> Judgement:
-    pipeline = JointPipeline(
-        model,
-        load_prompts(),
-        lambda _: IDENTITY,
-        claims_per_call=claims_per_call,
-        observe=watcher,
+    asker = Asker(model, load_prompts(), watcher)
+    pipeline = Pipeline(
+        asker, Extractor(asker), lambda _: IDENTITY, caps=Caps(claims=claims_per_call)
     )
     return await pipeline.judge(item)
 
@@ -246,13 +246,24 @@ async def test_nothing_to_judge_by_costs_nothing() -> None:
     assert (found.passages, found.has_reference) == (0, False)
 
 
-async def test_response_without_claims_is_not_verified() -> None:
-    """Only the extracts are paid for; the reference's claims are dropped with the verdicts."""
-    model = Model({**TWO_TEXTS, "Hello you": []})
-    found = await judged(model, interaction("Hello you", ("P",), "R1. A2."))
+async def test_without_any_claims_nothing_is_verified() -> None:
+    """Only the extracts are paid for."""
+    model = Model({"Hello you": [], "Hello!": []})
+    found = await judged(model, interaction("Hello you", ("P",), "Hello!"))
     assert model.tasks() == ["x", "x"]
     assert (found.claims.response, found.claims.reference) == ((), ())
     assert found.usage.calls == 2
+
+
+async def test_response_without_claims_leaves_the_reference_to_be_judged() -> None:
+    """A refusal says nothing, but what was retrieved for it can be held against the reference."""
+    model = Model({**TWO_TEXTS, "I do not know": []})
+    found = await judged(model, interaction("I do not know", ("P R1.", "Q"), "R1. A2."))
+    assert model.tasks() == ["x", "x", "v"]
+    assert list(model.asked[2]["claims"]) == ["r1", "r2"]
+    assert (found.claims.response, found.verdicts.response_by_passage) == ((), ())
+    assert found.verdicts.reference_by_passage == ((True, False), (False, False))
+    assert found.verdicts.reference_by_response == (False, False)
 
 
 @pytest.mark.parametrize("reference", ["", "?!"])
@@ -496,10 +507,11 @@ async def test_the_identity_is_that_of_the_model_which_answered_this_one() -> No
     """Not of whoever answered somebody else last; and the bill holds what was paid, and by whom."""
     named = Reply('{"claims": ["A1"]}', "stop", PRICE, model="model-b")
     model, bill = Model({"A1. A2.": ["A1"]}, answers=(lambda _: named,)), Bill()
-    pipeline = JointPipeline(
-        model,
-        load_prompts(),
-        lambda answered: IDENTITY.model_copy(update={"model": answered or "nobody"}),
+    asker = Asker(model, load_prompts())
+    pipeline = Pipeline(
+        asker,
+        Extractor(asker),
+        lambda spent: IDENTITY.model_copy(update={"model": "+".join(spent.models.values())}),
     )
     judgement = await pipeline.judge(interaction(passages=("A1 and more.",)), bill)
     assert judgement.judge.model == "model-b"
