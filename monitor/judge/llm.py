@@ -301,6 +301,10 @@ def _usage(response: Any, model: str) -> Usage:
 
 
 def _price(response: Any, model: str) -> float:
+    # The library has worked it out already; a second time would be a tenth of the call's CPU.
+    hidden = getattr(response, "_hidden_params", None)
+    if isinstance(hidden, dict) and "response_cost" in hidden:
+        return float(hidden["response_cost"] or 0.0)
     # Unpriced models raise many kinds of error; their tokens are counted all the same.
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.resources import files
 
-EXTRACT_FILE = "extract_claims.v1.md"
-VERIFY_FILE = "verify_claims.v1.md"
+EXTRACT_FILE = "extract_claims.v2.md"
+VERIFY_FILE = "verify_claims.v2.md"
 
 
 @dataclass(frozen=True, slots=True)
