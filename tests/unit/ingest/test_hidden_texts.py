@@ -11,7 +11,14 @@ from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Bill
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.hidden import HIDDEN, hidden_metrics, readable
-from monitor.records import Interaction, Judgement, ScoreRecord, UnscoredMark, read_score_record
+from monitor.records import (
+    Claims,
+    Interaction,
+    Judgement,
+    ScoreRecord,
+    UnscoredMark,
+    read_score_record,
+)
 from tests.unit.ingest.producers import Memory
 from tests.unit.ingest.test_scorer_log import run
 from tests.unit.records.made import attributed
@@ -31,9 +38,11 @@ class Asked(OfflineJudge):
         super().__init__()
         self.asked: list[Interaction] = []
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
         self.asked.append(interaction)
-        return await super().judge(interaction, bill)
+        return await super().judge(interaction, bill, claims)
 
 
 async def scored(**changed: Any) -> tuple[str, ScoreRecord, list[Interaction]]:
