@@ -31,7 +31,7 @@ class Seat:
 
 def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
     """What replaces personal data; raises ``ConfigurationError`` for a wrong region or pattern."""
-    return Redactor(_rules(settings), lambda kind: telemetry.redactions.labels(kind).inc())
+    return Redactor(redaction_rules(settings), lambda k: telemetry.redactions.labels(k).inc())
 
 
 def build_judges(settings: Settings, telemetry: ScorerTelemetry) -> list[Seat]:
@@ -40,7 +40,7 @@ def build_judges(settings: Settings, telemetry: ScorerTelemetry) -> list[Seat]:
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
-            judge = _judge(section, _handling(section, _rules(settings)), telemetry)
+            judge = _judge(section, _handling(section, redaction_rules(settings)), telemetry)
             seats.append(Seat(section, judge, limits))
     return seats
 
@@ -66,7 +66,8 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def _rules(settings: Settings) -> Rules | None:
+def redaction_rules(settings: Settings) -> Rules | None:
+    """What is redacted; None where nothing is."""
     chosen = settings.redaction
     if not chosen.enabled:
         return None
