@@ -75,6 +75,7 @@ def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry) -> Judge:
             prompt_tokens=judge.prompt_tokens,
             structured=judge.structured,
             reasoning_effort=judge.reasoning_effort,
+            evidence=judge.evidence,
             attempt_timeout_s=judge.attempt_timeout_s,
         ),
         observe=CountedCalls(telemetry),

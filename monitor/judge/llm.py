@@ -23,6 +23,7 @@ from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.asking import Asker
 from monitor.judge.backoff import Backoff
+from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extractor
 from monitor.judge.faults import CallFailed, explain
 from monitor.judge.identity import LlmSettings, Structured, identify
@@ -49,7 +50,8 @@ class LlmJudge:
         rng: random.Random | None = None,
     ) -> None:
         self._settings = settings
-        self._prompts = prompts or load_prompts()
+        quotes = settings.evidence == "quote"
+        self._prompts = prompts or load_prompts(evidence=quotes)
         self._clients = tuple(
             LlmClient(settings.of_model(model), observe=observe, rng=rng)
             for model in settings.models()
@@ -62,6 +64,7 @@ class LlmJudge:
             planner=PLANS[settings.pipeline],
             caps=settings.caps,
             order=partial(passage_order, seed=settings.order_seed),
+            quoter=Quoter(asker, settings.caps) if quotes else None,
         )
 
     @property
@@ -81,8 +84,8 @@ class LlmJudge:
         return identify(self._settings, self._prompts.hash, models)
 
     async def _complete(self, task: Task, system: str, user: str) -> Reply:
-        """The port of the pipeline: verification to the first client, extraction to the last."""
-        client = self._clients[0 if task == "verify_claims" else -1]
+        """The port of the pipeline: extraction to the last client, all else to the first."""
+        client = self._clients[-1 if task == "extract_claims" else 0]
         return await client(task, system, user)
 
     async def prepare(self) -> None:

@@ -10,19 +10,21 @@ from collections.abc import Callable
 from monitor.errors import JudgeFailed
 from monitor.judge import parsing
 from monitor.judge.asking import Asker, at_once
+from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract
 from monitor.judge.material import Caps, Material, by_context
 from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
 from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
 from monitor.judge.verification import Answers, Verifier
-from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
+from monitor.records import Claims, Evidence, Interaction, JudgeIdentity, Judgement, Verdicts
 
 
 class Pipeline:
     """A judge over a model: the same extraction for all, a plan of calls for the verification.
 
-    ``order`` is that in which passages are shown.
+    ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
+    claim.
     """
 
     def __init__(
@@ -34,12 +36,14 @@ class Pipeline:
         planner: Planner = joint,
         caps: Caps | None = None,
         order: PassageOrder = parsing.passage_order,
+        quoter: Quoter | None = None,
     ) -> None:
         self._observe = asker.observe
         self._instructions = asker.systems[VerifyRequest.task]
         self._extract = extract
         self._identity = identity
         self._order = order
+        self._quoter = quoter
         self._verifier = Verifier(asker, planner, caps or Caps())
 
     async def judge(
@@ -53,7 +57,7 @@ class Pipeline:
         """
         spent = bill or Bill()
         try:
-            claims, answers = await self._answered(interaction, claims, spent)
+            claims, answers, evidence = await self._answered(interaction, claims, spent)
         except JudgeFailed as failure:
             failure.usage = spent.usage
             raise
@@ -64,13 +68,14 @@ class Pipeline:
             verdicts=_verdicts(interaction, claims, answers),
             judge=self._identity(spent),
             usage=spent.usage,
+            evidence=evidence,
         )
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, spent: Bill
-    ) -> tuple[Claims, Answers]:
+    ) -> tuple[Claims, Answers, Evidence]:
         if not _can_be_judged(interaction):
-            return Claims(), {}
+            return Claims(), {}, {}
         extracted = await self._extracted(interaction, spent) if given is None else given
         material, plan, answers = await self._verified(interaction, extracted, spent)
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
@@ -78,8 +83,12 @@ class Pipeline:
             self._observe.retried("self_check")
             extracted = await self._extracted(interaction, spent, astray, extracted)
             material, plan, answers = await self._verified(interaction, extracted, spent)
-        self._settle(interaction, material, answers)
-        return extracted, await self._verifier.together(material, plan, answers, spent)
+        if given is None:
+            self._settle(interaction, material, answers)
+        answers = await self._verifier.together(material, plan, answers, spent)
+        quoter = self._quoter
+        evidence = await quoter.evidence(material, answers, spent) if quoter else {}
+        return extracted, answers, evidence
 
     async def _extracted(
         self,

@@ -13,11 +13,13 @@ import tiktoken
 
 from monitor.judge.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
+from monitor.judge.quoting import QuoteRequest
 
 # A published file never changes. A new wording is a new file, and a new line here.
 PUBLISHED = {
     "extract_claims.v1.md": "c2d80ebe8f155e9fb51f60679ebc5c30",
     "verify_claims.v1.md": "8232b652bb02a21a4ba182e525640e29",
+    "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
 }
 
 
@@ -80,6 +82,24 @@ def test_verify_example_is_the_real_wire_format() -> None:
     assert all(verdicts[f"c{i}"].supported["A"] for i in (1, 2, 3))
     assert all(verdicts[f"r{i}"].supported["R"] for i in (1, 2))
     assert verdicts["r2"].supported == {"3": True, "1": False, "2": False, "A": False, "R": True}
+
+
+def test_quote_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent; its quotes stand in their documents."""
+    message, reply = example(load_prompts(evidence=True).quote)
+    body = json.loads(message)
+    pairs = tuple((pair.split()[0], pair.split()[1]) for pair in body["pairs"])
+    request = QuoteRequest(body["n"], body["question"], body["documents"], body["claims"], pairs)
+    assert request.message() == message
+    quotes = request.read(reply)
+    assert list(quotes) == [("c1", "3"), ("c1", "1"), ("c2", "3")]
+    assert all(quotes.values())
+
+
+def test_evidence_is_in_the_hash_only_where_it_is_asked_for() -> None:
+    """Without it the instructions are those of always."""
+    assert load_prompts().quote == ""
+    assert load_prompts(evidence=True).hash != load_prompts().hash
 
 
 def test_prompts_fit_their_token_budget(monkeypatch: pytest.MonkeyPatch) -> None:
