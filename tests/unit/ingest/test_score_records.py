@@ -113,7 +113,7 @@ def test_the_segment_is_the_raw_value_of_an_attribute(attribute: str | None, seg
 
 def size_without_texts(record: ScoreRecord) -> int:
     """The bytes of a record without anything that the numbers do not need."""
-    texts: dict[str, object] = dict.fromkeys(("interaction", "attributes", "evidence"), {})
+    texts: dict[str, object] = {key: {} for key in ("interaction", "attributes", "evidence")}
     bare = {**texts, "claims": Claims(), "truncated": True}
     return len(record.model_copy(update=bare).to_json())
 
