@@ -98,6 +98,17 @@ async def test_words_that_are_not_there_are_asked_for_once_more() -> None:
     assert second.startswith("not word for word in their documents: c")
 
 
+async def test_what_was_there_the_first_time_is_kept() -> None:
+    """The second reply only fills what the first left open."""
+
+    def other(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, list(body)[-1]: "words that nobody wrote"}
+
+    found = await judged(Quoting(CASE.labels, invented, other), CASE.interaction, evidence=True)
+    assert len(supported(CASE)) > 1
+    assert all(all(quotes.values()) for quotes in found.evidence.values())
+
+
 async def test_words_that_are_not_there_twice_are_unverified() -> None:
     """The pair is marked, the others keep their quotes, and no verdict changes."""
     model = Quoting(CASE.labels, invented, invented)
