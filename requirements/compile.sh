@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the two locks anew: universal (every platform), with hashes, without URLs. Needs `uv`.
+# Writes the three locks anew: universal (every platform), with hashes, without URLs. Needs `uv`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -8,3 +8,4 @@ compile() {
 }
 compile pyproject.toml requirements/build.in -o requirements/core.txt
 compile --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
+compile --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt

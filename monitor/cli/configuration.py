@@ -112,7 +112,8 @@ def _series_line(found: dict[str, int]) -> str:
     judges = "judge" if found["judges"] == 1 else "judges"
     return (
         f"# at most {found['total']:,} series (rolling {found['rolling']:,}, by segment "
-        f"{found['segments']:,}, drift {found['drift']:,}), for {found['applications']} "
+        f"{found['segments']:,}, drift {found['drift']:,}, objectives {found['objectives']:,}), "
+        f"for {found['applications']} "
         f"applications, `other` included, and {found['judges']} {judges}"
     )
 
@@ -170,7 +171,9 @@ def _entry_lines(entry: Application, whole: Effective, lost: tuple[str, ...]) ->
 def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     """What holds for one interaction: the entry that wins, and the settings it leads to."""
     import re
+    from dataclasses import asdict
 
+    from monitor.books import promises
     from monitor.ingest.filters import Case, Filter, FirstMatch, compiled
 
     cases = [
@@ -178,6 +181,7 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
         for number, entry in enumerate(settings.applications)
     ]
     number = FirstMatch(cases, -1)(interaction)
+    promised = promises(settings)(interaction.application)
     held_back = Filter.of(settings.ingest.include, settings.ingest.exclude).against(interaction)
     whole = settings.base if number < 0 else settings.effective[number]
     return {
@@ -186,6 +190,7 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
         "filtered_by": held_back and f"ingest.{held_back}",
         "overrides": [] if number < 0 else list(settings.applications[number].overrides),
         **whole.model_dump(mode="json"),
+        "objectives": list(map(asdict, promised)),
     }
 
 

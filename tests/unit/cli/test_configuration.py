@@ -116,10 +116,13 @@ def test_check_prints_what_entries_inherit(traffic: Path, tmp_path: Path) -> Non
 def test_check_prints_how_many_series_there_can_be(traffic: Path) -> None:
     """As a comment of the YAML, and in JSON."""
     line = rag_monitor("config", "check").stdout.splitlines()[-1]
-    assert line.startswith("# at most 1,827 series (rolling 1,575, by segment 0, drift 252)")
+    assert line.startswith(
+        "# at most 1,827 series (rolling 1,575, by segment 0, drift 252, objectives 0)"
+    )
     shown = json.loads(rag_monitor("config", "check", "--json", "--config", traffic).stdout)
     assert shown["series"]["judges"] == 2
     assert shown["series"]["segments"] == 21 * shown["series"]["rolling"]
+    assert shown["series"]["objectives"] == 3 * 21 * 2
 
 
 def test_check_says_what_entries_override_in_json(traffic: Path) -> None:
@@ -244,6 +247,8 @@ def test_the_reference_has_the_settings_of_entries() -> None:
         "applications.N.when.N.in",
         "applications.N.judge.model",
         "applications.N.objective.N.bound",
+        "objectives.N.application",
+        "objectives.N.minimum_samples",
     ):
         assert by_path[path]["meaning"]
         assert by_path[path]["default"] is None
