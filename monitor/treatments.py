@@ -71,7 +71,7 @@ def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Se
         share = seat.section.recheck_rate
         if seat.section.kind != "llm" or not share:
             return seat
-        settings = replace(llm_settings(seat.section), pipeline="single")
+        settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
         second = LlmJudge(settings, observe=CountedRecheck(telemetry), order=other_order)
         return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
 
@@ -144,6 +144,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         prompt_tokens=judge.prompt_tokens,
         structured=judge.structured,
         reasoning_effort=judge.reasoning_effort,
+        evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
         redaction=handling,
     )
