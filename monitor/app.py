@@ -25,6 +25,7 @@ from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.worker import LoopLimits
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
@@ -41,7 +42,13 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
-from monitor.treatments import Seat, build_judges, traffic, with_rechecks
+from monitor.treatments import (
+    Seat,
+    build_judges,
+    build_redactor,
+    traffic,
+    with_rechecks,
+)
 
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
@@ -106,6 +113,8 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
+        # Before anything is waited for: a pattern that cannot be read is said at once.
+        redactor = build_redactor(self.settings, telemetry)
         caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
@@ -119,7 +128,7 @@ class Monitor:
                     stack.push_async_callback(seat.recheck.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, seats, telemetry, loop)):
+            if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop)):
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
@@ -128,6 +137,7 @@ class Monitor:
         self,
         stack: AsyncExitStack,
         seats: Sequence[Seat],
+        redactor: Redactor,
         telemetry: ScorerTelemetry,
         loop: list[ConsumingLoop],
     ) -> None:
@@ -149,7 +159,7 @@ class Monitor:
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
-        scorer = self._scorer(seats, producer, telemetry)
+        scorer = self._scorer(seats, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
 
@@ -163,7 +173,11 @@ class Monitor:
             await wait_for_topics(self.output, written, self.health, "scorer_output")
 
     def _scorer(
-        self, seats: Sequence[Seat], producer: Producer, telemetry: ScorerTelemetry
+        self,
+        seats: Sequence[Seat],
+        redactor: Redactor,
+        producer: Producer,
+        telemetry: ScorerTelemetry,
     ) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
@@ -176,9 +190,11 @@ class Monitor:
                 self._gate(telemetry),
                 group=settings.kafka.group_id,
                 version=__version__,
+                redactor=redactor,
             ),
             telemetry,
             self.clock,
+            redactor,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

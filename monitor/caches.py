@@ -55,14 +55,21 @@ class Caches:
         return store, claims
 
     def _new(self, section: CacheSettings) -> Store:
-        ttl_s = seconds(section.ttl)
-        if section.url is None or section.kind != "redis":
-            return MemoryStore(
-                max_entries=section.max_entries,
-                max_bytes=section.max_bytes,
-                ttl_s=ttl_s,
-                clock=self._clock,
-            )
-        url = section.url.get_secret_value()
-        store = RedisStore(url, prefix=section.prefix, ttl_s=ttl_s, timeout_s=section.timeout_s)
-        return Patient(store, self._observe, self._clock)
+        if section.kind == "redis":
+            return Patient(redis_store(section), self._observe, self._clock)
+        return MemoryStore(
+            max_entries=section.max_entries,
+            max_bytes=section.max_bytes,
+            ttl_s=seconds(section.ttl),
+            clock=self._clock,
+        )
+
+
+def redis_store(section: CacheSettings) -> RedisStore:
+    """The Redis of a section; raises ``ConfigurationError``."""
+    return RedisStore(
+        section.url.get_secret_value() if section.url else "",
+        prefix=section.prefix,
+        ttl_s=seconds(section.ttl),
+        timeout_s=section.timeout_s,
+    )

@@ -15,11 +15,13 @@ from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.ingest import score_records
 from monitor.ingest.formats import native
-from monitor.judging import judged
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.score_records import Ending
+from monitor.judging import Treatment, hidden, judged
 from monitor.records import Interaction, ScoreRecord, Source, Usage
 from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import build_judges, traffic
+from monitor.treatments import build_judges, build_redactor, traffic
 
 
 @dataclass(slots=True)
@@ -61,13 +63,13 @@ async def evaluate(
         for seat in seats:
             stack.push_async_callback(seat.judge.aclose)
             await seat.judge.prepare()
-        desk = _Desk(traffic(settings, seats), clock)
-        summary = Summary()
+        desk, summary = _Desk(traffic(settings, seats), clock), Summary()
+        reader = _Reader(name, build_redactor(settings, telemetry), rejected, summary, clock)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(seat.section.concurrency for seat in seats)
         async with asyncio.TaskGroup() as group:
             under_way: deque[asyncio.Task[ScoreRecord]] = deque()
-            for interaction in _read(name, lines, summary, rejected, clock):
+            for interaction in reader.interactions(lines):
                 under_way.append(group.create_task(desk.record(interaction)))
                 while len(under_way) >= ahead or (under_way and under_way[0].done()):
                     _written(await under_way.popleft(), summary, write)
@@ -84,38 +86,47 @@ class _Desk:
 
     async def record(self, interaction: Interaction) -> ScoreRecord:
         treatment = self._traffic.treatment(interaction)
+        ending = hidden(interaction, treatment) or await self._judged(interaction, treatment)
+        return score_records.build(
+            interaction,
+            ending,
+            rate=1.0,
+            segment_by=treatment.segment_by,
+            metrics=treatment.metrics,
+            now=datetime.fromtimestamp(self._clock(), UTC),
+        )
+
+    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
         waiting_since = self._clock()
         async with treatment.limits.admitted():
             admitted = self._clock()
             ending = await judged(interaction, treatment)
-        ended = self._clock()
-        timings = {"wait_s": admitted - waiting_since, "judge_s": ended - admitted}
-        return score_records.build(
-            interaction,
-            ending._replace(timings=timings),
-            rate=1.0,
-            segment_by=treatment.segment_by,
-            metrics=treatment.metrics,
-            now=datetime.fromtimestamp(ended, UTC),
-        )
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        return ending._replace(timings=timings)
 
 
-def _read(
-    name: str,
-    lines: Iterable[bytes],
-    summary: Summary,
-    rejected: Callable[[str], object],
-    clock: Callable[[], float],
-) -> Iterator[Interaction]:
-    for number, line in enumerate(lines):
-        if not line.strip():
-            continue
-        source = Source(topic=name, partition=0, offset=number)
-        try:
-            yield native.decode(line, source, int(clock() * 1000)).interaction
-        except MessageRejected as error:
-            summary.rejected += 1
-            rejected(f"line {number + 1}: {error}")
+@dataclass(slots=True)
+class _Reader:
+    """Lines in, interactions out, as redacted as live traffic is."""
+
+    name: str
+    redactor: Redactor
+    rejected: Callable[[str], object]
+    summary: Summary
+    clock: Callable[[], float]
+
+    def interactions(self, lines: Iterable[bytes]) -> Iterator[Interaction]:
+        for number, line in enumerate(lines):
+            if not line.strip():
+                continue
+            source = Source(topic=self.name, partition=0, offset=number)
+            try:
+                found = native.decode(line, source, int(self.clock() * 1000)).interaction
+            except MessageRejected as error:
+                self.summary.rejected += 1
+                self.rejected(f"line {number + 1}: {self.redactor.text(str(error))}")
+            else:
+                yield self.redactor.interaction(found)
 
 
 def _written(record: ScoreRecord, summary: Summary, write: Callable[[bytes], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from monitor.errors import JudgeFailed
@@ -11,7 +12,9 @@ from monitor.ingest.score_records import Ending
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.logs import logger
-from monitor.metrics.catalogue import score_all
+from monitor.metrics.catalogue import CATALOGUE, score_all
+from monitor.metrics.hidden import hidden_metrics, readable
+from monitor.metrics.relevance import labelled
 from monitor.rechecking import Rechecks
 from monitor.records import Interaction, Outcome, Unscored, Usage
 
@@ -20,7 +23,8 @@ from monitor.records import Interaction, Outcome, Unscored, Usage
 class Treatment:
     """How an interaction is treated; treatments with the same judge share it and its limits.
 
-    ``metrics`` are the names of those that are recorded; None: all of the catalogue. ``recheck``
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
+    ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
     judges some of them again.
     """
 
@@ -29,11 +33,25 @@ class Treatment:
     limits: Limits
     segment_by: str | None = None
     metrics: tuple[str, ...] | None = None
+    labels_win: bool = False
     recheck: Rechecks | None = None
 
 
+def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
+    """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
+    if not hidden_metrics(interaction).issuperset(treatment.metrics or CATALOGUE):
+        return None
+    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
+    reason, judge = _why_unscorable(scores), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+
+
 async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
-    """The judgement within the deadline, as an ending. The caller has been admitted."""
+    """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
+
+    The caller has been admitted.
+    """
+    unseen, interaction = hidden_metrics(interaction), readable(interaction)
     bill, judge = Bill(), treatment.judge
     try:
         async with treatment.limits.deadline():
@@ -42,7 +60,9 @@ async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
         return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
     except JudgeFailed as error:
         return _failed(interaction, judge, error.reason, bill.usage)
-    scores = _chosen(score_all(judgement), treatment.metrics)
+    judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
+    found = {**score_all(judgement), **dict.fromkeys(unseen, Unscored.REDACTED)}
+    scores = _chosen(found, treatment.metrics)
     scored = any(isinstance(score, float) for score in scores.values())
     return Ending(
         Outcome.SCORED if scored else Outcome.UNSCORABLE,
@@ -61,11 +81,11 @@ def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -
 
 
 def _chosen(
-    scores: dict[str, float | Unscored], metrics: tuple[str, ...] | None
+    scores: Mapping[str, float | Unscored], metrics: tuple[str, ...] | None
 ) -> dict[str, float | Unscored]:
     """A metric that is not chosen is left out: unscored would be counted as missing a value."""
     if metrics is None:
-        return scores
+        return dict(scores)
     return {name: score for name, score in scores.items() if name in metrics}
 
 

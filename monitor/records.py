@@ -16,7 +16,9 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -30,6 +32,8 @@ _LARGEST_WEIGHT: Final = 2.0**60
 Kind = Literal["with_reference", "without_reference"]
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Flags = tuple[bool, ...]
+#: ``None``: nobody said.
+Labels = tuple[bool | None, ...]
 Matrix = tuple[Flags, ...]
 
 
@@ -52,6 +56,9 @@ class Unscored(StrEnum):
     NO_REFERENCE_CLAIMS = "NO_REFERENCE_CLAIMS"
     NO_CLAIMS = "NO_CLAIMS"
     NO_CONTEXTS = "NO_CONTEXTS"
+    NO_RELEVANT_CONTEXTS = "NO_RELEVANT_CONTEXTS"
+    NO_RELEVANCE = "NO_RELEVANCE"
+    REDACTED = "REDACTED"
 
 
 class Frozen(BaseModel):
@@ -144,13 +151,28 @@ class Claims(Frozen):
 
 
 class Verdicts(Frozen):
-    """Boolean verdicts: ``True`` means that the claim can be inferred from the text."""
+    """Boolean verdicts: ``True`` means that the claim can be inferred from the text.
+
+    The last two, of length n or empty, say which passages are relevant. ``relevant_by_label`` are
+    labels of the log that outdo what follows from the reference; ``relevant_to_question`` is about
+    ``user_input``, by a label or by the judge. Empty ones are left out of the JSON.
+    """
 
     response_by_passage: Matrix = ()
     response_by_context: Flags = ()
     response_by_reference: Flags = ()
     reference_by_passage: Matrix = ()
     reference_by_response: Flags = ()
+    relevant_by_label: Labels = ()
+    relevant_to_question: Labels = ()
+
+    @model_serializer(mode="wrap")
+    def _without_empty_labels(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = dump(self)
+        for name in ("relevant_by_label", "relevant_to_question"):
+            if not found[name]:
+                del found[name]
+        return found
 
 
 class Judgement(Frozen):
@@ -176,6 +198,10 @@ class Judgement(Frozen):
         _require_length("response_by_reference", v.response_by_reference, c * self.has_reference)
         _require_matrix("reference_by_passage", v.reference_by_passage, r, self.passages)
         _require_length("reference_by_response", v.reference_by_response, r)
+        if v.relevant_by_label:
+            _require_length("relevant_by_label", v.relevant_by_label, self.passages)
+        if v.relevant_to_question:
+            _require_length("relevant_to_question", v.relevant_to_question, self.passages)
         for i, (row, together) in enumerate(
             zip(v.response_by_passage, v.response_by_context, strict=True)
         ):

@@ -20,14 +20,16 @@ from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Ledger, Reason
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
 from monitor.ingest.worker import Work
-from monitor.judging import Treatment, judged
+from monitor.judging import Treatment, hidden, judged
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
+from monitor.metrics.hidden import readable
 from monitor.records import Interaction, Outcome, Source, Unscored
 from monitor.telemetry import ScorerTelemetry
 
@@ -65,10 +67,12 @@ class Scorer:
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
+        redactor: Redactor | None = None,
     ) -> None:
         self._settings, self._traffic = settings, traffic
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
+        self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
         self._judging: set[asyncio.Task[None] | None] = set()
@@ -129,6 +133,8 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
+        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
+        interaction = self._redactor.interaction(interaction)
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
 
@@ -158,6 +164,10 @@ class Scorer:
         return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
+        # It may name an unknown field, and people use the oddest keys.
+        error = MessageRejected(
+            self._redactor.text(str(error)), stage=error.stage, cause=error.cause
+        )
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
@@ -210,6 +220,20 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
+        try:
+            ending = await self._ending(interaction, treatment)
+            await self._publish(interaction, ending, treatment)
+        except MessageRejected as error:
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
+            return await self._bury(record, error)
+        self._count(interaction, ending)
+        if treatment.recheck and ending.judgement:
+            treatment.recheck.offer(readable(interaction), ending.judgement)
+        return ending.outcome, ending.reason
+
+    async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        if (unseen := hidden(interaction, treatment)) is not None:
+            return unseen
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
@@ -217,18 +241,11 @@ class Scorer:
                 self._waiting.discard(task)
                 admitted = self._clock()
                 ending = await self._watched(judged(interaction, treatment))
-            timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
-            self._telemetry.judgement_seconds.observe(timings["judge_s"])
-            await self._publish(interaction, ending._replace(timings=timings), treatment)
-        except MessageRejected as error:
-            self._dead_letters.gate.failed(error.cause, was_fine=True)
-            return await self._bury(record, error)
         finally:
             self._waiting.discard(task)
-        self._count(interaction, ending)
-        if treatment.recheck and ending.judgement:
-            treatment.recheck.offer(interaction, ending.judgement)
-        return ending.outcome, ending.reason
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        return ending._replace(timings=timings)
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""

@@ -132,6 +132,12 @@ class ScorerTelemetry:
             "Interactions without the configured sampling key: their id was hashed instead.",
             registry=registry,
         )
+        self.redactions = Counter(
+            "rag_monitor_redactions",
+            "Values replaced by tokens in picked interactions and dead letters, by kind.",
+            ["kind"],
+            registry=registry,
+        )
         self.interaction_score = Histogram(
             "rag_interaction_score",
             "Scores of single interactions; exemplars carry the interaction id.",

@@ -10,6 +10,7 @@ from monitor.caches import Caches
 from monitor.config import Effective, Settings
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
+from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
@@ -34,6 +35,11 @@ class Seat:
     recheck: Rechecks | None = None
 
 
+def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
+    """What replaces personal data; raises ``ConfigurationError`` for a wrong region or pattern."""
+    return Redactor(_rules(settings), lambda kind: telemetry.redactions.labels(kind).inc())
+
+
 def build_judges(
     settings: Settings,
     telemetry: ScorerTelemetry,
@@ -49,7 +55,8 @@ def build_judges(
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
-            judge = _judge(section, telemetry, caches.claims(section.cache) if caches else None)
+            keep = caches.claims(section.cache) if caches else None
+            judge = _judge(section, _handling(section, _rules(settings)), telemetry, keep)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits))
@@ -77,8 +84,15 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     def treatment(whole: Effective) -> Treatment:
         seat = next(seat for seat in seats if seat.section == whole.judge)
         sampler = Sampler(whole.sampling.rate, whole.sampling.key)
-        own = (whole.segment, whole.metrics)
-        return Treatment(sampler, seat.judge, seat.limits, *own, recheck=seat.recheck)
+        return Treatment(
+            sampler,
+            seat.judge,
+            seat.limits,
+            whole.segment,
+            whole.metrics,
+            labels_win=whole.judge.relevance == "labels",
+            recheck=seat.recheck,
+        )
 
     cases = [
         Case(
@@ -92,13 +106,29 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def _judge(judge: JudgeSettings, telemetry: ScorerTelemetry, cache: ClaimsCache | None) -> Judge:
+def _rules(settings: Settings) -> Rules | None:
+    chosen = settings.redaction
+    if not chosen.enabled:
+        return None
+    salt = chosen.salt.get_secret_value() if chosen.salt else ""
+    return Rules(chosen.kinds, chosen.regions, chosen.patterns, salt)
+
+
+def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
+    """What is done with an interaction around its judge, for the version of the judge."""
+    tag = rules.tag if rules else OFF
+    return f"{tag}, labels win" if judge.relevance == "labels" else tag
+
+
+def _judge(
+    judge: JudgeSettings, handling: str, telemetry: ScorerTelemetry, cache: ClaimsCache | None
+) -> Judge:
     if judge.kind == "offline":
-        return OfflineJudge(judge.label_name)
-    return LlmJudge(llm_settings(judge), observe=CountedCalls(telemetry), cache=cache)
+        return OfflineJudge(judge.label_name, redaction=handling)
+    return LlmJudge(llm_settings(judge, handling), observe=CountedCalls(telemetry), cache=cache)
 
 
-def llm_settings(judge: JudgeSettings) -> LlmSettings:
+def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
     """How the section of an LLM judge says that the model is asked."""
     return LlmSettings(
         model=judge.model or "",
@@ -114,4 +144,5 @@ def llm_settings(judge: JudgeSettings) -> LlmSettings:
         structured=judge.structured,
         reasoning_effort=judge.reasoning_effort,
         attempt_timeout_s=judge.attempt_timeout_s,
+        redaction=handling,
     )

@@ -14,7 +14,7 @@ from typing import TypeVar
 from monitor.checking.labelled import Labelled
 from monitor.checking.run import Cost, Measured, Run
 from monitor.checking.subject import Subject
-from monitor.errors import JudgeFailed
+from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.judge.protocol import Bill
 from monitor.records import Judgement
 
@@ -22,6 +22,9 @@ T = TypeVar("T")
 
 #: Of so many seeds the first are taken that give an order not seen before: two passages have one.
 _SEEDS = 64
+
+#: After so many failures and no answer nobody needs to wait for the rest.
+_PATIENCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +47,35 @@ async def measure(
     clock: Callable[[], float],
     done: Callable[[], None] = lambda: None,
 ) -> Run:
-    """The run; ``clock`` gives seconds, ``done`` is called after each interaction."""
+    """The run; ``clock`` gives seconds, ``done`` is called after each interaction.
+
+    Raises ``DependencyRefused`` for a judge that answers nothing.
+    """
     run, begun = Run(subject.name, subject.identity), clock()
     places = asyncio.Semaphore(options.concurrency)
 
     async def one(about: Labelled) -> Measured:
         async with places:
+            if _answers_nothing(run.verifying, _PATIENCE):
+                return Measured(about)
             found = await _Interaction(subject, run, about, options, clock).measured()
         done()
         return found
 
     run.measured = list(await asyncio.gather(*map(one, labelled)))
+    if _answers_nothing(run.verifying, 1):
+        failed = run.verifying.failed
+        reason, n = failed.most_common(1)[0]
+        raise DependencyRefused(
+            f"the judge answers nothing: {n} of {failed.total()} times {reason}"
+        )
     run.wall_s, run.judge = clock() - begun, subject.identity
     return run
+
+
+def _answers_nothing(cost: Cost, patience: int) -> bool:
+    """Whether so many judgements have been tried and all have failed."""
+    return cost.failed.total() == cost.judgements >= patience
 
 
 def other_seeds(subject: Subject, about: Labelled, orders: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from monitor.checking.labelled import KINDS, Labelled, LabelledVerdicts
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.records import Judgement, Unscored
+from monitor.records import Judgement, Unscored, Verdicts
 from monitor.stats.clustered import Estimated, mean
 
 
@@ -20,15 +20,16 @@ class _Unlabelled(Exception):
 class _Known:
     """Verdicts from labels: whoever reads a matrix that is not fully labelled is told so.
 
-    So no table has to say which metric needs which matrix.
+    So no table has to say which metric needs which matrix. What is no verdict on a claim (which
+    passages are relevant) is that of the judgement.
     """
 
-    def __init__(self, labels: LabelledVerdicts) -> None:
-        self._labels = labels
+    def __init__(self, labels: LabelledVerdicts, judged: Verdicts) -> None:
+        self._labels, self._judged = labels, judged
 
     def __getattr__(self, name: str) -> Any:
         if name not in KINDS:
-            raise AttributeError(name)
+            return getattr(self._judged, name)
         if not self._labels.whole(name):
             raise _Unlabelled(name)
         return getattr(self._labels, name)
@@ -39,7 +40,8 @@ def on_labels(about: Labelled, judged: Judgement) -> dict[str, float | Unscored]
 
     Everything but claims and verdicts is taken from a judgement on the same interaction.
     """
-    known = judged.model_copy(update={"claims": about.claims, "verdicts": _Known(about.verdicts)})
+    verdicts = _Known(about.verdicts, judged.verdicts)
+    known = judged.model_copy(update={"claims": about.claims, "verdicts": verdicts})
     found = {}
     for metric in CATALOGUE.values():
         with suppress(_Unlabelled):

@@ -13,6 +13,9 @@ from monitor.checking.report import JudgeReport, Measure, Report
 from monitor.checking.run import Cost
 from monitor.stats.clustered import UNDEFINED, Estimated
 
+#: A narrower table would have to break numbers.
+NARROWEST = 110
+
 _TITLES = {
     "claims": "by number of claims of the interaction",
     "place_in_call": "by the claim's place in its call",
@@ -73,8 +76,9 @@ def _cost(cost: Cost) -> str:
     usage, n = cost.usage, cost.judgements
     said = f"{n} judgements of {1000 * cost.seconds / n:.1f} ms"
     if usage.calls:
-        said += f", {usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"
-        said += f" ({(usage.prompt_tokens + usage.completion_tokens) / n:.0f} each)"
+        kinds = usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens
+        shown = " + ".join(map(str, kinds if usage.reasoning_tokens else kinds[:2]))
+        said += f", {usage.calls} calls, {shown} tokens ({sum(kinds) / n:.0f} each)"
         said += f", ${usage.usd:.4f}" if usage.usd else ", price unknown"
     if cost.failed:
         said += f"; failed: {', '.join(f'{n} {why}' for why, n in cost.failed.most_common())}"
@@ -86,7 +90,8 @@ def _table(title: str, first: Sequence[str], rest: Iterable[str]) -> Table:
     for name in first:
         table.add_column(name, no_wrap=True)
     for name in rest:
-        table.add_column(name, justify="right", no_wrap=True)
+        # In a narrow terminal an interval goes below its value: that is its only blank.
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 
@@ -178,4 +183,4 @@ def _interval(found: Estimated, *, signed: bool = False) -> str:
     form = "+.3f" if signed else ".3f"
     if found.lower is None or found.upper is None:
         return f"{found.value:{form}}"
-    return f"{found.value:{form}} [{found.lower:{form}}, {found.upper:{form}}]"
+    return f"{found.value:{form}} [{found.lower:{form}},{found.upper:{form}}]"

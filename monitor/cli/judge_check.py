@@ -20,6 +20,38 @@ if TYPE_CHECKING:
     from monitor.checking.subject import Subject
     from monitor.config import Judge as JudgeSettings
 
+LabelledFiles = Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")]
+JudgeKind = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--judge", help="offline or llm; default: judge.kind."),
+]
+Model = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--model", help="litellm model id; default: judge.model."),
+]
+Pipelines = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
+]
+FormatOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
+]
+Permute = Annotated[
+    int, typer.Option("--permute", min=0, help="Verify again in so many other passage orders.")
+]
+Extraction = Annotated[
+    bool,
+    typer.Option(
+        "--extraction/--no-extraction",
+        help="Also judge as in production, with claims of the judge's own.",
+    ),
+]
+FailIf = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
+]
+
 #: Columns of the tables where the output is no terminal.
 WIDTH = 160
 
@@ -30,33 +62,14 @@ def register(app: typer.Typer) -> None:
 
 
 def judge_check(
-    files: Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")],
-    judge: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option("--judge", help="offline or llm; default: judge.kind."),
-    ] = None,
-    model: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--model", help="litellm model id; default: judge.model."),
-    ] = None,
-    pipeline: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
-    ] = None,
-    format_: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
-    ] = None,
-    permute: Annotated[
-        int, typer.Option("--permute", min=0, help="Verify again in so many passage orders.")
-    ] = 0,
-    extraction: Annotated[
-        bool, typer.Option(help="Also judge as in production, with the judge's own claims.")
-    ] = True,
-    fail_if: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
-    ] = None,
+    files: LabelledFiles,
+    judge: JudgeKind = None,
+    model: Model = None,
+    pipeline: Pipelines = None,
+    format_: FormatOption = None,
+    permute: Permute = 0,
+    extraction: Extraction = True,
+    fail_if: FailIf = None,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
@@ -146,7 +159,6 @@ async def _runs(
     import time
 
     from monitor.checking.measure import measure
-    from monitor.errors import DependencyRefused
 
     runs = []
     for subject in subjects:
@@ -154,10 +166,6 @@ async def _runs(
         with _progress(len(labelled), subject.name) as done:
             run = await measure(subject, labelled, options, time.perf_counter, done)
         await subject.aclose()
-        failed = run.verifying.failed
-        if failed and failed.total() == run.verifying.judgements:
-            reason, n = failed.most_common(1)[0]
-            raise DependencyRefused(f"the judge answered nothing: {n} times {reason}")
         runs.append(run)
     return runs
 
@@ -184,6 +192,7 @@ def _progress(total: int, name: str) -> Any:
 
 def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
     import json
+    import shutil
     import sys
 
     from monitor.checking.report import plain
@@ -197,5 +206,6 @@ def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
 
     from monitor.checking import table
 
-    width = None if sys.stdout.isatty() else WIDTH
-    table.show(Console(width=width, highlight=False, markup=False), found, outcomes)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    console = Console(width=max(width, table.NARROWEST), highlight=False, markup=False)
+    table.show(console, found, outcomes)

@@ -9,7 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from monitor.config.base import Fraction, Section, items, seconds, split
 from monitor.config.judging import Judge, Sampling
@@ -18,11 +25,30 @@ from monitor.config.rules import Rules
 #: The names of the catalogue of metrics, which settings may not import; a test compares them.
 MetricName = Literal[
     "faithfulness",
+    "faithfulness_by_passage",
     "noise_sensitivity_relevant",
     "noise_sensitivity_irrelevant",
     "incorrect_claims",
     "hallucination",
+    "self_knowledge",
+    "claim_precision",
+    "claim_recall",
+    "claim_f1",
+    "context_recall",
+    "context_precision",
+    "context_utilization",
+    "irrelevant_context_reliance",
 ]
+
+
+def _has_direction(metric: str) -> str:
+    if metric == "self_knowledge":
+        raise ValueError("self_knowledge is neither better nor worse when it is higher")
+    return metric
+
+
+#: A metric that can be too low or too high.
+DirectedMetric = Annotated[MetricName, AfterValidator(_has_direction)]
 Metrics = Annotated[tuple[MetricName, ...] | None, BeforeValidator(split)]
 #: What belongs to an endpoint: it is not sent to another one that an entry names.
 _ENDPOINT = ("api_base", "api_key", "headers")
@@ -43,7 +69,7 @@ def _one_or_more(value: Any) -> Any:
 class Objective(Section):
     """What an application has promised about one metric."""
 
-    metric: MetricName = Field(description="the metric that it is about")
+    metric: DirectedMetric = Field(description="the metric that it is about")
     window: str = Field(description="one of export.windows")
     bound: Fraction = Field(description="the worst mean that is still good enough, 0 to 1")
     minimum_samples: int = Field(

@@ -43,7 +43,7 @@ class Cache(Section):
         "rag-monitor", min_length=1, description="redis: what the names of all keys begin with"
     )
     timeout_s: float = Field(
-        0.25, gt=0, description="redis: seconds for one request; then judging goes on without it"
+        0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
     )
 
     @field_validator("ttl")
@@ -54,13 +54,8 @@ class Cache(Section):
 
     @model_validator(mode="after")
     def _has_url(self) -> Self:
-        url = self.url.get_secret_value() if self.url else ""
-        if self.kind == "redis" and not url.startswith(("redis://", "rediss://", "unix://")):
-            found = "nothing" if not url else "something else"  # it may be the password itself
-            raise ValueError(
-                f"url: found {found}, kind redis needs one that begins with redis://, rediss:// "
-                "or unix://"
-            )
+        if self.kind == "redis" and not (self.url and self.url.get_secret_value()):
+            raise ValueError("url is missing, kind redis needs one, like redis://host:6379/0")
         return self
 
 
@@ -77,6 +72,11 @@ class Judge(Section):
     )
     pipeline: Literal["joint", "single", "ragas"] = Field(
         "joint", description="call structure of the llm judge"
+    )
+    relevance: Literal["reference", "labels"] = Field(
+        "reference",
+        description="which passages are relevant: those that support the reference; labels: where "
+        "the log labels a passage, its label outdoes that",
     )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")

@@ -31,7 +31,18 @@ MEANINGS: Final[Mapping[str, str]] = {
     "noise_sensitivity_irrelevant": "wrong, by irrelevant ones",
     "incorrect_claims": "wrong by the reference",
     "hallucination": "wrong, and in no passage",
+    "faithfulness_by_passage": "claims that one passage supports",
+    "self_knowledge": "right, and in no passage",
+    "claim_precision": "right by the reference",
+    "claim_recall": "reference claims that it says",
+    "claim_f1": "both of these",
+    "context_recall": "reference claims retrieved",
+    "context_precision": "passages that are relevant",
+    "context_utilization": "said of what was retrieved",
+    "irrelevant_context_reliance": "only by irrelevant ones",
 }
+#: They are shown on the smallest terminal.
+CHOSEN: Final = tuple(MEANINGS)[:5]
 OUTCOMES: Final[Mapping[str, str]] = {
     Outcome.SCORED: "judged, and has a value",
     Outcome.NOT_SAMPLED: "left out by the sample",
@@ -55,12 +66,22 @@ class Layout(NamedTuple):
     lines: int
 
 
+def shown_metrics(height: int) -> list[Metric]:
+    """All where there are two lines for each, else the five that tell of the incident.
+
+    >>> len(shown_metrics(28)), len(shown_metrics(27))
+    (14, 5)
+    """
+    found = list(CATALOGUE.values())
+    return found if height >= 2 * len(found) else [one for one in found if one.name in CHOSEN]
+
+
 def layout(width: int, height: int, windows: tuple[str, ...]) -> Layout:
     """Windows first, then a course if there is room, and the bar takes the rest.
 
     ``height`` is what is left for the metrics; their third line is empty.
 
-    >>> layout(100, 40, ("15s", "1m", "5m"))
+    >>> layout(100, 50, ("15s", "1m", "5m"))
     Layout(bar=23, course=0, windows=('15s', '1m', '5m'), lines=3)
     >>> layout(80, 8, ("15s", "1m", "5m"))
     Layout(bar=17, course=0, windows=('15s', '1m'), lines=1)
@@ -70,7 +91,7 @@ def layout(width: int, height: int, windows: tuple[str, ...]) -> Layout:
     room = width - 1 - _NAME - _GAP
     shown = windows[: max(1, (room - _BARS[0]) // _WINDOW)]
     room -= _WINDOW * len(shown)
-    lines = min(3, max(1, (height + 1) // len(CATALOGUE)))
+    lines = min(3, max(1, (height + 1) // len(shown_metrics(height))))
     if room < _BARS[0] + _GAP + _COURSES[0]:
         return Layout(max(_BARS[0], min(_BARS[1], room)), 0, shown, lines)
     course_width = min(_COURSES[1], (room - _GAP) // 2)
@@ -113,9 +134,8 @@ class View:
         outcomes = list(self._outcomes())
         others = 5 + 2 + 1 + 3 + len(outcomes)  # panel, two headings, gap
         yield self._header()
-        yield self._gauges(
-            layout(options.max_width, options.max_height - others - 1, self._windows)
-        )
+        room = options.max_height - others - 1
+        yield self._gauges(layout(options.max_width, room, self._windows), shown_metrics(room))
         yield _outcome_table(outcomes)
 
     def _phase(self, elapsed_s: float) -> str:
@@ -157,7 +177,7 @@ class View:
         note = f"   the {self._windows[0]} gauges still hold some of it" if fading else ""
         return [("● the incident is over", "bold green"), (note, "yellow")]
 
-    def _gauges(self, fits: Layout) -> Table:
+    def _gauges(self, fits: Layout, metrics: list[Metric]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), leading=int(fits.lines > 2))
         table.add_column("metric (↑ high, ↓ low is good)", no_wrap=True)
         table.add_column(scale(self._windows[0], fits.bar), no_wrap=True)
@@ -166,7 +186,7 @@ class View:
         for window in fits.windows:
             table.add_column(window, justify="right", no_wrap=True)
         gauges = self._history.last.page.gauges
-        for metric in CATALOGUE.values():
+        for metric in metrics:
             cells = [self._bar(metric.name, fits.bar)]
             if fits.course:
                 cells.append(self._course(metric.name, fits.course))

@@ -19,7 +19,8 @@ Effort = Literal["none", "minimal", "low", "medium", "high"]
 class LlmSettings:
     """How to reach the model, and how it is asked. ``retries`` are per call; times are seconds.
 
-    ``extract_model`` takes the claims out of the texts, ``model`` if it is None. ``max_tokens`` is
+    ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
+    provider it is reached with the key in the environment. ``max_tokens`` is
     of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
     ``redaction`` names what is done to texts before they are judged.
     """
@@ -54,6 +55,12 @@ class LlmSettings:
         other = self.extract_model not in (None, self.model)
         return (self.model, self.extract_model or "") if other else (self.model,)
 
+    def of_model(self, model: str) -> LlmSettings:
+        """The same for one of its models; another provider does not get the key of the first."""
+        if self.api_base is not None or _provider(model) == _provider(self.model):
+            return replace(self, model=model)
+        return replace(self, model=model, api_key=None, headers={})
+
 
 def identify(settings: LlmSettings, prompts: str, models: tuple[str, ...]) -> JudgeIdentity:
     """The identity of a judge; ``prompts`` is the hash of its instructions.
@@ -71,6 +78,10 @@ def identify(settings: LlmSettings, prompts: str, models: tuple[str, ...]) -> Ju
         prompts=prompts,
         pipeline=settings.pipeline,
     )
+
+
+def _provider(model: str) -> str:
+    return model.rpartition("/")[0]
 
 
 def extraction_version(settings: LlmSettings, instructions: str, model: str) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ import asyncio
 import os
 import random
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any
@@ -21,6 +22,7 @@ import stamina
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.asking import Asker
+from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import CallFailed, explain
@@ -34,9 +36,6 @@ from monitor.judge.protocol import Bill
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
-
-_FIRST_WAIT_S = 0.5
-_LONGEST_WAIT_S = 20.0
 
 
 class LlmJudge:
@@ -60,7 +59,7 @@ class LlmJudge:
         self._listen = listen
         self._prompts = prompts or load_prompts()
         self._clients = tuple(
-            LlmClient(replace(settings, model=model), observe=observe, rng=rng)
+            LlmClient(settings.of_model(model), observe=observe, rng=rng)
             for model in settings.models()
         )
         asker = Asker(self._complete, self._prompts, observe)
@@ -152,7 +151,7 @@ class LlmClient:
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
         retries = self._settings.retries
-        backoff = _Backoff(retries, self._rng, self._observe)
+        backoff = Backoff(retries, self._rng, self._observe)
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=None):
             with attempt:
                 return await self._attempt(task, system, user)
@@ -202,30 +201,6 @@ class LlmClient:
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
         return _reply(response, self._settings.model, self.model_id)
-
-
-class _Backoff:
-    """Whether and how long to wait: what the server asks for, else full jitter.
-
-    Full jitter: uniform between 0 and the exponential bound (AWS Architecture Blog, 2015,
-    "Exponential backoff and jitter"). After a Retry-After a first step of jitter follows, or all
-    callers that were told the same second come back together.
-    """
-
-    def __init__(self, retries: int, rng: random.Random, observe: CallObserver) -> None:
-        self._left, self._rng, self._observe = retries, rng, observe
-        self._bound_s = _FIRST_WAIT_S
-
-    def __call__(self, error: Exception) -> bool | float:
-        if not isinstance(error, CallFailed) or not error.fault.retriable or not self._left:
-            return False
-        self._left -= 1
-        self._observe.retried(error.reason)
-        asked, bound = error.fault.wait_s, self._bound_s
-        self._bound_s = min(_LONGEST_WAIT_S, 2 * bound)
-        if asked is not None:
-            return asked + self._rng.uniform(0.0, _FIRST_WAIT_S)
-        return self._rng.uniform(0.0, bound)
 
 
 def _failure(error: Exception) -> JudgeFailed:
@@ -361,6 +336,8 @@ def _litellm() -> Any:
     import openai.types.chat
     import openai.types.responses  # noqa: F401 - for the side effect
 
+    # Said of calls that are cancelled while the library makes their request in a thread.
+    warnings.filterwarnings("ignore", r"coroutine '.*acompletion' was never awaited")
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.

@@ -33,10 +33,10 @@ class OfflineJudge:
     it accepts some facts swapped within a sentence and new facts about a known topic.
     """
 
-    def __init__(self, name: str = "offline") -> None:
+    def __init__(self, name: str = "offline", *, redaction: str = "off") -> None:
         self._identity = JudgeIdentity(
             name=name,
-            version=rules_hash(RULES_VERSION, THRESHOLD),
+            version=rules_hash(RULES_VERSION, THRESHOLD, redaction),
             model="offline",
             prompts="-",
             pipeline="offline",
@@ -69,9 +69,10 @@ class OfflineJudge:
         """Nothing to give back."""
 
 
-def rules_hash(rules: str, threshold: float) -> str:
-    """Six hexadecimal digits that change with the rules or the threshold."""
-    return blake2b(f"{rules}/{threshold!r}".encode()).hexdigest()[:6]
+def rules_hash(rules: str, threshold: float, redaction: str = "off") -> str:
+    """Six hexadecimal digits that change with the rules, the threshold or the redaction."""
+    handled = "" if redaction == "off" else f"/{redaction}"
+    return blake2b(f"{rules}/{threshold!r}{handled}".encode()).hexdigest()[:6]
 
 
 def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdentity) -> Judgement:

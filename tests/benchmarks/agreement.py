@@ -4,7 +4,8 @@
 1 + Poisson(4) claims; the share of supported claims and both error rates of an interaction are
 Beta distributed around the scenario's, with intraclass correlation ``icc``. Printed per scenario
 and measure: the share of runs whose interval holds the true value, and of the naive interval for
-κ (Fleiss, Cohen & Everitt 1969, all verdicts independent).
+κ (Fleiss, Cohen & Everitt 1969, all verdicts independent). Then the same for the area under the
+ROC curve, of normal scores that share an effect within an interaction.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import argparse
 import math
 from itertools import product
 from random import Random
+from statistics import NormalDist
 from typing import NamedTuple
 
 from monitor.stats.agreement import Agreement, Confusion, agreement
+from monitor.stats.ranking import area
 
 MEASURES = ("accuracy", "balanced_accuracy", "precision", "recall", "kappa")
 
@@ -109,6 +112,38 @@ def coverage(scenario: Scenario, runs: int, seed: int) -> dict[str, float]:
     return {name: sum(answers) / max(1, len(answers)) for name, answers in held.items()}
 
 
+class Scores(NamedTuple):
+    """Supported claims score ``apart`` higher; ``shared`` is the variance between interactions.
+
+    Within an interaction it is 1.
+    """
+
+    interactions: int
+    apart: float
+    shared: float
+
+    def truth(self) -> float:
+        """The area on infinitely many interactions."""
+        return NormalDist().cdf(self.apart / math.sqrt(2 * (1 + self.shared)))
+
+
+def area_coverage(scenario: Scores, runs: int, seed: int) -> float:
+    """How often the interval of the area held the truth."""
+    truth, held = scenario.truth(), []
+    for run in range(runs):
+        rng = Random(f"{seed}/{run}/{scenario}")
+        found = area([_scored(scenario, rng) for _ in range(scenario.interactions)])
+        if found.lower is not None and found.upper is not None:
+            held.append(found.lower <= truth <= found.upper)
+    return sum(held) / len(held)
+
+
+def _scored(scenario: Scores, rng: Random) -> list[tuple[bool, float]]:
+    shared = rng.gauss(0.0, math.sqrt(scenario.shared))
+    labels = [rng.random() < 0.5 for _ in range(1 + _poisson(4.0, rng))]
+    return [(label, shared + scenario.apart * label + rng.gauss(0.0, 1.0)) for label in labels]
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -123,6 +158,11 @@ def main() -> None:
         found = coverage(scenario, options.runs, options.seed)
         shown = "  ".join(f"{found[name]:{len(name)}.3f}" for name in names)
         print(f"{m:>4} {supported:>4} {fp:>5} {fn:>5} {icc:>4.2f}  {shown}", flush=True)
+    print(f"{'m':>4} {'true':>5} {'shared':>6}  area")
+    for m, apart, variance in product((10, 30, 100), (1.0, 2.5), (0.0, 0.5)):
+        scores = Scores(m, apart, variance)
+        held = area_coverage(scores, options.runs, options.seed)
+        print(f"{m:>4} {scores.truth():>5.3f} {variance:>6}  {held:.3f}", flush=True)
 
 
 if __name__ == "__main__":

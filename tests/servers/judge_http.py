@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -76,9 +77,11 @@ async def send_slowly(
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.content_length = len(body)
     await response.prepare(http)
-    for i in range(len(body)):
-        await response.write(body[i : i + 1])
-        await wait(1.0)
+    # Whoever asked has seldom the patience.
+    with suppress(ConnectionResetError):
+        for i in range(len(body)):
+            await response.write(body[i : i + 1])
+            await wait(1.0)
     return response
 
 

@@ -20,6 +20,7 @@ from typing import Self
 
 from aiohttp import web
 
+from tests.servers.judge_bias import Bias
 from tests.servers.judge_faults import Fault, FaultPlan, FaultRule, Injector
 from tests.servers.judge_http import (
     MODEL,
@@ -37,14 +38,14 @@ from tests.servers.judge_log import JudgeLog, LogEntry
 from tests.servers.judge_reply import honest_reply
 from tests.servers.judge_request import BadRequest, Task, read_request, shipped_prompts
 
-__all__ = ["Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
+__all__ = ["Bias", "Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
 
 
 class JudgeServer:
     """The simulated judge; an asynchronous context manager that serves while it is entered.
 
     ``prompts`` are the system messages it accepts, by default the shipped ones; ``snapshots`` the
-    model ids that it answers with, by the name asked for.
+    model ids that it answers with, by the name asked for. ``bias`` makes it wrong in a known way.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ class JudgeServer:
         *,
         port: int = 0,
         prompts: Mapping[Task, frozenset[str]] | None = None,
+        bias: Bias | None = None,
         snapshots: Mapping[str, str] | None = None,
     ) -> None:
         self.port = port
+        self._bias = bias or Bias()
         self._labels = labels
         self._injector = Injector(plan or FaultPlan())
         self._prompts = shipped_prompts() if prompts is None else prompts
@@ -124,7 +127,7 @@ class JudgeServer:
         request = read_request(body, self._prompts)
         if request.complaint is not None and not self._log.knows(request):
             raise BadRequest("complaint: the same request without a complaint was never made")
-        reply = honest_reply(request, self._labels)
+        reply = self._bias.apply(request, honest_reply(request, self._labels))
         strike = self._injector.strike(request, reply)
         content, reason = limit(body, strike, reply.encode())
         parameters = {key: value for key, value in body.items() if key != "messages"}

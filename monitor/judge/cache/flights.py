@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 #: Flights that come to nothing before one who waits goes alone, while there is time left.
 PATIENCE = 2
+#: How long one flight is waited for: far longer than a call takes, and not a whole deadline.
+PATIENCE_S = 15.0
 
 
 @dataclass(eq=False, slots=True)
@@ -27,9 +29,13 @@ class Flight(Generic[T]):
 
 
 class Flights(Generic[T]):
-    """What is being made right now, by key. A value is never None."""
+    """What is being made right now, by key. A value is never None.
 
-    def __init__(self) -> None:
+    Whoever has waited ``patience_s`` seconds for another goes alone.
+    """
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._open: dict[str, Flight[T]] = {}
 
     def __len__(self) -> int:
@@ -41,12 +47,12 @@ class Flights(Generic[T]):
         The maker must give the flight to ``leave``; until then newcomers get the same value.
         Raises what ``make`` raises, when it was this caller's.
         """
-        crashed = 0
-        while crashed < PATIENCE and (flight := self._open.get(key)) is not None:
-            await flight.over.wait()
+        for _ in range(PATIENCE):
+            flight = self._open.get(key)
+            if flight is None or not await self._is_over(flight):
+                break
             if flight.value is not None:
                 return flight.value, None
-            crashed += 1
         own = Flight[T]()
         self._open.setdefault(key, own)  # going alone it stays out of the way of the other
         try:
@@ -57,6 +63,14 @@ class Flights(Generic[T]):
         finally:
             own.over.set()
         return own.value, own
+
+    async def _is_over(self, flight: Flight[T]) -> bool:
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await flight.over.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def leave(self, key: str, flight: Flight[T]) -> None:
         """From now on newcomers make the value anew, or find it where it has been kept."""

@@ -116,7 +116,7 @@ def test_check_prints_what_entries_inherit(traffic: Path, tmp_path: Path) -> Non
 def test_check_prints_how_many_series_there_can_be(traffic: Path) -> None:
     """As a comment of the YAML, and in JSON."""
     line = rag_monitor("config", "check").stdout.splitlines()[-1]
-    assert line.startswith("# at most 1,827 series (rolling 1,575, by segment 0, drift 252)")
+    assert line.startswith("# at most 4,662 series (rolling 4,410, by segment 0, drift 252)")
     shown = json.loads(rag_monitor("config", "check", "--json", "--config", traffic).stdout)
     assert shown["series"]["judges"] == 2
     assert shown["series"]["segments"] == 21 * shown["series"]["rolling"]

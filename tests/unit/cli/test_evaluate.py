@@ -69,7 +69,7 @@ def test_offline_needs_nothing(tmp_path: Path) -> None:
     assert {record.event_time.isoformat() for record in found} == {"2026-11-20T12:00:00+00:00"}
     assert found[0].interaction["response"] == RESPONSE
     assert scores(found[0])["incorrect_claims"] == 0.5
-    assert scores(found[1]) == {"faithfulness": 0.5}
+    assert set(scores(found[1])) == {"faithfulness", "faithfulness_by_passage"}
 
 
 def test_without_out_records_go_to_standard_output(tmp_path: Path) -> None:
@@ -112,12 +112,24 @@ def test_what_is_no_interaction_is_named_and_the_rest_is_judged(tmp_path: Path) 
 
 def test_every_row_has_a_record_whatever_the_rate(tmp_path: Path) -> None:
     """Also one with nothing to score; sampling is for live traffic."""
-    file = written(tmp_path / "traffic.jsonl", logged("a", response="!"), logged("b"))
+    file = written(
+        tmp_path / "traffic.jsonl", logged("a", response="!", reference=None), logged("b")
+    )
     out = tmp_path / "out.jsonl"
     assert rag_monitor("evaluate", file, "--out", out, "--set", "sampling.rate=0").returncode == 0
     first, second = records(out)
     assert (first.outcome, first.reason) == ("unscorable", "no_claims")
     assert (second.outcome, second.sampling.q) == ("scored", 1.0)
+
+
+def test_personal_data_are_redacted_as_in_live_traffic(tmp_path: Path) -> None:
+    """Neither record nor log holds the address; what the log hides is unscorable, unasked."""
+    lines = logged("a", user_input="I am eva@example.org"), logged("b", response="__REDACTED__")
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
+    result = rag_monitor("evaluate", file, "--out", out)
+    assert result.returncode == 0
+    assert b"eva@example" not in out.read_bytes()
+    assert [record.reason for record in records(out)] == [None, "redacted"]
 
 
 async def test_a_model_judges_the_same_content_once(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from monitor.demo.bars import NO_DATA, bar, cell, course, said
 from monitor.demo.schedule import Schedule
-from monitor.demo.view import View
+from monitor.demo.view import CHOSEN, View
 from monitor.export.scrape import Gauge, Page
 from monitor.metrics.catalogue import CATALOGUE
 
@@ -88,9 +88,9 @@ def test_a_gauge_without_bounds_is_no_data(gauge: Gauge | None) -> None:
 @settings(max_examples=40)
 @given(st.integers(80, 200), st.integers(24, 80))
 def test_every_metric_is_on_any_terminal(width: int, height: int) -> None:
-    """By name, and no line is broken: that would tear the picture."""
+    """Those of the incident on a small one; no line is broken: that would tear the picture."""
     text = shown(view(), width, height)
-    for metric in CATALOGUE:
+    for metric in CATALOGUE if height >= 56 else CHOSEN:
         assert row(text, metric)
     assert max(len(line) for line in text.splitlines()) <= width
     assert f"{URL}/metrics" in text

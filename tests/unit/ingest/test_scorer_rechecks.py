@@ -16,6 +16,7 @@ from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judging import Treatment
+from monitor.metrics.hidden import HIDDEN
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.records import read_score_record
 from monitor.scorer import Scorer, ScorerSettings, Traffic
@@ -83,3 +84,13 @@ async def test_what_was_not_judged_is_not_judged_again() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
     assert bench.second.asked == 0
+
+
+async def test_the_second_judge_sees_what_the_first_one_saw() -> None:
+    """No placeholder of a hidden text: the same passages, or their verdicts cannot be compared."""
+    bench = Bench()
+    hidden = {"retrieved_contexts": ["The warranty lasts 24 months.", HIDDEN]}
+    await bench.score({**TEXTS, "reference": TEXTS["response"], **hidden})
+    await until(lambda: bench.second.asked == 1, "the second judgement", every_s=0.002)
+    assert bench.second.interactions[0].retrieved_contexts == ()
+    await bench.rechecks.aclose()

@@ -66,6 +66,31 @@ def test_caps_beyond_the_hardest_are_the_hardest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("extract_model", "api_base", "key"),
+    [
+        ("openai/small", None, "sk"),
+        ("anthropic/small", None, None),
+        ("anthropic/small", "http://gateway", "sk"),
+    ],
+)
+def test_a_key_is_for_its_own_provider(
+    extract_model: str, api_base: str | None, key: str | None
+) -> None:
+    """It goes along to another model there or behind one gateway, and never to somebody else."""
+    made = replace(
+        SHIPPED, extract_model=extract_model, api_base=api_base, api_key="sk", headers={"x": "y"}
+    )
+    assert made.models() == ("openai/judge", extract_model)
+    verify, extract = map(made.of_model, made.models())
+    assert (verify.model, verify.api_key) == ("openai/judge", "sk")
+    assert (extract.model, extract.api_key, bool(extract.headers)) == (
+        extract_model,
+        key,
+        bool(key),
+    )
+
+
+@pytest.mark.parametrize(
     ("provider", "info", "least"),
     [
         ("openai", {}, None),

@@ -43,8 +43,8 @@ def as_asked(case: Large) -> tuple[list[str], list[str], list[str], str]:
     item = case.interaction
     claims = case.labels.claims
     return (
-        list(claims["Why?", item.response]),
-        list(claims["Why?", item.reference or ""]),
+        list(claims["Why x?", item.response]),
+        list(claims["Why x?", item.reference or ""]),
         [passage.text for passage in item.retrieved_contexts],
         item.reference or "",
     )
@@ -81,9 +81,9 @@ async def test_ragas_asks_equal_contexts_and_claims_once() -> None:
         row[2] for row in found.response_by_passage
     ]
     assert tuple(row[3] for row in found.response_by_passage) == found.response_by_reference
-    claims = case.labels.claims["Why?", item.response]
+    claims = case.labels.claims["Why x?", item.response]
     same = Labels(
-        {**case.labels.claims, ("Why?", item.reference or ""): claims}, case.labels.supported
+        {**case.labels.claims, ("Why x?", item.reference or ""): claims}, case.labels.supported
     )
     model = Truthful(same)
     found = (await judged(model, case.interaction, "ragas")).verdicts

@@ -78,13 +78,14 @@ class Waiting:
     def __init__(self, failure: Exception | None = None) -> None:
         self.go = asyncio.Event()
         self.failure = failure
-        self.asked = self.at_once = self.most_at_once = 0
+        self.interactions: list[Interaction] = []
+        self.at_once = self.most_at_once = 0
         self.closed = False
 
     async def judge(
         self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
     ) -> Judgement:
-        self.asked += 1
+        self.interactions.append(interaction)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
@@ -92,6 +93,11 @@ class Waiting:
         finally:
             self.at_once -= 1
         raise self.failure or JudgeFailed("no", reason="timeout")
+
+    @property
+    def asked(self) -> int:
+        """How often it was asked."""
+        return len(self.interactions)
 
     async def aclose(self) -> None:
         self.closed = True

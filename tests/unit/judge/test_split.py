@@ -65,7 +65,7 @@ async def test_what_several_passages_of_one_block_support_is_not_asked_again() -
     one = Truthful(case.labels)
     await judged(one, case.interaction, caps=Caps(8, 3))
     blocks = [names for _, names in one.verifications[:-1]]
-    claims = case.labels.claims["Why?", "response x"]
+    claims = case.labels.claims["Why x?", "response x"]
     names = {
         passage.text: str(j) for j, passage in enumerate(case.interaction.retrieved_contexts, 1)
     }

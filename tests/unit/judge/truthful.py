@@ -76,7 +76,7 @@ def large(
     c = [f"claim {name} {i} 说法" for i in range(claims)]
     r = [f"truth {name} {i}" for i in range(truths)]
     texts = [f"passage {name} {j}" + " word" * words for j in range(passages)]
-    response, reference = f"response {name}", f"reference {name}"
+    question, response, reference = f"Why {name}?", f"response {name}", f"reference {name}"
     a = [[rng.random() < 0.2 for _ in texts] for _ in c]
     g = [[rng.random() < 0.3 for _ in texts] for _ in r]
     t, q = [rng.random() < 0.5 for _ in c], [rng.random() < 0.5 for _ in r]
@@ -95,9 +95,9 @@ def large(
     held |= {(r[i], reference) for i in range(truths)}
     held |= {(r[i], response) for i in range(truths) if q[i]}
     return Large(
-        interaction=_logged(name, response, texts, reference),
+        interaction=_logged(name, question, response, texts, reference),
         labels=Labels(
-            claims={("Why?", response): tuple(c), ("Why?", reference): tuple(r)},
+            claims={(question, response): tuple(c), (question, reference): tuple(r)},
             supported=frozenset(held),
             together=frozenset((c[i], pair) for i, pair in pairs.items()),
         ),
@@ -123,12 +123,14 @@ async def judged(
     return await made.judge(interaction)
 
 
-def _logged(name: str, response: str, texts: Sequence[str], reference: str) -> Interaction:
+def _logged(
+    name: str, question: str, response: str, texts: Sequence[str], reference: str
+) -> Interaction:
     return Interaction(
         interaction_id=name,
         event_time=datetime(2026, 1, 1, tzinfo=UTC),
         application="app",
-        user_input="Why?",
+        user_input=question,
         response=response,
         retrieved_contexts=tuple(Passage(text=text) for text in texts),
         reference=reference,

@@ -127,6 +127,20 @@ async def test_who_has_waited_for_two_failures_goes_alone() -> None:
     assert len(flights) == 0
 
 
+async def test_who_has_waited_long_enough_goes_alone() -> None:
+    """A maker that hangs until its deadline takes none of those along who came with it."""
+    flights, hanging, work = Flights[str](patience_s=0.01), Work(), Work()
+    first = asyncio.create_task(flights.join("k", hanging))
+    await settled()
+    work.go.set()
+    async with asyncio.timeout(5):
+        value, own = await flights.join("k", work)
+    assert (value, own is not None) == ("made 1", True)
+    hanging.go.set()
+    assert (await first)[0] == "made 1"
+    assert (hanging.started, work.started) == (1, 1)
+
+
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["ok", "fail", "cancel", "cancel later"]), min_size=1, max_size=12))
 async def test_everybody_gets_an_ending_of_their_own(fates: list[str]) -> None:
