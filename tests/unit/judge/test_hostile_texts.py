@@ -18,12 +18,13 @@ from tests.unit.judge.hostile import FRAGMENTS, hostile_texts
 EXAMPLES, AT_ONCE = 1_000, 10
 PROMPTS = shipped_prompts()
 SYSTEMS: dict[Task, str] = {task: system(task) for task in PROMPTS}
-OFTEN = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 TEXTS = st.lists(hostile_texts(), min_size=AT_ONCE, max_size=AT_ONCE)
+
+
+def often(examples: int) -> settings:
+    """So many times, however long the texts are."""
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=slow)
 
 
 class Pairs(list[tuple[str, object]]):
@@ -51,43 +52,40 @@ def verify_request(text: str) -> VerifyRequest:
     )
 
 
-@OFTEN
+@often(EXAMPLES)
 @given(TEXTS)
-def test_extraction_parses_back(texts: list[str]) -> None:
-    """The object sent is the object meant, key by key, and a strict second reader agrees."""
+def test_what_is_sent_parses_back_and_ids_are_ours(texts: list[str]) -> None:
+    """Question, text, passages, both texts and claims come back identical, under our ids."""
     for text in texts:
-        message = ExtractRequest(text, text).message()
-        assert as_sent(message) == [
-            ("task", "extract_claims"),
-            ("question", text),
-            ("text", text),
-        ]
-        found = second_opinion("extract_claims", message)
-        assert (found.content["question"], found.content["text"]) == (text, text)
+        _extraction_parses_back(text)
+        _verification_parses_back(text)
 
 
-@OFTEN
-@given(TEXTS)
-def test_verification_parses_back_and_ids_are_ours(texts: list[str]) -> None:
-    """Question, passages, both texts and claims come back identical; ids are those we gave."""
-    for text in texts:
-        request = verify_request(text)
-        message = request.message()
-        assert as_sent(message) == [
-            ("task", "verify_claims"),
-            ("n", request.nonce),
-            ("question", text),
-            ("documents", list(request.documents.items())),
-            ("claims", [("c1", text), ("c2", "C"), ("r1", text)]),
-        ]
-        assert sorted(request.documents) == ["1", "2", "3", "A", "R"]
-        assert 100 <= request.nonce <= 999
-        found = second_opinion("verify_claims", message)
-        assert found.content["documents"] == dict(request.documents)
-        assert found.content["claims"] == dict(request.claims)
+def _extraction_parses_back(text: str) -> None:
+    message = ExtractRequest(text, text).message()
+    assert as_sent(message) == [("task", "extract_claims"), ("question", text), ("text", text)]
+    found = second_opinion("extract_claims", message)
+    assert (found.content["question"], found.content["text"]) == (text, text)
 
 
-@OFTEN
+def _verification_parses_back(text: str) -> None:
+    request = verify_request(text)
+    message = request.message()
+    assert as_sent(message) == [
+        ("task", "verify_claims"),
+        ("n", request.nonce),
+        ("question", text),
+        ("documents", list(request.documents.items())),
+        ("claims", [("c1", text), ("c2", "C"), ("r1", text)]),
+    ]
+    assert sorted(request.documents) == ["1", "2", "3", "A", "R"]
+    assert 100 <= request.nonce <= 999
+    found = second_opinion("verify_claims", message)
+    assert found.content["documents"] == dict(request.documents)
+    assert found.content["claims"] == dict(request.claims)
+
+
+@often(EXAMPLES // 5)
 @given(TEXTS)
 def test_replies_that_repeat_a_text_are_no_verdicts(texts: list[str]) -> None:
     """A text as a key or as a value is refused, unless it says all pairs; complaints quote none."""
