@@ -25,6 +25,7 @@ PassageOrder = Callable[[str, int], list[int]]
 _CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
 _SHOWN = 40  # ids or pairs that one list in a complaint may name
 
 
@@ -189,14 +190,16 @@ def documents(
 
 
 def _digest(purpose: bytes, text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=16, person=purpose).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=purpose).digest()
 
 
 def dump(body: Mapping[str, object], complaint: str | None) -> str:
     """A user message: one JSON object in raw UTF-8, with the complaint as its last key."""
     if complaint is not None:
         body = {**body, "complaint": complaint}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    # Half a character has no UTF-8: only escaped can it be sent.
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,7 @@ def _no_constant(name: str) -> NoReturn:
 def _claim(number: int, claim: object) -> str:
     if not isinstance(claim, str) or not claim.strip():
         raise ReplyRejected(f"claim {number} must be a non-empty string")
-    if any("\ud800" <= character <= "\udfff" for character in claim):
+    if _HALF.search(claim):
         raise ReplyRejected(f"claim {number} holds half a character")  # it cannot be sent on
     return claim
 

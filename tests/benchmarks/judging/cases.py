@@ -30,6 +30,9 @@ WRONG, PRESENT, MISLEADING = 0.3, 0.85, 0.6
 _RESPONSE = ((3, 44), (4, 32), (5, 12), (6, 12))
 _REFERENCE = ((2, 52), (3, 28), (4, 9), (5, 11))
 _PASSAGES = ((4, 70), (5, 30))
+#: Longer contexts come with longer answers.
+_LONG_RESPONSE = ((5, 20), (6, 45), (7, 35))
+_LONG_REFERENCE = ((3, 35), (4, 40), (5, 25))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +153,11 @@ def _case(
     book = CATALOGUES[together.language if together else LANGUAGES[number % 2]]
     product = book.products[number // 2 % len(book.products)]
     truths = [book.truth(product, key) for key in rng.sample(list(book.properties), 10)]
-    wanted = _drawn(_RESPONSE, rng) - (together is not None)
+    wanted = _drawn(_LONG_RESPONSE if tokens else _RESPONSE, rng) - (together is not None)
     response = tuple(_said(book, _answer(book, truth, rng), rng) for truth in truths[:wanted])
     # One that the response leaves out, so that not every reference is covered.
-    stated = [truths[wanted], *truths[:wanted]][: _drawn(_REFERENCE, rng)]
+    covered = _drawn(_LONG_REFERENCE if tokens else _REFERENCE, rng)
+    stated = [truths[wanted], *truths[:wanted]][:covered]
     reference = tuple(_said(book, truth, rng) for truth in stated)
     if together is not None:
         whole = Said(together.claim, together.claim)

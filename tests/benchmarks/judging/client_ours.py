@@ -30,7 +30,8 @@ from monitor.records import Interaction, Judgement, Passage, Source, Verdicts
 from tests.benchmarks.judging.harness import Judge, Scores, main
 from tests.benchmarks.judging.truth import scores
 
-MODEL = "gpt-4o-mini"
+MODEL = "cost-judge"
+"""A bare name: a model that somebody serves at an address of their own."""
 
 
 class Recorded:
@@ -74,7 +75,7 @@ def settings(url: str, pipeline: str, claims_per_call: int) -> LlmSettings:
     for known in get_args(PipelineName):
         if known == pipeline:
             return LlmSettings(
-                model=f"openai/{MODEL}",
+                model=MODEL,
                 pipeline=known,
                 api_base=f"{url}/v1",
                 claims_per_call=claims_per_call,
