@@ -17,6 +17,7 @@ from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.alarms import AlarmRecord
 from monitor.books import books, promises, segment_names
+from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
 from monitor.export.http import HttpServer
@@ -26,6 +27,7 @@ from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.worker import LoopLimits
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
@@ -42,7 +44,13 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
-from monitor.treatments import Seat, build_judges, traffic
+from monitor.treatments import (
+    Seat,
+    build_judges,
+    build_redactor,
+    traffic,
+    with_rechecks,
+)
 
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
@@ -114,15 +122,22 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
-        seats = build_judges(self.settings, telemetry)
+        # Before anything is waited for: a pattern that cannot be read is said at once.
+        redactor = build_redactor(self.settings, telemetry)
+        caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(caches.aclose)
+            judges = build_judges(self.settings, telemetry, caches)
+            seats = with_rechecks(judges, telemetry.recheck)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
                 stack.push_async_callback(seat.judge.aclose)
+                if seat.recheck is not None:
+                    stack.push_async_callback(seat.recheck.aclose)
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, seats, telemetry, loop)):
+            if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop)):
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
@@ -131,6 +146,7 @@ class Monitor:
         self,
         stack: AsyncExitStack,
         seats: Sequence[Seat],
+        redactor: Redactor,
         telemetry: ScorerTelemetry,
         loop: list[ConsumingLoop],
     ) -> None:
@@ -152,7 +168,7 @@ class Monitor:
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
-        scorer = self._scorer(seats, producer, telemetry)
+        scorer = self._scorer(seats, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
 
@@ -166,7 +182,11 @@ class Monitor:
             await wait_for_topics(self.output, written, self.health, "scorer_output")
 
     def _scorer(
-        self, seats: Sequence[Seat], producer: Producer, telemetry: ScorerTelemetry
+        self,
+        seats: Sequence[Seat],
+        redactor: Redactor,
+        producer: Producer,
+        telemetry: ScorerTelemetry,
     ) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
@@ -179,9 +199,11 @@ class Monitor:
                 self._gate(telemetry),
                 group=settings.kafka.group_id,
                 version=__version__,
+                redactor=redactor,
             ),
             telemetry,
             self.clock,
+            redactor,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

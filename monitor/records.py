@@ -16,7 +16,9 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -32,6 +34,8 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 #: How many interactions of a slot lie in a segment: means over them are divided by their number.
 Members = Annotated[int, Field(ge=1, le=2**60)]
 Flags = tuple[bool, ...]
+#: ``None``: nobody said.
+Labels = tuple[bool | None, ...]
 Matrix = tuple[Flags, ...]
 
 
@@ -54,6 +58,9 @@ class Unscored(StrEnum):
     NO_REFERENCE_CLAIMS = "NO_REFERENCE_CLAIMS"
     NO_CLAIMS = "NO_CLAIMS"
     NO_CONTEXTS = "NO_CONTEXTS"
+    NO_RELEVANT_CONTEXTS = "NO_RELEVANT_CONTEXTS"
+    NO_RELEVANCE = "NO_RELEVANCE"
+    REDACTED = "REDACTED"
 
 
 class Frozen(BaseModel):
@@ -115,11 +122,16 @@ class JudgeIdentity(Frozen):
 
 
 class Usage(Frozen):
-    """What one judgement cost: calls, tokens, US dollars (0.0 where the price is unknown)."""
+    """What one judgement cost: calls, tokens, US dollars (0.0 where the price is unknown).
+
+    ``reasoning_tokens`` are paid for like ``completion_tokens``, and are not among them; they stand
+    on a record only where a model has reasoned.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = Field(0, exclude_if=lambda tokens: tokens == 0)
     usd: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
@@ -128,6 +140,7 @@ class Usage(Frozen):
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             usd=self.usd + other.usd,
         )
 
@@ -140,13 +153,33 @@ class Claims(Frozen):
 
 
 class Verdicts(Frozen):
-    """Boolean verdicts: ``True`` means that the claim can be inferred from the text."""
+    """Boolean verdicts: ``True`` means that the claim can be inferred from the text.
+
+    The last two, of length n or empty, say which passages are relevant. ``relevant_by_label`` are
+    labels of the log that outdo what follows from the reference; ``relevant_to_question`` is about
+    ``user_input``, by a label or by the judge. Empty ones are left out of the JSON.
+    """
 
     response_by_passage: Matrix = ()
     response_by_context: Flags = ()
     response_by_reference: Flags = ()
     reference_by_passage: Matrix = ()
     reference_by_response: Flags = ()
+    relevant_by_label: Labels = ()
+    relevant_to_question: Labels = ()
+
+    @model_serializer(mode="wrap")
+    def _without_empty_labels(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = dump(self)
+        for name in ("relevant_by_label", "relevant_to_question"):
+            if not found[name]:
+                del found[name]
+        return found
+
+
+Evidence = dict[str, dict[str, str | None]]
+"""By response claim (``"c1"``) and passage (``"1"`` is the first) the words of the passage that
+support the claim; None where the judge's quote does not stand there."""
 
 
 class Judgement(Frozen):
@@ -161,6 +194,7 @@ class Judgement(Frozen):
     verdicts: Verdicts
     judge: JudgeIdentity
     usage: Usage = Usage()
+    evidence: Evidence = {}
 
     @model_validator(mode="after")
     def _shapes(self) -> Self:
@@ -172,6 +206,10 @@ class Judgement(Frozen):
         _require_length("response_by_reference", v.response_by_reference, c * self.has_reference)
         _require_matrix("reference_by_passage", v.reference_by_passage, r, self.passages)
         _require_length("reference_by_response", v.reference_by_response, r)
+        if v.relevant_by_label:
+            _require_length("relevant_by_label", v.relevant_by_label, self.passages)
+        if v.relevant_to_question:
+            _require_length("relevant_to_question", v.relevant_to_question, self.passages)
         for i, (row, together) in enumerate(
             zip(v.response_by_passage, v.response_by_context, strict=True)
         ):
@@ -241,6 +279,7 @@ class ScoreRecord(Frozen):
     interaction: dict[str, JsonValue] = {}
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
+    evidence: Evidence = Field({}, exclude_if=lambda evidence: not evidence)
     scores: dict[str, Score | UnscoredMark] = {}
     outcome: Outcome
     reason: str | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.errors import DependencyRefused, JudgeFailed, MessageRejected
+from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import letter, score_records
 from monitor.ingest.apart import apart
 from monitor.ingest.dead_letters import DeadLetters
@@ -20,17 +20,17 @@ from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Ledger, Reason
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
 from monitor.ingest.worker import Work
-from monitor.judge.limits import Limits
-from monitor.judge.protocol import Bill, Judge
+from monitor.judging import Treatment, hidden, judged
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
-from monitor.metrics.catalogue import score_all
-from monitor.records import Interaction, Outcome, Source, Unscored, Usage
+from monitor.metrics.hidden import readable
+from monitor.records import Interaction, Outcome, Source, Unscored
 from monitor.telemetry import ScorerTelemetry
 
 
@@ -40,20 +40,6 @@ class ScorerSettings:
 
     scores_topic: str
     max_record_bytes: int
-
-
-@dataclass(frozen=True)
-class Treatment:
-    """How an interaction is treated; treatments with the same judge share it and its limits.
-
-    ``metrics`` are the names of those that are recorded; None: all of the catalogue.
-    """
-
-    sampler: Sampler
-    judge: Judge
-    limits: Limits
-    segment_by: str | None = None
-    metrics: tuple[str, ...] | None = None
 
 
 class Traffic:
@@ -81,10 +67,12 @@ class Scorer:
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
+        redactor: Redactor | None = None,
     ) -> None:
         self._settings, self._traffic = settings, traffic
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
+        self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
         self._judging: set[asyncio.Task[None] | None] = set()
@@ -145,6 +133,8 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
+        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
+        interaction = self._redactor.interaction(interaction)
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
 
@@ -174,6 +164,10 @@ class Scorer:
         return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
+        # It may name an unknown field, and people use the oddest keys.
+        error = MessageRejected(
+            self._redactor.text(str(error)), stage=error.stage, cause=error.cause
+        )
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
@@ -226,23 +220,32 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
+        try:
+            ending = await self._ending(interaction, treatment)
+            await self._publish(interaction, ending, treatment)
+        except MessageRejected as error:
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
+            return await self._bury(record, error)
+        self._count(interaction, ending)
+        if treatment.recheck and ending.judgement:
+            treatment.recheck.offer(readable(interaction), ending.judgement)
+        return ending.outcome, ending.reason
+
+    async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        if (unseen := hidden(interaction, treatment)) is not None:
+            return unseen
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
             async with treatment.limits.admitted():
                 self._waiting.discard(task)
                 admitted = self._clock()
-                ending = await self._watched(self._judged(interaction, treatment))
-            timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
-            self._telemetry.judgement_seconds.observe(timings["judge_s"])
-            await self._publish(interaction, ending._replace(timings=timings), treatment)
-        except MessageRejected as error:
-            self._dead_letters.gate.failed(error.cause, was_fine=True)
-            return await self._bury(record, error)
+                ending = await self._watched(judged(interaction, treatment))
         finally:
             self._waiting.discard(task)
-        self._count(interaction, ending)
-        return ending.outcome, ending.reason
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        return ending._replace(timings=timings)
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
@@ -261,28 +264,6 @@ class Scorer:
             ) from None
         finally:
             self._judging.discard(task)
-
-    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
-        """The judgement within the deadline, as an ending."""
-        bill, judge = Bill(), treatment.judge
-        try:
-            async with treatment.limits.deadline():
-                judgement = await judge.judge(interaction, bill)
-        except TimeoutError:
-            return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
-        except JudgeFailed as error:
-            return _failed(interaction, judge, error.reason, bill.usage)
-        scores = _chosen(score_all(judgement), treatment.metrics)
-        scored = any(isinstance(score, float) for score in scores.values())
-        return Ending(
-            Outcome.SCORED if scored else Outcome.UNSCORABLE,
-            None if scored else _why_unscorable(scores),
-            judgement.judge,
-            judgement.usage,
-            judgement,
-            scores,
-            {},
-        )
 
     async def _publish(
         self, interaction: Interaction, ending: Ending, treatment: Treatment
@@ -327,29 +308,9 @@ class Scorer:
         return datetime.fromtimestamp(self._clock(), UTC)
 
 
-def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -> Ending:
-    logger().warning("judge_failed", interaction_id=interaction.interaction_id, reason=str(reason))
-    return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
-
-
-def _chosen(
-    scores: dict[str, float | Unscored], metrics: tuple[str, ...] | None
-) -> dict[str, float | Unscored]:
-    """A metric that is not chosen is left out: unscored would be counted as missing a value."""
-    if metrics is None:
-        return scores
-    return {name: score for name, score in scores.items() if name in metrics}
-
-
 def _unreadable(record: Unreadable) -> MessageRejected:
     return MessageRejected(
         f"record: the client cannot unpack it ({record.error}); it stays on its topic",
         stage="decode",
         cause=Reason.UNREADABLE,
     )
-
-
-def _why_unscorable(scores: dict[str, float | Unscored]) -> str:
-    """The first metric's reason, in the catalogue's order, stands for the interaction."""
-    reasons = (score for score in scores.values() if isinstance(score, Unscored))
-    return next(reasons).value.lower()

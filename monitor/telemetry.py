@@ -96,6 +96,8 @@ class ScorerTelemetry:
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
+        self.judge_cache = CacheTelemetry(registry)
+        self.recheck = RecheckTelemetry(registry)
         self.applications = LabelCap()
 
     def _interactions(self, registry: CollectorRegistry) -> None:
@@ -128,6 +130,12 @@ class ScorerTelemetry:
         self.key_fallbacks = Counter(
             "rag_monitor_sampling_key_fallbacks",
             "Interactions without the configured sampling key: their id was hashed instead.",
+            registry=registry,
+        )
+        self.redactions = Counter(
+            "rag_monitor_redactions",
+            "Values replaced by tokens in picked interactions and dead letters, by kind.",
+            ["kind"],
             registry=registry,
         )
         self.interaction_score = Histogram(
@@ -216,7 +224,7 @@ class ScorerTelemetry:
         )
         self.judge_tokens = Counter(
             "rag_monitor_judge_tokens",
-            "Tokens used by the judge.",
+            "Tokens used by the judge: prompt, completion and, not among the latter, reasoning.",
             ["kind"],
             registry=registry,
         )
@@ -240,6 +248,104 @@ class ScorerTelemetry:
         histogram = self.interaction_score.labels(metric, self.applications(application))
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
+
+
+class CacheTelemetry:
+    """How the judge's cache does."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.lookups = Counter(
+            "rag_monitor_judge_cache_lookups",
+            "Lookups in the judge's cache, by what (claims of a text, whole judgement) and result: "
+            "hit, shared (another was just asking for the same) or miss.",
+            ["what", "result"],
+            registry=registry,
+        )
+        self.errors = Counter(
+            "rag_monitor_judge_cache_errors",
+            "Requests to the judge's cache that failed, or that a pause after a failure spared.",
+            ["reason"],
+            registry=registry,
+        )
+        self._hit_ratio = Gauge(
+            "rag_monitor_judge_cache_hit_ratio",
+            "Share of the lookups since the start that needed no call (hit or shared).",
+            ["what"],
+            registry=registry,
+        )
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def looked_up(self, what: str, result: str) -> None:
+        """Count one lookup; before the first there is no ratio."""
+        self.lookups.labels(what, result).inc()
+        saved, all_ = self._counts.get(what, (0, 0))
+        self._counts[what] = saved, all_ = saved + (result != "miss"), all_ + 1
+        self._hit_ratio.labels(what).set(saved / all_)
+
+
+class RecheckTelemetry:
+    """The live self-check: what a second judgement, one passage a call, says of the first."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._agreement(registry)
+        self.results = Counter(
+            "rag_monitor_judge_rechecks",
+            "Second judgements, by result: done, dropped, or why they failed.",
+            ["result"],
+            registry=registry,
+        )
+        self.misses = Counter(
+            "rag_monitor_judge_recheck_misses",
+            "Claims that a second judgement does not find in the text they were extracted from.",
+            registry=registry,
+        )
+        self.calls = Counter(
+            "rag_monitor_judge_recheck_calls",
+            "Calls for second judgements, by result (ok or the error).",
+            ["result"],
+            registry=registry,
+        )
+        self.tokens = Counter(
+            "rag_monitor_judge_recheck_tokens",
+            "Tokens used by second judgements.",
+            ["kind"],
+            registry=registry,
+        )
+        self.usd = Counter(
+            "rag_monitor_judge_recheck_usd",
+            "US dollars spent on second judgements.",
+            registry=registry,
+        )
+
+    def _agreement(self, registry: CollectorRegistry) -> None:
+        meanings = {
+            "": "Share of equal verdicts in the latest second judgements, by what claims were "
+            "checked against.",
+            "_lower": "Lower bound of its 95 % interval, clustered by interaction.",
+            "_upper": "Upper bound of its 95 % interval, clustered by interaction.",
+            "_verdicts": "Pairs of verdicts behind it.",
+            "_interactions": "Interactions behind it.",
+        }
+        self._gauges = {
+            end: Gauge(f"rag_monitor_judge_agreement{end}", text, ["kind"], registry=registry)
+            for end, text in meanings.items()
+        }
+
+    def show(
+        self,
+        kind: str,
+        value: float | None,
+        lower: float | None,
+        upper: float | None,
+        *,
+        verdicts: int,
+        interactions: int,
+    ) -> None:
+        """Show the agreement of one kind; what is None is left out."""
+        shown = (value, lower, upper, verdicts, interactions)
+        for gauge, number in zip(self._gauges.values(), shown, strict=True):
+            if number is not None:
+                gauge.labels(kind).set(number)
 
 
 class ExporterTelemetry:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the three locks anew: universal (every platform), with hashes, without URLs. Needs `uv`.
+# Writes the locks anew: universal (every platform), with hashes, without URLs. Needs `uv`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -9,3 +9,12 @@ compile() {
 compile pyproject.toml requirements/build.in -o requirements/core.txt
 compile --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
 compile --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
+
+# The rivals of tests/benchmarks/judge_cost.py, each in an environment of its own. RAGChecker
+# declares gigabytes that its joint check never touches, hence the two without what they declare.
+compile requirements/benchmarks/ragas.in -o requirements/benchmarks/ragas.txt
+rivals="$(mktemp -d)"
+trap 'rm -r "$rivals"' EXIT
+compile requirements/benchmarks/ragchecker-needs.in -o "$rivals/needs.txt"
+compile --no-deps requirements/benchmarks/ragchecker.in -o "$rivals/itself.txt"
+cat "$rivals/needs.txt" "$rivals/itself.txt" > requirements/benchmarks/ragchecker.txt

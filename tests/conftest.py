@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import (
     pytest_make_collect_report,
     pytest_runtest_makereport,
@@ -21,6 +22,7 @@ __all__ = [
     "pytest_make_collect_report",
     "pytest_runtest_makereport",
     "pytest_terminal_summary",
+    "redis_server",
     "requires_tool",
 ]
 
@@ -38,3 +40,11 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBrok
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
     with KafkaBroker(tmp_path_factory.mktemp("kafka")) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One real Redis for the whole run: use a prefix of your own, and leave it running."""
+    requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server

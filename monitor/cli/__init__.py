@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from monitor.cli import baselines, configuration, dead_letters, demo, doctor, roles
+from monitor.cli import (
+    baselines,
+    configuration,
+    dead_letters,
+    demo,
+    doctor,
+    evaluate,
+    judge_check,
+    roles,
+)
 
 app = typer.Typer(
     name="rag-monitor",
@@ -20,4 +29,6 @@ app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
 roles.register(app)
 doctor.register(app)
+evaluate.register(app)
+judge_check.register(app)
 demo.register(app)

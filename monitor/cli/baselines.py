@@ -212,8 +212,9 @@ def _mean(item: str) -> tuple[str, float]:
     from monitor.metrics.catalogue import CATALOGUE
 
     name, _, text = item.partition("=")
-    if name not in CATALOGUE:
-        raise ConfigurationError(f"found {item!r}, expected METRIC=MEAN of {', '.join(CATALOGUE)}")
+    directed = [metric for metric, found in CATALOGUE.items() if found.higher_is_better is not None]
+    if name not in directed:
+        raise ConfigurationError(f"found {item!r}, expected METRIC=MEAN of {', '.join(directed)}")
     try:
         mean = float(text)
     except ValueError:

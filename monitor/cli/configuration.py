@@ -40,6 +40,7 @@ def check(
     if attribute and application is None:
         raise typer.BadParameter("--attribute goes with --application")
     settings = settings_of(config, set_)
+    _check_redaction(settings)
     if application is not None:
         _print(_held_for(settings, _interaction(application, attribute or [])), json)
     elif json:
@@ -96,6 +97,14 @@ def _whole(settings: Settings) -> dict[str, Any]:
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
     return {**_dumped(settings), "applications": entries}
+
+
+def _check_redaction(settings: Settings) -> None:
+    """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
+    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.treatments import redaction_rules
+
+    Redactor(redaction_rules(settings))
 
 
 def _series(settings: Settings) -> dict[str, int]:

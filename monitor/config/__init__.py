@@ -4,7 +4,7 @@ from monitor.config.access import Access
 from monitor.config.applications import Application, Effective, resolved, withheld
 from monitor.config.base import seconds
 from monitor.config.explain import listed, paths
-from monitor.config.judging import Judge, Sampling
+from monitor.config.judging import Cache, Judge, Sampling
 from monitor.config.objectives import Objective, SharedObjective
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
@@ -14,6 +14,7 @@ from monitor.config.watching import FixedBaseline, FixedMean
 __all__ = [
     "Access",
     "Application",
+    "Cache",
     "Effective",
     "FixedBaseline",
     "FixedMean",

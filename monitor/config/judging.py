@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, mapping
+from monitor.config.base import Fraction, Section, mapping, seconds
 
 
 class Sampling(Section):
@@ -25,6 +25,40 @@ class Sampling(Section):
         raise ValueError(f"found {key!r}, expected interaction_id, record_key or header:NAME")
 
 
+class Cache(Section):
+    """Where claims that were extracted once are kept, for all interactions with the same text."""
+
+    kind: Literal["memory", "redis", "none"] = Field(
+        "memory", description="memory of the process, redis (shared by replicas), or none"
+    )
+    ttl: str = Field("1d", description="how long a value is kept")
+    max_entries: int = Field(10_000, ge=1, description="memory: values kept at most")
+    max_bytes: int = Field(
+        64_000_000, ge=10_000, description="memory: bytes of keys and values kept at most"
+    )
+    url: SecretStr | None = Field(
+        None, description="redis: redis://, rediss:// (TLS) or unix://, with the password if any"
+    )
+    prefix: str = Field(
+        "rag-monitor", min_length=1, description="redis: what the names of all keys begin with"
+    )
+    timeout_s: float = Field(
+        0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
+    )
+
+    @field_validator("ttl")
+    @classmethod
+    def _is_duration(cls, ttl: str) -> str:
+        seconds(ttl)
+        return ttl
+
+    @model_validator(mode="after")
+    def _has_url(self) -> Self:
+        if self.kind == "redis" and not (self.url and self.url.get_secret_value()):
+            raise ValueError("url is missing, kind redis needs one, like redis://host:6379/0")
+        return self
+
+
 class Judge(Section):
     """Who judges."""
 
@@ -33,8 +67,31 @@ class Judge(Section):
     )
     name: str | None = Field(None, description="first part of the label judge; default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
-    pipeline: Literal["joint"] = Field("joint", description="call structure of the llm judge")
+    extract_model: str | None = Field(
+        None, description="model that takes the claims out of the texts; default: model"
+    )
+    pipeline: Literal["joint", "single", "ragas"] = Field(
+        "joint", description="call structure of the llm judge"
+    )
+    relevance: Literal["reference", "labels"] = Field(
+        "reference",
+        description="which passages are relevant: those that support the reference; labels: where "
+        "the log labels a passage, its label outdoes that",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
+    passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
+    prompt_tokens: int = Field(
+        16_000, ge=2_000, description="largest prompt of a verify call, in tokens, by estimate"
+    )
+    structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
+        "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
+    )
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
+        "minimal", description="of models that reason; minimal: the least that the model has"
+    )
+    evidence: Literal["off", "quote"] = Field(
+        "off", description="quote: the words that support each claim, checked against the passage"
+    )
     api_base: str | None = Field(None, description="base URL, for self-hosted models")
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(
@@ -45,6 +102,12 @@ class Judge(Section):
     )
     attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
     concurrency: int = Field(8, ge=1, description="judgements at the same time")
+    recheck_rate: Fraction = Field(
+        0.01,
+        description="share of the judged interactions that the llm judge judges again, one passage "
+        "a call, to measure what batching costs; 0 switches it off",
+    )
+    cache: Cache = Cache()
 
     @property
     def label_name(self) -> str:

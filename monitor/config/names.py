@@ -5,18 +5,37 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from monitor.config.base import split
 
 #: The names of the catalogue of metrics, which settings may not import; a test compares them.
 MetricName = Literal[
     "faithfulness",
+    "faithfulness_by_passage",
     "noise_sensitivity_relevant",
     "noise_sensitivity_irrelevant",
     "incorrect_claims",
     "hallucination",
+    "self_knowledge",
+    "claim_precision",
+    "claim_recall",
+    "claim_f1",
+    "context_recall",
+    "context_precision",
+    "context_utilization",
+    "irrelevant_context_reliance",
 ]
+
+
+def _has_direction(metric: str) -> str:
+    if metric == "self_knowledge":
+        raise ValueError("self_knowledge is neither better nor worse when it is higher")
+    return metric
+
+
+#: A metric that can be too low or too high.
+DirectedMetric = Annotated[MetricName, AfterValidator(_has_direction)]
 Metrics = Annotated[tuple[MetricName, ...] | None, BeforeValidator(split)]
 
 

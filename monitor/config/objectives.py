@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from monitor.config.base import Fraction, Section, items, seconds
-from monitor.config.names import MetricName, Names, all_covered, name_regex, no_empty_name
+from monitor.config.names import DirectedMetric, Names, all_covered, name_regex, no_empty_name
 
 
 def one_or_more_objectives(value: Any) -> Any:
@@ -20,7 +20,7 @@ def one_or_more_objectives(value: Any) -> Any:
 class Objective(Section):
     """What an application has promised about one metric."""
 
-    metric: MetricName = Field(description="the metric that it is about")
+    metric: DirectedMetric = Field(description="the metric that it is about")
     window: str = Field(description="one of export.windows")
     bound: Fraction = Field(description="the worst mean that is still good enough, 0 to 1")
     minimum_samples: int = Field(

@@ -19,6 +19,7 @@ from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
 from monitor.config.objectives import SharedObjective, check_shared
+from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
 
@@ -132,6 +133,7 @@ class Settings(Section):
     kafka: Kafka = Kafka()
     kafka_output: KafkaOutput = KafkaOutput()
     ingest: Ingest = Ingest()
+    redaction: Redaction = Redaction()
     sampling: Sampling = Sampling()
     judge: Judge = Judge()
     export: Export = Export()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from monitor.config.base import Fraction, Section, Texts, items, mapping, seconds, split
-from monitor.config.names import MetricName, Metrics, name_regex
+from monitor.config.names import DirectedMetric, Metrics, name_regex
 
 
 def _each_once(metrics: tuple[str, ...]) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class FixedBaseline(Section):
     judge: str | None = Field(
         None, min_length=1, description="name or name@version of the judge; null: any"
     )
-    metrics: Annotated[dict[MetricName, FixedMean], BeforeValidator(mapping)] = Field(
+    metrics: Annotated[dict[DirectedMetric, FixedMean], BeforeValidator(mapping)] = Field(
         description="metric: its normal mean, or {mean, segments: {segment: mean}}"
     )
 
@@ -121,7 +121,7 @@ class Drift(Section):
         description="what is normal where it is not to be learned: a list, the first that matches "
         "an application and judge wins; metrics that it leaves out are learned",
     )
-    metrics: Annotated[tuple[MetricName, ...], BeforeValidator(split)] = Field(
+    metrics: Annotated[tuple[DirectedMetric, ...], BeforeValidator(split)] = Field(
         ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
         description="the metrics that are watched; an empty list: none",
     )

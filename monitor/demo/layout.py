@@ -10,16 +10,22 @@ _BARS, _COURSES = (14, 36), (14, 30)
 
 
 class Detail(NamedTuple):
-    """How much is shown: latest events, lines per metric, a table of outcomes, and empty lines."""
+    """How much is shown: latest events, lines per metric, a table of outcomes, and empty lines.
+
+    ``every``: all metrics, not only those that tell of the incident.
+    """
 
     events: int
     lines: int
     table: bool
     gaps: bool
+    every: bool = False
 
 
 #: From the most to the least; the first that fits the terminal's height is shown.
 DETAILS: Final = (
+    Detail(3, 3, True, True, every=True),
+    Detail(3, 2, True, True, every=True),
     Detail(3, 3, True, True),
     Detail(3, 2, True, True),
     Detail(2, 2, True, True),

@@ -36,7 +36,18 @@ MEANINGS: Final[Mapping[str, str]] = {
     "noise_sensitivity_irrelevant": "wrong, by irrelevant ones",
     "incorrect_claims": "wrong by the reference",
     "hallucination": "wrong, and in no passage",
+    "faithfulness_by_passage": "claims that one passage supports",
+    "self_knowledge": "right, and in no passage",
+    "claim_precision": "right by the reference",
+    "claim_recall": "reference claims that it says",
+    "claim_f1": "both of these",
+    "context_recall": "reference claims retrieved",
+    "context_precision": "passages that are relevant",
+    "context_utilization": "said of what was retrieved",
+    "irrelevant_context_reliance": "only by irrelevant ones",
 }
+#: They tell of the incident, on the smallest terminal, too.
+CHOSEN: Final = tuple(MEANINGS)[:5]
 _ARROWS: Final = {True: " ↑", False: " ↓", None: ""}
 
 
@@ -106,7 +117,7 @@ class View:
     ) -> Iterator[tuple[Callable[..., RenderableType], *tuple[Hashable, ...]]]:
         yield (self._header,)
         yield self._drift, width, detail.events, detail.gaps
-        yield self._gauges, layout(width, self._windows), detail.lines
+        yield self._gauges, layout(width, self._windows), detail.lines, detail.every
         yield (outcome_table if detail.table else outcome_line), self._history
 
     def _drift(self, width: int, events: int, gaps: bool) -> RenderableType:
@@ -152,7 +163,7 @@ class View:
         note = f"   the {self._windows[0]} gauges still hold some of it" if fading else ""
         return [("● the incident is over", "bold green"), (note, "yellow")]
 
-    def _gauges(self, fits: Layout, lines: int) -> Table:
+    def _gauges(self, fits: Layout, lines: int, every: bool) -> Table:
         table = Table(
             box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), leading=int(lines > 2), show_edge=False
         )
@@ -163,7 +174,7 @@ class View:
         for window in fits.windows:
             table.add_column(window, justify="right", no_wrap=True)
         gauges = self._history.last.page.gauges
-        for metric in CATALOGUE.values():
+        for metric in CATALOGUE.values() if every else map(CATALOGUE.__getitem__, CHOSEN):
             cells = [self._bar(metric.name, fits.bar)]
             if fits.course:
                 cells.append(self._course(metric.name, fits.course))

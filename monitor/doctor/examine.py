@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from monitor import access, app, treatments
 from monitor.config import Settings
-from monitor.doctor import llm, ports, topics, traffic
+from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.needs import input_needs, output_needs
 from monitor.doctor.report import Line, warn
@@ -32,6 +32,8 @@ async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterat
         async for lines in _clusters(sites, settings, clock):
             yield lines
         yield await judges
+        if used := cache.in_use(settings):
+            yield [await cache.examine(section) for section in used]
         yield [await ports.examine(settings.http.host, settings.http.port)]
     finally:
         judges.cancel()

@@ -92,7 +92,7 @@ def _failed(target: str, error: JudgeFailed) -> Line:
 
 
 def _answered(target: str, model: str, usage: Usage, took_s: float) -> Line:
-    tokens = usage.prompt_tokens + usage.completion_tokens
+    tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
     found = f"{model} judged in {took_s:.1f} s: {usage.calls} calls, {tokens} tokens"
     return ok("judge", target, found)
 

@@ -1,4 +1,4 @@
-"""Dead letters: the original record as it was, with headers that say what is wrong with it.
+"""Dead letters: the original record, redacted, with headers that say what is wrong with it.
 
 A letter that finds no place holds its partition, for as long as it takes: nothing is dropped, and
 nothing is committed past it.
@@ -12,7 +12,9 @@ from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.gate import Gate, Hold
-from monitor.ingest.letter import ERROR, Headers, error_headers
+from monitor.ingest.letter import ERROR, Headers, error_headers, original_headers
+from monitor.ingest.redaction.payload import Payload, redacted
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.patience import FIRST_WAIT_S, LONGEST_WAIT_S
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
@@ -33,30 +35,38 @@ class DeadLetters:
         group: str,
         version: str,
         slow_s: float = SLOW_S,
+        redactor: Redactor | None = None,
     ) -> None:
         self._producer, self._topic, self.gate = producer, topic, gate
         self._group, self._version, self._slow_s = group, version, slow_s
+        self._redactor = redactor or Redactor(None)
 
     async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Send it, again and again with growing waits; meanwhile its partition is held."""
+        payload = redacted(record, self._redactor)
         partition = Partition(record.topic, record.partition)
         hold = Hold(self.gate, partition, asyncio.current_task())
         why = f"topic {self._topic} has not taken a dead letter for {self._slow_s:.0f} s: "
         why += "does it exist, and are its brokers there?"
         slow = asyncio.get_running_loop().call_later(self._slow_s, hold.begin_unless_held, why)
         try:
-            await self._until_taken(record, error, now, hold)
+            await self._until_taken(record, payload, error, now, hold)
         finally:
             slow.cancel()
             hold.end()
 
     async def _until_taken(
-        self, record: KafkaRecord, error: MessageRejected, now: datetime, hold: Hold
+        self,
+        record: KafkaRecord,
+        payload: Payload,
+        error: MessageRejected,
+        now: datetime,
+        hold: Hold,
     ) -> None:
         wait = FIRST_WAIT_S
         while True:
             try:
-                return await self.send(record, error, now)
+                return await self._send(record, payload, error, now)
             except RecordRefused as refused:
                 hold.begin(
                     f"topic {self._topic} takes no dead letter, not even without key and value: "
@@ -67,29 +77,42 @@ class DeadLetters:
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
 
-    async def send(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
+    async def _send(
+        self, record: KafkaRecord, payload: Payload, error: MessageRejected, now: datetime
+    ) -> None:
         """Key, value, timestamp and headers are the original ones, as far as the broker takes them.
 
-        Where it does not, the timestamp is left out first (``x-error.timestamp`` still tells it).
-        Then value and original headers are, too (the source topic still has them), and
-        ``x-error.value_omitted`` is the size of the value in bytes; then the key. Raises
+        But for what is redacted in them: then ``x-error.redacted`` is the size of the original
+        value. Where the broker does not, the timestamp is left out first (``x-error.timestamp``
+        still tells it). Then value and original headers are, too (the source topic still has
+        them), and ``x-error.value_omitted`` is the size of the value in bytes; then the key. Raises
         ``RecordRefused`` when the topic takes not even that, and ``DependencyRefused`` when it may
         not be written.
         """
-        headers = error_headers(record, error, group=self._group, version=self._version, now=now)
+        headers = self._headers(record, payload, error, now)
         bare = [header for header in headers if header[0].startswith(ERROR)]
         bare.append((f"{ERROR}value_omitted", str(len(record.value or b"")).encode()))
         # An empty value, not none: a record with neither key nor value cannot be written.
         forms: list[tuple[bytes | None, bytes | None, int | None, Headers]] = [
-            (record.key, record.value, record.timestamp, headers),
-            (record.key, record.value, None, headers),
-            (record.key, b"", None, bare),
+            (payload.key, payload.value, record.timestamp, headers),
+            (payload.key, payload.value, None, headers),
+            (payload.key, b"", None, bare),
             (None, b"", None, bare),
         ]
         for key, value, timestamp_ms, said in forms[:-1]:
             with suppress(RecordRefused):
                 return await self._write(key, value, timestamp_ms, said)
         return await self._write(*forms[-1])
+
+    def _headers(
+        self, record: KafkaRecord, payload: Payload, error: MessageRejected, now: datetime
+    ) -> list[tuple[str, bytes | None]]:
+        said = error_headers(record, error, group=self._group, version=self._version, now=now)
+        ours = [header for header in said if header[0].startswith(ERROR)]
+        original = Payload(record.key, record.value, list(record.headers))
+        if payload._replace(headers=list(payload.headers)) != original:
+            ours.append((f"{ERROR}redacted", str(len(record.value or b"")).encode()))
+        return [*original_headers(payload.headers), *ours]
 
     async def _write(
         self, key: bytes | None, value: bytes | None, timestamp_ms: int | None, headers: Headers

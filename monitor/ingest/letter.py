@@ -41,7 +41,11 @@ class History(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """What the headers of a dead letter say; ``value_omitted`` is the size of a value left out."""
+    """What the headers of a dead letter say.
+
+    ``value_omitted`` is the size of a value that was left out, ``redacted`` that of one in whose
+    record something was redacted.
+    """
 
     history: History
     stage: str
@@ -50,6 +54,7 @@ class Letter(NamedTuple):
     group: str
     version: str
     value_omitted: int | None
+    redacted: int | None = None
 
 
 def error_headers(
@@ -131,6 +136,7 @@ def read_letter(record: KafkaRecord) -> Letter | None:
         group=said.get("group", ""),
         version=said.get("version", ""),
         value_omitted=_number(said.get("value_omitted", "")),
+        redacted=_number(said.get("redacted", "")),
     )
 
 

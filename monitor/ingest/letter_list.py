@@ -37,6 +37,7 @@ def row(record: KafkaRecord, letter: Letter) -> Row:
         if letter.value_omitted is not None
         else len(record.value or b""),
         "value_omitted": letter.value_omitted is not None,
+        "redacted": letter.redacted is not None,
     }
 
 

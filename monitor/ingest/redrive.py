@@ -120,6 +120,9 @@ class Redriver:
         whole: KafkaRecord | None = record
         if letter.value_omitted is not None:
             whole = await self._from_source(letter, letter.value_omitted)
+        elif letter.redacted is not None:
+            # As it was where the source still has it; else redacted, which is judged the same.
+            whole = await self._from_source(letter, letter.redacted) or record
         if whole is None:
             return Answer.VALUE_OMITTED, "and its source topic has the record no more"
         origin, attempts, _ = letter.history

@@ -1,4 +1,4 @@
-"""The LLM judge: the joint pipeline over litellm, with retries, prices and the model's identity.
+"""The LLM judge: a pipeline over litellm, with retries, prices and the model's identity.
 
 The only importer of litellm, and only once a judgement needs it: the import takes seconds.
 """
@@ -9,51 +9,41 @@ import asyncio
 import os
 import random
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from hashlib import blake2b
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any
 
 import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.asking import Asker
+from monitor.judge.backoff import Backoff
+from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
+from monitor.judge.evidence import Quoter
+from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import CallFailed, explain
-from monitor.judge.joint import MAX_CLAIMS_PER_CALL, PIPELINE, JointPipeline
-from monitor.judge.parsing import Task
+from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.parsing import PassageOrder, Task, passage_order
+from monitor.judge.pipeline import Pipeline
+from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
-from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
-_FIRST_WAIT_S = 0.5
-_LONGEST_WAIT_S = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class LlmSettings:
-    """How to reach the model. ``retries`` are per call; times are seconds."""
-
-    model: str
-    name: str = "llm"
-    api_base: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    claims_per_call: int = 8
-    attempt_timeout_s: float = 30.0
-    retries: int = 4
-    max_tokens: int = 2048
-    structured: Literal["json_object", "off"] = "json_object"
-    temperature: float = 0
-    seed: int | None = 7
-
 
 class LlmJudge:
-    """A ``Judge`` that asks a language model."""
+    """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    """
 
     def __init__(
         self,
@@ -62,44 +52,72 @@ class LlmJudge:
         observe: CallObserver | None = None,
         prompts: Prompts | None = None,
         rng: random.Random | None = None,
+        cache: ClaimsCache | None = None,
+        listen: Callable[[str], None] | None = None,
+        order: PassageOrder | None = None,
     ) -> None:
         self._settings = settings
-        self._prompts = prompts or load_prompts()
-        self._client = LlmClient(settings, observe=observe, rng=rng)
-        self._pipeline = JointPipeline(
-            self._client,
-            self._prompts,
+        self._listen = listen
+        quotes = settings.evidence == "quote"
+        self._prompts = prompts or load_prompts(evidence=quotes)
+        self._clients = tuple(
+            LlmClient(settings.of_model(model), observe=observe, rng=rng)
+            for model in settings.models()
+        )
+        asker = Asker(self._complete, self._prompts, observe)
+        extract: Extract = Extractor(asker)
+        if cache is not None:
+            extract = CachedExtractor(extract, cache, self._extraction_version)
+        self._pipeline = Pipeline(
+            asker,
+            extract,
             self._identified,
-            claims_per_call=settings.claims_per_call,
-            observe=observe,
+            planner=PLANS[settings.pipeline],
+            caps=settings.caps,
+            order=order or partial(passage_order, seed=settings.order_seed),
+            quoter=Quoter(asker, settings.caps) if quotes else None,
         )
 
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(None)
+        return self._identified(Bill())
 
-    def _identified(self, answered: str | None) -> JudgeIdentity:
-        """The identity with the model that answered; None: the one that answered last."""
-        prompts, model = self._prompts.hash, answered or self._client.model_id
-        claims_per_call = min(self._settings.claims_per_call, MAX_CLAIMS_PER_CALL)
-        parts = (model, prompts, PIPELINE, str(claims_per_call), str(self._settings.max_tokens))
-        version = blake2b("\0".join(parts).encode()).hexdigest()[:6]
-        return JudgeIdentity(
-            name=self._settings.name,
-            version=version,
-            model=model,
-            prompts=prompts,
-            pipeline=PIPELINE,
-        )
+    def _identified(self, spent: Bill) -> JudgeIdentity:
+        """The identity with the models that answered this; otherwise those that did last."""
+        tasks: tuple[Task, ...] = ("verify_claims", "extract_claims")
+        if len(self._clients) == 1:
+            answered = next((spent.models[t] for t in tasks if t in spent.models), None)
+            models: tuple[str, ...] = (answered or self._clients[0].model_id,)
+        else:
+            pairs = zip(tasks, self._clients, strict=True)
+            models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
+        return identify(self._settings, self._prompts.hash, models)
+
+    def _extraction_version(self) -> tuple[str, ...]:
+        model = self._clients[-1].model_id
+        return extraction_version(self._settings, self._prompts.extract, model)
+
+    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+        """The port of the pipeline: extraction to the last client, all else to the first."""
+        if self._listen is not None:
+            self._listen(user)
+        client = self._clients[-1 if task == "extract_claims" else 0]
+        return await client(task, system, user)
 
     async def prepare(self) -> None:
         """Import the client library, which takes seconds."""
-        await self._client.prepare()
+        for client in self._clients:
+            await client.prepare()
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
-        """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far."""
-        return await self._pipeline.judge(interaction, bill)
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far.
+
+        With ``claims`` given, those are verified and nothing is extracted.
+        """
+        return await self._pipeline.judge(interaction, bill, claims)
 
     def price_per_million(self) -> tuple[float, float] | None:
         """US dollars for a million prompt and completion tokens; None where it is not known.
@@ -111,7 +129,8 @@ class LlmJudge:
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
-        await self._client.aclose()
+        for client in self._clients:
+            await client.aclose()
 
 
 class LlmClient:
@@ -129,19 +148,19 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock = clock
-        self._route: dict[str, Any] | None = None
+        self._route: _Route | None = None
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
         retries = self._settings.retries
-        backoff = _Backoff(retries, self._rng, self._observe)
+        backoff = Backoff(retries, self._rng, self._observe)
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=None):
             with attempt:
                 return await self._attempt(task, system, user)
         raise AssertionError("the last attempt returns or raises")
 
-    async def prepare(self) -> dict[str, Any]:
+    async def prepare(self) -> _Route:
         """Import the library and find the route to the model; quick from the second time on."""
         if self._route is None:
             # In a thread: the import would hold up the event loop for seconds.
@@ -161,7 +180,7 @@ class LlmClient:
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._send(system, user, route)
+            reply = await self._send(task, system, user, route)
             usage, error = reply.usage, None
             return reply
         except JudgeFailed as failure:
@@ -170,8 +189,11 @@ class LlmClient:
         finally:
             self._observe.call_finished(task, self._clock() - started, usage, error)
 
-    async def _send(self, system: str, user: str, route: Mapping[str, Any]) -> Reply:
-        arguments = {**_arguments(self._settings, system, user), **route}
+    async def _send(self, task: Task, system: str, user: str, route: _Route) -> Reply:
+        arguments = {**_arguments(self._settings, system, user), **route.arguments}
+        form = response_format(route.structured, task, user)
+        if form is not None:
+            arguments["response_format"] = form
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
@@ -184,30 +206,6 @@ class LlmClient:
         return _reply(response, self._settings.model, self.model_id)
 
 
-class _Backoff:
-    """Whether and how long to wait: what the server asks for, else full jitter.
-
-    Full jitter: uniform between 0 and the exponential bound (AWS Architecture Blog, 2015,
-    "Exponential backoff and jitter"). After a Retry-After a first step of jitter follows, or all
-    callers that were told the same second come back together.
-    """
-
-    def __init__(self, retries: int, rng: random.Random, observe: CallObserver) -> None:
-        self._left, self._rng, self._observe = retries, rng, observe
-        self._bound_s = _FIRST_WAIT_S
-
-    def __call__(self, error: Exception) -> bool | float:
-        if not isinstance(error, CallFailed) or not error.fault.retriable or not self._left:
-            return False
-        self._left -= 1
-        self._observe.retried(error.reason)
-        asked, bound = error.fault.wait_s, self._bound_s
-        self._bound_s = min(_LONGEST_WAIT_S, 2 * bound)
-        if asked is not None:
-            return asked + self._rng.uniform(0.0, _FIRST_WAIT_S)
-        return self._rng.uniform(0.0, bound)
-
-
 def _failure(error: Exception) -> JudgeFailed:
     fault = explain(error, datetime.now(UTC))
     if fault is not None:
@@ -218,7 +216,7 @@ def _failure(error: Exception) -> JudgeFailed:
 
 
 def _arguments(settings: LlmSettings, system: str, user: str) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
+    return {
         "model": settings.model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
         "temperature": settings.temperature,
@@ -231,45 +229,89 @@ def _arguments(settings: LlmSettings, system: str, user: str) -> dict[str, Any]:
         "api_key": settings.api_key,
         "extra_headers": dict(settings.headers) or None,
     }
-    if settings.structured == "json_object":
-        arguments["response_format"] = {"type": "json_object"}
-    return arguments
 
 
-def _route(settings: LlmSettings) -> dict[str, Any]:
-    """What a private endpoint needs beside its address: a provider, and a key that is not empty."""
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """How a model is reached and told what it can be told: found once, the same for all calls."""
+
+    arguments: Mapping[str, Any]
+    structured: Structured
+
+
+def _route(settings: LlmSettings) -> _Route:
+    provider, arguments = _provider(settings)
+    abilities = _abilities(settings.model, provider)
+    effort = abilities.effort(settings.reasoning_effort)
+    if effort is not None:
+        arguments["reasoning_effort"] = effort
+    if effort not in (None, "none"):
+        arguments["max_tokens"] = settings.max_tokens + REASONING_TOKENS
+    return _Route(arguments, abilities.structured(settings.structured))
+
+
+def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
+    """Who serves the model, and what a private endpoint needs: a provider, and some key."""
     litellm = _litellm()
-    if settings.api_base is None:
-        return {}
+    arguments: dict[str, Any] = {}
     try:
         provider = litellm.get_llm_provider(settings.model, api_base=settings.api_base)[1]
-        route: dict[str, Any] = {}
     except litellm.BadRequestError:
-        # A bare model name: what serves at a given address speaks the OpenAI protocol.
-        provider, route = "openai", {"custom_llm_provider": "openai"}
-    if provider == "openai" and not settings.api_key and "OPENAI_API_KEY" not in os.environ:
-        route["api_key"] = "none"
-    return route
+        provider = "openai"
+        if settings.api_base is not None:
+            # A bare model name: what serves at a given address speaks the OpenAI protocol. Spoken
+            # without OpenAI's own library, as here, it costs a third less CPU.
+            provider = "hosted_vllm"
+            arguments["custom_llm_provider"] = provider
+    keyless = settings.api_base is not None and not settings.api_key
+    if provider == "hosted_vllm" and keyless:
+        arguments["api_key"] = os.environ.get("OPENAI_API_KEY", "none")
+    elif provider == "openai" and keyless and "OPENAI_API_KEY" not in os.environ:
+        arguments["api_key"] = "none"
+    return provider, arguments
+
+
+def _abilities(model: str, provider: str) -> Abilities:
+    litellm, name = _litellm(), model.removeprefix(f"{provider}/")
+    parameters = litellm.get_supported_openai_params(name, provider) or ()
+    info: Mapping[str, Any] = {}
+    # Raised for every model that is not in the library's table: nothing is known of it then.
+    with suppress(Exception):
+        info = litellm.get_model_info(name, provider)
+    return Abilities.read(provider, frozenset(parameters), info)
 
 
 def _reply(response: Any, model: str, answered: str) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
-    usage = getattr(response, "usage", None)
     return Reply(
         text=content if isinstance(content, str) else "",
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
-        usage=Usage(
-            calls=1,
-            prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
-            completion_tokens=getattr(usage, "completion_tokens", None) or 0,
-            usd=_price(response, model),
-        ),
+        usage=_usage(response, model),
+    )
+
+
+def _usage(response: Any, model: str) -> Usage:
+    """What a reply cost; providers count reasoning among the completion."""
+    usage = getattr(response, "usage", None)
+    completion = getattr(usage, "completion_tokens", None) or 0
+    details = getattr(usage, "completion_tokens_details", None)
+    reasoning = min(completion, getattr(details, "reasoning_tokens", None) or 0)
+    return Usage(
+        calls=1,
+        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        completion_tokens=completion - reasoning,
+        reasoning_tokens=reasoning,
+        usd=_price(response, model),
     )
 
 
 def _price(response: Any, model: str) -> float:
+    # The library has worked it out already; a second time would be a tenth of the call's CPU.
+    hidden = getattr(response, "_hidden_params", None)
+    if isinstance(hidden, dict) and "response_cost" in hidden:
+        return float(hidden["response_cost"] or 0.0)
     # Unpriced models raise many kinds of error; their tokens are counted all the same.
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))
@@ -297,6 +339,8 @@ def _litellm() -> Any:
     import openai.types.chat
     import openai.types.responses  # noqa: F401 - for the side effect
 
+    # Said of calls that are cancelled while the library makes their request in a thread.
+    warnings.filterwarnings("ignore", r"coroutine '.*acompletion' was never awaited")
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.

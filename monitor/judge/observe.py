@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from monitor.judge.cache.store import Result, What
 from monitor.records import Usage
-from monitor.telemetry import ScorerTelemetry
+from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
 
 class CountedCalls:
@@ -18,6 +19,7 @@ class CountedCalls:
         self._telemetry.judge_call_seconds.labels(task).observe(seconds)
         self._telemetry.judge_tokens.labels("prompt").inc(usage.prompt_tokens)
         self._telemetry.judge_tokens.labels("completion").inc(usage.completion_tokens)
+        self._telemetry.judge_tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._telemetry.judge_usd.inc(usage.usd)
 
     def retried(self, reason: str) -> None:
@@ -27,3 +29,40 @@ class CountedCalls:
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
         self._telemetry.self_check_misses.inc(n)
+
+
+class CountedRecheck:
+    """A ``CallObserver`` of second judgements: what they cost stands apart from the rest."""
+
+    def __init__(self, telemetry: RecheckTelemetry) -> None:
+        self._telemetry = telemetry
+
+    def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
+        """Calls by result, tokens and money."""
+        self._telemetry.calls.labels(error or "ok").inc()
+        self._telemetry.tokens.labels("prompt").inc(usage.prompt_tokens)
+        self._telemetry.tokens.labels("completion").inc(usage.completion_tokens)
+        self._telemetry.tokens.labels("reasoning").inc(usage.reasoning_tokens)
+        self._telemetry.usd.inc(usage.usd)
+
+    def retried(self, reason: str) -> None:
+        """Nothing: the calls say it."""
+
+    def self_check_missed(self, n: int) -> None:
+        """Claims that their own text does not support."""
+        self._telemetry.misses.inc(n)
+
+
+class CountedCache:
+    """A ``CacheObserver`` that counts into the process's telemetry."""
+
+    def __init__(self, telemetry: CacheTelemetry) -> None:
+        self._telemetry = telemetry
+
+    def looked_up(self, what: What, result: Result) -> None:
+        """Lookups by result, and their ratio."""
+        self._telemetry.looked_up(what, result)
+
+    def store_failed(self, reason: str) -> None:
+        """Failed requests by reason."""
+        self._telemetry.errors.labels(reason).inc()

@@ -6,13 +6,13 @@ import asyncio
 from hashlib import blake2b
 
 from monitor.errors import JudgeFailed
-from monitor.judge.overlap import THRESHOLD, score_claim, support_score, supported
+from monitor.judge.overlap import THRESHOLD, Scores, score_claim, support_score, supported
 from monitor.judge.protocol import Bill
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Verdicts
 
-__all__ = ["RULES_VERSION", "THRESHOLD", "OfflineJudge", "support_score", "supported"]
+__all__ = ["RULES_VERSION", "THRESHOLD", "OfflineJudge", "Scores", "support_score", "supported"]
 
 RULES_VERSION = "1"
 """Raised with every change of the rules, so that scores of two rule sets are never mixed."""
@@ -33,10 +33,10 @@ class OfflineJudge:
     it accepts some facts swapped within a sentence and new facts about a known topic.
     """
 
-    def __init__(self, name: str = "offline") -> None:
+    def __init__(self, name: str = "offline", *, redaction: str = "off") -> None:
         self._identity = JudgeIdentity(
             name=name,
-            version=rules_hash(RULES_VERSION, THRESHOLD),
+            version=rules_hash(RULES_VERSION, THRESHOLD, redaction),
             model="offline",
             prompts="-",
             pipeline="offline",
@@ -47,13 +47,20 @@ class OfflineJudge:
         """The same from the first call to the last."""
         return self._identity
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
         """All verdicts on one interaction; costs no calls.
 
-        Raises ``JudgeFailed`` with reason ``input_too_long`` where it would take seconds of CPU.
+        With ``claims`` given, those are verified and nothing is extracted. Raises ``JudgeFailed``
+        with reason ``input_too_long`` where it would take seconds of CPU.
         """
         # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
-        return await asyncio.to_thread(_judge, interaction, self._identity)
+        return await asyncio.to_thread(_judge, interaction, claims, self._identity)
+
+    async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
+        """What the verdicts on these claims hang on: each is a score of at least ``THRESHOLD``."""
+        return await asyncio.to_thread(_scores, interaction, claims)
 
     async def prepare(self) -> None:
         """Nothing to load."""
@@ -62,17 +69,15 @@ class OfflineJudge:
         """Nothing to give back."""
 
 
-def rules_hash(rules: str, threshold: float) -> str:
-    """Six hexadecimal digits that change with the rules or the threshold."""
-    return blake2b(f"{rules}/{threshold!r}".encode()).hexdigest()[:6]
+def rules_hash(rules: str, threshold: float, redaction: str = "off") -> str:
+    """Six hexadecimal digits that change with the rules, the threshold or the redaction."""
+    handled = "" if redaction == "off" else f"/{redaction}"
+    return blake2b(f"{rules}/{threshold!r}{handled}".encode()).hexdigest()[:6]
 
 
-def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
+def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdentity) -> Judgement:
     reference = interaction.reference
-    claims = Claims(
-        response=_claims(interaction.response),
-        reference=() if reference is None else _claims(reference),
-    )
+    claims = _extracted(interaction) if given is None else given
     _refuse_the_endless(claims, interaction)
     passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
     response_claims = [read_sentence(claim) for claim in claims.response]
@@ -92,6 +97,45 @@ def _judge(interaction: Interaction, identity: JudgeIdentity) -> Judgement:
         verdicts=verdicts,
         judge=identity,
     )
+
+
+def _extracted(interaction: Interaction) -> Claims:
+    reference = interaction.reference
+    return Claims(
+        response=_claims(interaction.response),
+        reference=() if reference is None else _claims(reference),
+    )
+
+
+def _scores(interaction: Interaction, claims: Claims) -> Scores:
+    """As ``_judge``, but for how close each verdict was."""
+    _refuse_the_endless(claims, interaction)
+    passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
+    response_claims = [read_sentence(claim) for claim in claims.response]
+    reference_claims = [read_sentence(claim) for claim in claims.reference]
+    by_passage = _score_matrix(response_claims, passages)
+    together = _score_matrix(response_claims, [join(passages)] if passages else [])
+    reference = [] if interaction.reference is None else [read_text(interaction.reference)]
+    response = [read_text(interaction.response)]
+    return Scores(
+        response_by_passage=by_passage,
+        response_by_context=tuple(
+            max((*row, *whole), default=0.0)
+            for row, whole in zip(by_passage, together, strict=True)
+        ),
+        response_by_reference=_only(_score_matrix(response_claims, reference)),
+        reference_by_passage=_score_matrix(reference_claims, passages),
+        reference_by_response=_only(_score_matrix(reference_claims, response)),
+    )
+
+
+def _score_matrix(claims: list[Sentence], texts: list[Text]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(score_claim(claim, text) for text in texts) for claim in claims)
+
+
+def _only(rows: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+    """The single column, or nothing where there is no text."""
+    return tuple(score for row in rows for score in row)
 
 
 def _refuse_the_endless(claims: Claims, interaction: Interaction) -> None:

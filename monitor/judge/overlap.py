@@ -166,6 +166,16 @@ def _opposite(claim: Sentence, best: Sentence) -> bool:
     return not best.denied.isdisjoint(claim.offers)
 
 
+class Scores(NamedTuple):
+    """For every verdict a score from 0 to 1; shapes as in ``Verdicts``."""
+
+    response_by_passage: tuple[tuple[float, ...], ...]
+    response_by_context: tuple[float, ...]
+    response_by_reference: tuple[float, ...]
+    reference_by_passage: tuple[tuple[float, ...], ...]
+    reference_by_response: tuple[float, ...]
+
+
 def score_claim(claim: Sentence, text: Text) -> float:
     """The score of one claim against one text, both read; 0.0 where either has no content."""
     evidence = gather(claim, text)

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar, Literal, NoReturn
 
 from monitor.errors import ReplyRejected
 
-Task = Literal["extract_claims", "verify_claims"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
 
 RESPONSE, REFERENCE = "A", "R"
 
-_CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}")
+PassageOrder = Callable[[str, int], list[int]]
+"""(interaction id, number of passages n) → a permutation of 1…n: the order of showing."""
+
+_CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
 _SHOWN = 40  # ids or pairs that one list in a complaint may name
 
 
@@ -43,7 +48,7 @@ class ExtractRequest:
     def message(self, complaint: str | None = None) -> str:
         """The user message; ``complaint`` is what was wrong with the previous reply."""
         body = {"task": self.task, "question": self.question, "text": self.text}
-        return _dump(body, complaint)
+        return dump(body, complaint)
 
     def read(self, reply: str) -> tuple[str, ...]:
         """The claims of a reply. Raises ``ReplyRejected``."""
@@ -76,7 +81,7 @@ class VerifyRequest:
             "documents": dict(self.documents),
             "claims": dict(self.claims),
         }
-        return _dump(body, complaint)
+        return dump(body, complaint)
 
     def asked(self, claim_id: str) -> tuple[str, ...]:
         """The documents of a claim's pairs: passages as listed, the other text, its own text.
@@ -90,15 +95,12 @@ class VerifyRequest:
         return (*passages, *(name for name in texts if name in self.documents))
 
     def read(self, reply: str) -> dict[str, ClaimVerdict]:
-        """The verdicts of a reply, by claim id. Raises ``ReplyRejected``."""
-        found = _load(reply)
-        names = [name for name, _ in found]
-        if names != ["n", *self.claims]:
-            raise ReplyRejected(_key_complaint(["n", *self.claims], names))
-        answers = dict(found)
-        # `True == 1` and `742.0 == 742`, hence the type.
-        if type(answers["n"]) is not int or answers["n"] != self.nonce:
-            raise ReplyRejected(f'"n" must be {self.nonce}')
+        """The verdicts of a reply, by claim id.
+
+        Raises ``ReplyRejected``; its reason is ``output_limit`` if fewer claims might have fitted.
+        """
+        refuse_unterminated(reply)
+        answers = keyed(reply, self.nonce, list(self.claims))
         complaints: list[str] = []
         verdicts = {}
         for claim_id in self.claims:
@@ -120,26 +122,67 @@ def has_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
+def is_unterminated(reply: str) -> bool:
+    """Whether a reply begins as a JSON object and ends within it.
+
+    >>> is_unterminated('{"n":742,"c1":"1y 2'), is_unterminated('{"n":742'), is_unterminated("{")
+    (True, True, True)
+    >>> is_unterminated('{"n":742}'), is_unterminated("Sorry: {"), is_unterminated("")
+    (False, False, False)
+    """
+    outside = _STRING.sub("", reply.lstrip())
+    opened = sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
+    return outside.startswith("{") and (opened > 0 or '"' in outside)
+
+
+def refuse_unterminated(reply: str) -> None:
+    """Raises ``ReplyRejected`` for a reply that was cut: with less to say it might have fitted."""
+    if is_unterminated(reply):
+        cut = "the whole reply must be one JSON object, and it was cut before its end"
+        raise ReplyRejected(cut, reason="output_limit")
+
+
+def keyed(reply: str, nonce: int, asked: Sequence[str]) -> dict[str, object]:
+    """The values of a reply that must hold ``n`` and the keys asked, in order, and nothing else.
+
+    Raises ``ReplyRejected``.
+    """
+    found = _load(reply)
+    names = [name for name, _ in found]
+    if names != ["n", *asked]:
+        raise ReplyRejected(_key_complaint(["n", *asked], names))
+    answers = dict(found)
+    # `True == 1` and `742.0 == 742`, hence the type.
+    if type(answers["n"]) is not int or answers["n"] != nonce:
+        raise ReplyRejected(f'"n" must be {nonce}')
+    return answers
+
+
 def nonce(interaction_id: str) -> int:
     """The integer 100…999 that a verify reply must repeat."""
     return 100 + int.from_bytes(_digest(b"nonce", interaction_id)) % 900
 
 
-def passage_order(interaction_id: str, passages: int) -> list[int]:
-    """A permutation of ``1…passages``, the same in every process.
+def passage_order(interaction_id: str, passages: int, seed: int = 0) -> list[int]:
+    """A permutation of ``1…passages``, the same in every process; another one for another seed.
 
     Rank correlates with relevance and position biases judges, so passages are shown in an order
     that knows nothing of rank.
     """
-    keys = {i: _digest(b"order", f"{i}/{interaction_id}") for i in range(1, passages + 1)}
+    salt = f"{seed}/" if seed else ""
+    keys = {i: _digest(b"order", f"{salt}{i}/{interaction_id}") for i in range(1, passages + 1)}
     return sorted(keys, key=keys.__getitem__)
 
 
 def documents(
-    interaction_id: str, passages: Sequence[str], response: str, reference: str | None
+    interaction_id: str,
+    passages: Sequence[str],
+    response: str,
+    reference: str | None,
+    order: PassageOrder = passage_order,
 ) -> dict[str, str]:
     """The documents of a verify message, in the order in which they are listed."""
-    listed = {str(i): passages[i - 1] for i in passage_order(interaction_id, len(passages))}
+    listed = {str(i): passages[i - 1] for i in order(interaction_id, len(passages))}
     listed[RESPONSE] = response
     if reference is not None:
         listed[REFERENCE] = reference
@@ -147,13 +190,16 @@ def documents(
 
 
 def _digest(purpose: bytes, text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=16, person=purpose).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=purpose).digest()
 
 
-def _dump(body: Mapping[str, object], complaint: str | None) -> str:
+def dump(body: Mapping[str, object], complaint: str | None) -> str:
+    """A user message: one JSON object in raw UTF-8, with the complaint as its last key."""
     if complaint is not None:
         body = {**body, "complaint": complaint}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    # Half a character has no UTF-8: only escaped can it be sent.
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +227,7 @@ def _no_constant(name: str) -> NoReturn:
 def _claim(number: int, claim: object) -> str:
     if not isinstance(claim, str) or not claim.strip():
         raise ReplyRejected(f"claim {number} must be a non-empty string")
-    if any("\ud800" <= character <= "\udfff" for character in claim):
+    if _HALF.search(claim):
         raise ReplyRejected(f"claim {number} holds half a character")  # it cannot be sent on
     return claim
 

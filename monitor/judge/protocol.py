@@ -10,10 +10,13 @@ from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 @dataclass(slots=True)
 class Bill:
-    """The running cost of one judgement, right at any moment; ``model`` is who answered last."""
+    """The running cost of one judgement, right at any moment.
+
+    ``models`` is who answered last, by task of the wire format.
+    """
 
     usage: Usage = field(default_factory=Usage)
-    model: str | None = None
+    models: dict[str, str] = field(default_factory=dict)
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

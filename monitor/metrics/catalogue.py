@@ -1,8 +1,10 @@
-"""Every metric in one place: its formula, its direction, what it needs and whose it equals.
+"""Every metric in one place: formula, direction, needs, what is usual, and where it says nothing.
 
 Symbols: T_i, response claim i follows from the reference; F_i, from all passages together; A_ij,
-from passage j alone; rel_j, passage j supports any reference claim; RF_i = any_j(rel_j ∧ A_ij);
-IF_i = any_j(¬rel_j ∧ A_ij) ∧ ¬RF_i.
+from passage j alone; G_rj, reference claim r follows from passage j; Q_r, from the response; rel_j,
+passage j is relevant: it supports any reference claim, or a label says so; RF_i = any_j(rel_j ∧
+A_ij); IF_i = any_j(¬rel_j ∧ A_ij) ∧ ¬RF_i. Means are over response claims i, reference claims r or
+passages j.
 """
 
 from __future__ import annotations
@@ -11,15 +13,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from monitor.metrics.correctness import hallucination, incorrect_claims
-from monitor.metrics.noise import noise_sensitivity_irrelevant, noise_sensitivity_relevant
-from monitor.metrics.support import faithfulness
+from monitor.metrics.correctness import (
+    claim_f1,
+    claim_precision,
+    claim_recall,
+    hallucination,
+    incorrect_claims,
+    self_knowledge,
+)
+from monitor.metrics.noise import (
+    irrelevant_context_reliance,
+    noise_sensitivity_irrelevant,
+    noise_sensitivity_relevant,
+)
+from monitor.metrics.retrieval import context_precision, context_recall, context_utilization
+from monitor.metrics.support import faithfulness, faithfulness_by_passage
 from monitor.records import Judgement, Kind, Unscored
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric; ``higher_is_better`` is None where neither direction is a fault."""
+    """One metric; ``higher_is_better`` is None where neither direction is a fault.
+
+    ``typical`` is where the mean of an application that works usually lies: a first orientation, no
+    bound (the baseline of the application says what is normal for it). ``says_nothing`` is when a
+    value must not be read as the meaning says.
+    """
 
     name: str
     formula: str
@@ -29,6 +48,8 @@ class Metric:
     function: Callable[[Judgement], float | Unscored]
     meaning: str
     same_as: str
+    typical: tuple[float, float]
+    says_nothing: str
 
 
 _METRICS = (
@@ -41,6 +62,20 @@ _METRICS = (
         function=faithfulness,
         meaning="Share of response claims that the retrieved passages together support.",
         same_as="ragas Faithfulness (contexts joined)",
+        typical=(0.8, 1.0),
+        says_nothing="about whether the passages are right, or answer the question",
+    ),
+    Metric(
+        name="faithfulness_by_passage",
+        formula="mean_i any_j A_ij",
+        higher_is_better=True,
+        needs_reference=False,
+        needs_contexts=True,
+        function=faithfulness_by_passage,
+        meaning="Share of response claims that at least one passage alone supports.",
+        same_as="RAGChecker faithfulness",
+        typical=(0.75, 1.0),
+        says_nothing="where answers combine passages: such claims count against it",
     ),
     Metric(
         name="noise_sensitivity_relevant",
@@ -51,6 +86,9 @@ _METRICS = (
         function=noise_sensitivity_relevant,
         meaning="Share of response claims that are incorrect, taken from a relevant passage.",
         same_as='ragas mode="relevant"; RAGChecker noise_sensitivity_in_relevant',
+        typical=(0.1, 0.35),
+        says_nothing="where the reference is much shorter than a full answer: what is right but "
+        "not in it counts",
     ),
     Metric(
         name="noise_sensitivity_irrelevant",
@@ -61,6 +99,9 @@ _METRICS = (
         function=noise_sensitivity_irrelevant,
         meaning="Share of response claims that are incorrect, taken from irrelevant passages only.",
         same_as='ragas mode="irrelevant"; RAGChecker noise_sensitivity_in_irrelevant',
+        typical=(0.0, 0.1),
+        says_nothing="where the reference names few of the facts that the passages hold: relevant "
+        "ones then pass for irrelevant",
     ),
     Metric(
         name="incorrect_claims",
@@ -70,8 +111,11 @@ _METRICS = (
         needs_contexts=False,
         function=incorrect_claims,
         meaning="Share of response claims that the reference does not support.",
-        same_as="the formula printed in the ragas and ValidMind documents; "
-        "promptfoo mode: relevant",
+        same_as="the formula printed in the ragas and ValidMind documents; promptfoo mode: "
+        "relevant",
+        typical=(0.1, 0.5),
+        says_nothing="where the reference is much shorter than a full answer: what is right but "
+        "not in it counts",
     ),
     Metric(
         name="hallucination",
@@ -82,6 +126,109 @@ _METRICS = (
         function=hallucination,
         meaning="Share of response claims that are incorrect and that no passage supports.",
         same_as="RAGChecker hallucination",
+        typical=(0.0, 0.15),
+        says_nothing="where answers combine passages: a wrong conclusion from two of them counts "
+        "as made up",
+    ),
+    Metric(
+        name="self_knowledge",
+        formula="mean_i(¬any_j A_ij ∧ T_i)",
+        higher_is_better=None,
+        needs_reference=True,
+        needs_contexts=True,
+        function=self_knowledge,
+        meaning="Share of response claims that are correct and that no passage supports.",
+        same_as="RAGChecker self_knowledge",
+        typical=(0.0, 0.05),
+        says_nothing="about good or bad: an application may or may not be meant to know things by "
+        "itself",
+    ),
+    Metric(
+        name="claim_precision",
+        formula="mean_i T_i",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=False,
+        function=claim_precision,
+        meaning="Share of response claims that the reference supports.",
+        same_as="RAGChecker precision",
+        typical=(0.5, 0.9),
+        says_nothing="where the reference is much shorter than a full answer: what is right but "
+        "not in it counts",
+    ),
+    Metric(
+        name="claim_recall",
+        formula="mean_r Q_r",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=False,
+        function=claim_recall,
+        meaning="Share of reference claims that the response supports.",
+        same_as="RAGChecker recall",
+        typical=(0.4, 0.9),
+        says_nothing="where references hold more than what was asked for",
+    ),
+    Metric(
+        name="claim_f1",
+        formula="2PR / (P + R), P = mean_i T_i, R = mean_r Q_r; 0 if either is 0",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=False,
+        function=claim_f1,
+        meaning="Harmonic mean of claim_precision and claim_recall.",
+        same_as="RAGChecker f1",
+        typical=(0.4, 0.9),
+        says_nothing="about what is wrong: look at the two that it is made of",
+    ),
+    Metric(
+        name="context_recall",
+        formula="mean_r any_j G_rj",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=True,
+        function=context_recall,
+        meaning="Share of reference claims that at least one retrieved passage supports.",
+        same_as="RAGChecker claim_recall",
+        typical=(0.6, 0.95),
+        says_nothing="where a claim of the reference needs several passages together",
+    ),
+    Metric(
+        name="context_precision",
+        formula="mean_j rel_j",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=True,
+        function=context_precision,
+        meaning="Share of retrieved passages that are relevant.",
+        same_as="RAGChecker context_precision",
+        typical=(0.3, 0.8),
+        says_nothing="about ranking; and it falls by itself when more passages are retrieved",
+    ),
+    Metric(
+        name="context_utilization",
+        formula="Σ_r(any_j G_rj ∧ Q_r) / Σ_r any_j G_rj",
+        higher_is_better=True,
+        needs_reference=True,
+        needs_contexts=True,
+        function=context_utilization,
+        meaning="Of the reference claims that a passage supports, the share that the response "
+        "supports.",
+        same_as="RAGChecker context_utilization",
+        typical=(0.5, 0.9),
+        says_nothing="about retrieval: what was not retrieved is left out",
+    ),
+    Metric(
+        name="irrelevant_context_reliance",
+        formula="mean_i IF_i, rel_j by label or by the question",
+        higher_is_better=False,
+        needs_reference=False,
+        needs_contexts=True,
+        function=irrelevant_context_reliance,
+        meaning="Share of response claims that irrelevant passages support, and no relevant one.",
+        same_as="none: stands in for noise sensitivity where there is no reference",
+        typical=(0.0, 0.15),
+        says_nothing="about right and wrong: a correct claim from a passage beside the question "
+        "counts, too",
     ),
 )
 

@@ -1,8 +1,8 @@
-"""How often a wrong claim came from a passage: the two noise sensitivities.
+"""How often a claim came from the wrong passage: noise sensitivities, and their stand-in.
 
-A passage is relevant when it supports at least one claim of the reference; so both metrics need
-a reference with claims. A claim that a relevant and an irrelevant passage support counts as
-relevant only: the two never overlap.
+For the noise sensitivities a passage is relevant when it supports at least one claim of the
+reference, or when a label says so that outdoes it. A claim that a relevant and an irrelevant
+passage support counts as relevant only: the two never overlap.
 
 >>> judgement = Judgement.model_validate({
 ...     "claims": {
@@ -17,17 +17,23 @@ relevant only: the two never overlap.
 ...         "response_by_reference": [True, False],
 ...         "reference_by_passage": [[True, False]],
 ...         "reference_by_response": [True],
+...         "relevant_to_question": [True, False],
 ...     },
 ...     "judge": dict.fromkeys(["name", "version", "model", "prompts", "pipeline"], ""),
 ... })
 >>> noise_sensitivity_relevant(judgement), noise_sensitivity_irrelevant(judgement)
 (0.0, 0.5)
+>>> irrelevant_context_reliance(judgement)
+0.5
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from monitor.metrics.relevance import relevant_passages
 from monitor.metrics.requirements import missing, share
-from monitor.records import Flags, Judgement, Matrix, Unscored
+from monitor.records import Judgement, Labels, Unscored
 
 
 def noise_sensitivity_relevant(judgement: Judgement) -> float | Unscored:
@@ -36,8 +42,9 @@ def noise_sensitivity_relevant(judgement: Judgement) -> float | Unscored:
     mean(RF_i ∧ ¬T_i) with RF_i = any_j(rel_j ∧ A_ij). ragas ``mode="relevant"``, RAGChecker
     ``noise_sensitivity_in_relevant``.
     """
-    reason = missing(judgement, contexts=True, reference=True, reference_claims=True)
-    return reason or share(wrong and near for wrong, near, _ in _origins(judgement))
+    relevant = relevant_passages(judgement.verdicts, judgement.passages)
+    reason = _reason(judgement, relevant)
+    return reason or share(near for near, _ in _incorrect(judgement, relevant))
 
 
 def noise_sensitivity_irrelevant(judgement: Judgement) -> float | Unscored:
@@ -46,27 +53,39 @@ def noise_sensitivity_irrelevant(judgement: Judgement) -> float | Unscored:
     mean(IF_i ∧ ¬T_i) with IF_i = any_j(¬rel_j ∧ A_ij) ∧ ¬RF_i. ragas ``mode="irrelevant"``,
     RAGChecker ``noise_sensitivity_in_irrelevant``.
     """
-    reason = missing(judgement, contexts=True, reference=True, reference_claims=True)
-    return reason or share(wrong and far for wrong, _, far in _origins(judgement))
+    relevant = relevant_passages(judgement.verdicts, judgement.passages)
+    reason = _reason(judgement, relevant)
+    return reason or share(far for _, far in _incorrect(judgement, relevant))
 
 
-def relevant_passages(reference_by_passage: Matrix) -> Flags:
-    """Per passage whether it supports any reference claim: [R, n] becomes [n].
+def irrelevant_context_reliance(judgement: Judgement) -> float | Unscored:
+    """The share of response claims that irrelevant passages support, and no relevant one.
 
-    >>> relevant_passages(((True, False, False), (True, False, True)))
-    (True, False, True)
+    mean(IF_i), with what is relevant to the question in place of rel_j; every passage must be known
+    to be relevant or not. Ours: what stands in for noise sensitivity where there is no reference.
     """
-    return tuple(any(column) for column in zip(*reference_by_passage, strict=True))
+    relevant = judgement.verdicts.relevant_to_question
+    reason = missing(judgement, contexts=True)
+    if reason is None and (not relevant or None in relevant):
+        reason = Unscored.NO_RELEVANCE
+    return reason or share(far for _, far in _origins(judgement, relevant))
 
 
-def _origins(judgement: Judgement) -> list[tuple[bool, bool, bool]]:
-    """Per response claim: incorrect, by a relevant passage (RF), by irrelevant ones only (IF)."""
-    verdicts = judgement.verdicts
-    relevant = relevant_passages(verdicts.reference_by_passage)
-    origins = []
-    for row, correct in zip(
-        verdicts.response_by_passage, verdicts.response_by_reference, strict=True
-    ):
-        near = any(a and rel for a, rel in zip(row, relevant, strict=True))
-        origins.append((not correct, near, any(row) and not near))
-    return origins
+def _reason(judgement: Judgement, relevant: Labels) -> Unscored | None:
+    """Why a noise sensitivity has no value; with labels the reference need not claim anything."""
+    unknown = None in relevant
+    return missing(judgement, contexts=True, reference=True, reference_claims=unknown)
+
+
+def _incorrect(judgement: Judgement, relevant: Labels) -> Iterator[tuple[bool, bool]]:
+    """The origins of the incorrect claims, and twice False for the correct ones."""
+    correct = judgement.verdicts.response_by_reference
+    for (near, far), right in zip(_origins(judgement, relevant), correct, strict=True):
+        yield near and not right, far and not right
+
+
+def _origins(judgement: Judgement, relevant: Labels) -> Iterator[tuple[bool, bool]]:
+    """Per response claim: by a relevant passage (RF), by irrelevant ones only (IF)."""
+    for row in judgement.verdicts.response_by_passage:
+        near = any(a and bool(rel) for a, rel in zip(row, relevant, strict=True))
+        yield near, any(row) and not near

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from monitor.metrics.noise import relevant_passages
-from monitor.records import ScoreRecord, Verdicts
+from monitor.metrics.relevance import relevant_passages
+from monitor.records import Labels, ScoreRecord, Verdicts
+
+IRRELEVANT_CONTEXT_RELIANCE = "irrelevant_context_reliance"
 
 
 class Origin(NamedTuple):
     """A passage that supports a claim: its number from 1, its id, whether it is relevant.
 
-    Relevant: it supports a claim of the reference; None without a reference with claims.
+    Relevant: as the metric takes it; None where nobody knows, as without a reference with claims.
     """
 
     number: int
@@ -39,7 +41,7 @@ class _Claim(NamedTuple):
     correct: bool | None
     grounded: bool
     supported: tuple[bool, ...]
-    relevant: tuple[bool, ...]
+    relevant: Labels
 
     @property
     def incorrect(self) -> bool:
@@ -47,11 +49,19 @@ class _Claim(NamedTuple):
 
     @property
     def near(self) -> bool:
-        return any(a and rel for a, rel in zip(self.supported, self.relevant, strict=False))
+        return any(a and bool(r) for a, r in zip(self.supported, self.relevant, strict=False))
 
 
 def _unfaithful(claim: _Claim) -> bool:
     return not claim.grounded
+
+
+def _unsupported(claim: _Claim) -> bool:
+    return not any(claim.supported)
+
+
+def _beside_the_question(claim: _Claim) -> bool:
+    return any(claim.supported) and not claim.near
 
 
 def _from_relevant(claim: _Claim) -> bool:
@@ -59,7 +69,7 @@ def _from_relevant(claim: _Claim) -> bool:
 
 
 def _from_irrelevant(claim: _Claim) -> bool:
-    return claim.incorrect and any(claim.supported) and not claim.near
+    return claim.incorrect and _beside_the_question(claim)
 
 
 def _incorrect(claim: _Claim) -> bool:
@@ -67,19 +77,22 @@ def _incorrect(claim: _Claim) -> bool:
 
 
 def _made_up(claim: _Claim) -> bool:
-    return claim.incorrect and not any(claim.supported)
+    return claim.incorrect and _unsupported(claim)
 
 
 OFFENDS: Mapping[str, Callable[[_Claim], bool]] = MappingProxyType(
     {
         "faithfulness": _unfaithful,
+        "faithfulness_by_passage": _unsupported,
         "noise_sensitivity_relevant": _from_relevant,
         "noise_sensitivity_irrelevant": _from_irrelevant,
         "incorrect_claims": _incorrect,
         "hallucination": _made_up,
+        "claim_precision": _incorrect,
+        IRRELEVANT_CONTEXT_RELIANCE: _beside_the_question,
     }
 )
-"""By metric: whether a claim counts against the response."""
+"""By metric whose score is a share of the response's claims: whether one counts against it."""
 
 
 def offending(record: ScoreRecord, metric: str) -> tuple[Offence, ...]:
@@ -92,13 +105,19 @@ def offending(record: ScoreRecord, metric: str) -> tuple[Offence, ...]:
         return ()
     return tuple(
         Offence(i + 1, _text(record, i), _origins(record, claim))
-        for i, claim in enumerate(_claims(record.verdicts))
+        for i, claim in enumerate(_claims(record.verdicts, _relevant(record.verdicts, metric)))
         if offends(claim)
     )
 
 
-def _claims(verdicts: Verdicts) -> list[_Claim]:
-    relevant = relevant_passages(verdicts.reference_by_passage)
+def _relevant(verdicts: Verdicts, metric: str) -> Labels:
+    if metric == IRRELEVANT_CONTEXT_RELIANCE:
+        return verdicts.relevant_to_question
+    passages = len(verdicts.response_by_passage[0]) if verdicts.response_by_passage else 0
+    return relevant_passages(verdicts, passages)
+
+
+def _claims(verdicts: Verdicts, relevant: Labels) -> list[_Claim]:
     correct = verdicts.response_by_reference
     return [
         _Claim(correct[i] if i < len(correct) else None, grounded, row, relevant)

@@ -1,4 +1,4 @@
-"""What a metric needs before it is defined, and the mean that all of them end in."""
+"""What a metric needs before it is defined, and the mean that nearly all of them end in."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ def missing(
     reference: bool = False,
     reference_claims: bool = False,
 ) -> Unscored | None:
-    """The first thing that a metric of the response claims needs and the judgement lacks.
+    """The first thing that a metric needs and the judgement lacks.
 
     What was never there (contexts, reference) is named before what the judge did not find in it
-    (response claims, reference claims).
+    (claims of the response, claims of the reference). Every metric needs response claims: a judge
+    that finds none asks nothing more, so nothing is known of the reference, either.
     """
     if contexts and not judgement.passages:
         return Unscored.NO_CONTEXTS

@@ -48,12 +48,13 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.worker import LoopLimits
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
+from monitor.judging import Treatment
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer, member_options
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
+from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.servers.kafka_broker import KafkaBroker

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from monitor.judge.offline import THRESHOLD, support_score
 from monitor.judge.reading import read_sentence
+from monitor.stats.ranking import area
 
 DATA = Path(__file__).parents[1] / "data" / "claim_pairs"
 
@@ -34,10 +35,8 @@ def auc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     >>> auc([0.9, 0.5], [0.5, 0.1])
     0.875
     """
-    if not positive or not negative:
-        return None
-    wins = sum((p > n) + 0.5 * (p == n) for p in positive for n in negative)
-    return wins / (len(positive) * len(negative))
+    cases = [(True, score) for score in positive] + [(False, score) for score in negative]
+    return area([cases]).value
 
 
 def accuracy(pairs: Sequence[Scored]) -> float:

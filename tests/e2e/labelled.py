@@ -172,16 +172,16 @@ def batch(picks: Picks, horizon: Picks) -> Batch:
     values = [x for x in picks if x is not None]
     n, p = len(values), sum(values) / len(values)
     long = _spread(horizon) if sum(x is not None for x in horizon) >= 500 else 1.0
-    n_eff = len(picks) / min(1.5, max(0.05, long, _spread(picks)))
+    n_eff = n / min(1.5, max(0.05, long, _spread(picks)))
     centre = (p + Z * Z / (2 * n_eff)) / (1 + Z * Z / n_eff)
     half = Z / (1 + Z * Z / n_eff) * math.sqrt(p * (1 - p) / n_eff + Z * Z / (4 * n_eff**2))
     return Batch(p, max(0.0, centre - half), min(1.0, centre + half), n)
 
 
 def _spread(picks: Picks) -> float:
-    """D: mean e² over the picks, against that of a proportion among the share h with a value."""
+    """D: the variance of the picks with a value, against that of a proportion."""
     values = [x for x in picks if x is not None]
-    h, p = len(values) / len(picks), sum(values) / len(values)
+    p = sum(values) / len(values)
     if p in (0.0, 1.0):
         return 1.0
-    return sum((x - p) ** 2 for x in values) / len(picks) / (h * h * p * (1 - p))
+    return sum((x - p) ** 2 for x in values) / len(values) / (p * (1 - p))

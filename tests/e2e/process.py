@@ -64,8 +64,9 @@ def outcomes(samples: Samples) -> dict[str, int]:
 
 
 def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
-    """Settings of a scorer that asks this judge."""
+    """Settings of a scorer that asks this judge, each thing once unless told otherwise."""
     return {
+        "judge__recheck_rate": 0,
         "judge__kind": "llm",
         "judge__model": "openai/judge",
         "judge__api_base": judge.url,

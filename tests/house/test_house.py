@@ -16,6 +16,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("core", "dev")
+RIVALS = ("benchmarks/ragas", "benchmarks/ragchecker")
 # Taken apart, so that this file does not name what it looks for.
 HOSTS = re.compile(
     "|".join(
@@ -98,14 +99,14 @@ def test_every_test_states_its_fact() -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, *RIVALS])
 def test_locks_name_no_place(name: str) -> None:
     """A lock says what and with which hash, never from where: that is the installer's choice."""
     placed = re.compile(r"://|^\s*-[a-z-]+[ =]\s*\S*/|--(extra-)?index-url|--find-links|\s@\s")
     assert [line for line in lock_lines(name) if placed.search(line)] == []
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, *RIVALS])
 def test_every_pin_has_hashes(name: str) -> None:
     """Each pinned package is followed by at least one SHA-256."""
     lines = lock_lines(name)
@@ -136,7 +137,9 @@ def test_malicious_litellm_is_excluded(malicious: str) -> None:
     """The two malicious releases are locked out, and excluded for installs without a lock."""
     (litellm,) = [each for each in declared("core") if each.name == "litellm"]
     assert malicious not in litellm.specifier
-    assert all(Version(malicious) not in pins(name)["litellm"] for name in LOCKS)
+    locked = [pins(name).get("litellm", set()) for name in (*LOCKS, *RIVALS)]
+    assert all(Version(malicious) not in versions for versions in locked)
+    assert sum(map(bool, locked)) == 3
 
 
 def test_no_registry_is_named() -> None:

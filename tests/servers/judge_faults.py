@@ -23,6 +23,7 @@ class Fault(StrEnum):
     RATE_LIMITED = "429"
     SERVER_ERROR = "500"
     TIMEOUT = "timeout"
+    TRICKLE = "trickle"
     CUT_BODY = "cut_body"
     CUT_JSON = "cut_json"
     EMPTY = "empty"
@@ -44,7 +45,14 @@ class Fault(StrEnum):
 
 
 TRANSPORT = frozenset(
-    [Fault.LATENCY, Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.TIMEOUT, Fault.CUT_BODY]
+    [
+        Fault.LATENCY,
+        Fault.RATE_LIMITED,
+        Fault.SERVER_ERROR,
+        Fault.TIMEOUT,
+        Fault.TRICKLE,
+        Fault.CUT_BODY,
+    ]
 )
 # The reply's text cannot be read as the answer: every parser must reject these.
 MALFORMED = frozenset(Fault) - TRANSPORT - {Fault.OTHER_INTERACTION}

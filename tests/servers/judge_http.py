@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -12,6 +13,7 @@ from tests.servers.judge_faults import Fault, Strike
 from tests.servers.judge_request import BadRequest, Request
 
 MODEL = "judge-sim-1"
+REASONING = 64  # tokens of a model that is told how hard to think
 
 
 def dumps(value: object) -> str:
@@ -40,17 +42,21 @@ def limit(body: Mapping[str, Any], strike: Strike, honest: str) -> tuple[str, st
     return content, strike.rule.finish_reason if strike.rule and cut else "stop"
 
 
-def completion(request: Request, content: str, reason: str) -> dict[str, Any]:
-    """A chat completion; tokens are counted as four characters each."""
-    tokens = {"prompt_tokens": request.prompt_tokens, "completion_tokens": len(content) // 4}
+def completion(
+    request: Request, content: str, reason: str, model: str = MODEL, reasoning: int = 0
+) -> dict[str, Any]:
+    """A chat completion; tokens are counted as four characters each, and those of reasoning."""
+    written = len(content) // 4 + reasoning
+    tokens = {"prompt_tokens": request.prompt_tokens, "completion_tokens": written}
+    details = {"completion_tokens_details": {"reasoning_tokens": reasoning}} if reasoning else {}
     message = {"role": "assistant", "content": content}
     return {
         "id": f"chatcmpl-{request.conversation}",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": MODEL,
+        "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": {**tokens, "total_tokens": sum(tokens.values())},
+        "usage": {**tokens, "total_tokens": sum(tokens.values()), **details},
     }
 
 
@@ -61,6 +67,22 @@ def error_response(
     headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
     body = {"error": {"message": message, "type": kind, "param": None, "code": None}}
     return web.json_response(body, status=status, headers=headers, dumps=dumps)
+
+
+async def send_slowly(
+    http: web.Request, completion: dict[str, Any], wait: Callable[[float], Awaitable[None]]
+) -> web.StreamResponse:
+    """Send the whole body, a byte a second."""
+    body = dumps(completion).encode()
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.content_length = len(body)
+    await response.prepare(http)
+    # Whoever asked has seldom the patience.
+    with suppress(ConnectionResetError):
+        for i in range(len(body)):
+            await response.write(body[i : i + 1])
+            await wait(1.0)
+    return response
 
 
 async def send_cut(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from tests.servers.judge_faults import MALFORMED, Strike
 from tests.servers.judge_request import Request, Task
@@ -16,7 +18,8 @@ class LogEntry:
 
     ``conversation`` is a hash of the content without the complaint, so equal for re-asks and
     retries; ``attempt`` counts from 1 within it. ``groundless`` marks a complaint about a
-    conversation whose replies were all right. ``refused`` is why the request was answered with 400.
+    conversation whose replies were all right. ``refused`` is why the request was answered with 400,
+    ``parameters`` what the body held beside the messages.
     """
 
     at: float
@@ -30,6 +33,7 @@ class LogEntry:
     latency_s: float = 0.0
     finish_reason: str | None = None
     refused: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 class JudgeLog:
@@ -48,7 +52,14 @@ class JudgeLog:
         """Note a request that is answered with 400."""
         self._append(LogEntry(at, refused=why))
 
-    def record(self, at: float, request: Request, strike: Strike, finish_reason: str) -> None:
+    def record(
+        self,
+        at: float,
+        request: Request,
+        strike: Strike,
+        finish_reason: str,
+        parameters: Mapping[str, Any],
+    ) -> None:
         """Note a valid request and what goes wrong with its answer."""
         earlier = self._conversations[request.conversation]
         malformed = any(e.fault in MALFORMED or e.finish_reason == "length" for e in earlier)
@@ -64,6 +75,7 @@ class JudgeLog:
             fault=strike.rule.fault.value if strike.rule else None,
             latency_s=strike.latency_s,
             finish_reason=finish_reason,
+            parameters=parameters,
         )
         earlier.append(entry)
         self._append(entry)

@@ -13,16 +13,20 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-Task = Literal["extract_claims", "verify_claims"]
-TASKS: Mapping[Task, str] = {"extract_claims": "extract", "verify_claims": "verify"}
+Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
+TASKS: Mapping[Task, str] = {
+    "extract_claims": "extract",
+    "verify_claims": "verify",
+    "quote_evidence": "quote",
+}
 KEYS: Mapping[Task, list[str]] = {
     "extract_claims": ["task", "question", "text"],
     "verify_claims": ["task", "n", "question", "documents", "claims"],
+    "quote_evidence": ["task", "n", "question", "documents", "claims", "pairs"],
 }
 # Parameters of a completion that carry no traffic text.
 BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
-BODY_KEYS |= {"max_tokens", "max_completion_tokens"}
-JSON_OBJECT = {"type": "json_object"}
+BODY_KEYS |= {"max_tokens", "max_completion_tokens", "reasoning_effort"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
 
 
@@ -68,6 +72,7 @@ def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]
     if system not in prompts[task]:
         raise BadRequest(f"system message: not byte for byte a shipped prompt of {task}")
     complaint = _read_content(task, content)
+    _check_format(body.get("response_format"), task, content)
     asked = {key: value for key, value in content.items() if key != "complaint"}
     hashed = hashlib.sha256(json.dumps([system, asked]).encode()).hexdigest()[:16]
     return Request(task, asked, complaint, hashed, (len(system) + len(user)) // 4)
@@ -76,8 +81,8 @@ def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]
 def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
     if unknown := sorted(set(body) - BODY_KEYS):
         raise BadRequest(f"body: unexpected keys {unknown}: traffic text may stand nowhere else")
-    if body.get("stream") or body.get("response_format", JSON_OBJECT) != JSON_OBJECT:
-        raise BadRequest("body: no streaming, and no response format but json_object")
+    if body.get("stream"):
+        raise BadRequest("body: no streaming")
     match body:
         case {
             "model": str(),
@@ -88,6 +93,37 @@ def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
         } if not more_system and not more_user:
             return system, user
     raise BadRequest("messages: expected exactly a system and a user message of plain text")
+
+
+def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None:
+    """A schema names keys and types of the reply, hence ids, and no texts."""
+    if found in (None, {"type": "json_object"}):
+        return
+    replies = ["claims"]
+    if task != "extract_claims":
+        replies = ["n", *content.get("pairs", content["claims"])]
+    match found:
+        case {
+            "type": "json_schema",
+            "json_schema": {
+                "name": str(name),
+                "strict": True,
+                "schema": {
+                    "type": "object",
+                    "properties": dict(properties),
+                    "required": list(required),
+                    "additionalProperties": False,
+                },
+            },
+        } if name == task and list(properties) == required == replies and _types(properties):
+            return
+    raise BadRequest("response_format: neither json_object nor a schema of exactly this reply")
+
+
+def _types(properties: Mapping[str, Any]) -> bool:
+    listed = {"type": "array", "items": {"type": "string"}}
+    types = {"n": {"type": "integer"}, "claims": listed}
+    return all(kind == types.get(key, {"type": "string"}) for key, kind in properties.items())
 
 
 def _read_object(text: str) -> dict[str, Any]:
@@ -126,8 +162,10 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
     for key in {"question", "text", "complaint"} & set(keys):
         if not isinstance(content[key], str):
             raise BadRequest(f"{key}: expected a string")
-    if task == "verify_claims":
+    if task != "extract_claims":
         _check_verify(content)
+    if task == "quote_evidence":
+        _check_pairs(content)
     complaint: str | None = content.get("complaint")
     if complaint is not None:
         _check_complaint(complaint, content)
@@ -146,6 +184,16 @@ def _check_verify(content: Mapping[str, Any]) -> None:
         raise BadRequest(f"documents: {list(content['documents'])}: expected passages, A, R")
     if claims != sorted(claims):
         raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*")
+
+
+def _check_pairs(content: Mapping[str, Any]) -> None:
+    pairs = content["pairs"]
+    if not isinstance(pairs, list) or not pairs or len(set(pairs)) != len(pairs):
+        raise BadRequest("pairs: expected a list of distinct pairs that is not empty")
+    asked = [str(pair).partition(" ") for pair in pairs]
+    claims, documents = {pair[0] for pair in asked}, {pair[2] for pair in asked}
+    if claims != set(content["claims"]) or documents != set(content["documents"]):
+        raise BadRequest("pairs: they name other claims or documents than are there")
 
 
 def _ids(field: str, found: object, pattern: str) -> list[tuple[int, int]]:

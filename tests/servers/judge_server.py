@@ -20,20 +20,32 @@ from typing import Self
 
 from aiohttp import web
 
+from tests.servers.judge_bias import Bias
 from tests.servers.judge_faults import Fault, FaultPlan, FaultRule, Injector
-from tests.servers.judge_http import completion, dumps, error_response, limit, read_body, send_cut
+from tests.servers.judge_http import (
+    MODEL,
+    REASONING,
+    completion,
+    dumps,
+    error_response,
+    limit,
+    read_body,
+    send_cut,
+    send_slowly,
+)
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_log import JudgeLog, LogEntry
 from tests.servers.judge_reply import honest_reply
 from tests.servers.judge_request import BadRequest, Task, read_request, shipped_prompts
 
-__all__ = ["Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
+__all__ = ["Bias", "Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
 
 
 class JudgeServer:
     """The simulated judge; an asynchronous context manager that serves while it is entered.
 
-    ``prompts`` are the system messages it accepts, by default the shipped ones.
+    ``prompts`` are the system messages it accepts, by default the shipped ones; ``snapshots`` the
+    model ids that it answers with, by the name asked for. ``bias`` makes it wrong in a known way.
     """
 
     def __init__(
@@ -43,11 +55,15 @@ class JudgeServer:
         *,
         port: int = 0,
         prompts: Mapping[Task, frozenset[str]] | None = None,
+        bias: Bias | None = None,
+        snapshots: Mapping[str, str] | None = None,
     ) -> None:
         self.port = port
+        self._bias = bias or Bias()
         self._labels = labels
         self._injector = Injector(plan or FaultPlan())
         self._prompts = shipped_prompts() if prompts is None else prompts
+        self._snapshots = snapshots or {}
         self._log = JudgeLog()
         self._in_flight = self._peak_in_flight = 0
         self._closing = asyncio.Event()
@@ -111,10 +127,14 @@ class JudgeServer:
         request = read_request(body, self._prompts)
         if request.complaint is not None and not self._log.knows(request):
             raise BadRequest("complaint: the same request without a complaint was never made")
-        reply = honest_reply(request, self._labels)
+        reply = self._bias.apply(request, honest_reply(request, self._labels))
         strike = self._injector.strike(request, reply)
         content, reason = limit(body, strike, reply.encode())
-        self._log.record(_now(), request, strike, reason)
+        parameters = {key: value for key, value in body.items() if key != "messages"}
+        self._log.record(_now(), request, strike, reason, parameters)
+        model = self._snapshots.get(body["model"], MODEL)
+        reasoning = REASONING if body.get("reasoning_effort") else 0
+        answer = completion(request, content, reason, model, reasoning)
         await self._closed_within(strike.latency_s)
         match strike.rule:
             case FaultRule(fault=Fault.RATE_LIMITED, seconds=seconds):
@@ -123,9 +143,11 @@ class JudgeServer:
                 return error_response(500, "server_error", "the server had an error")
             case FaultRule(fault=Fault.TIMEOUT):
                 await self._closed_within(math.inf)
+            case FaultRule(fault=Fault.TRICKLE):
+                return await send_slowly(http, answer, self._closed_within)
             case FaultRule(fault=Fault.CUT_BODY, position=position):
-                return await send_cut(http, completion(request, content, reason), position)
-        return web.json_response(completion(request, content, reason), dumps=dumps)
+                return await send_cut(http, answer, position)
+        return web.json_response(answer, dumps=dumps)
 
     async def _closed_within(self, seconds: float) -> None:
         """Wait; end early with an error when the server shuts down, so that nothing hangs."""

@@ -97,6 +97,18 @@ def test_a_user_message_off_the_contract_is_refused(
         honest_reply(read_request(chat(content), shipped_prompts()), LABELS)
 
 
+def schema(name: str, key: str) -> dict[str, Any]:
+    """A response format that asks for a list of strings under ``key``."""
+    shape = {
+        "type": "object",
+        "properties": {key: {"type": "array", "items": {"type": "string"}}},
+        "required": [key],
+        "additionalProperties": False,
+    }
+    found = {"name": name, "strict": True, "schema": shape}
+    return {"type": "json_schema", "json_schema": found}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -112,13 +124,20 @@ def test_a_user_message_off_the_contract_is_refused(
         ),
         ({"user": "somebody"}, "unexpected keys"),
         ({"stream": True}, "no streaming"),
-        ({"response_format": {"type": "json_schema"}}, "no response format"),
+        ({"response_format": {"type": "json_schema"}}, "response_format: neither"),
+        ({"response_format": schema("extract_claims", RESPONSE)}, "response_format: neither"),
     ],
 )
 def test_a_body_off_the_contract_is_refused(change: dict[str, Any], message: str) -> None:
     """Two messages, the shipped prompt of the very task, and no other place for traffic text."""
     with pytest.raises(BadRequest, match=message):
         read_request({**chat(EXTRACT), **change}, shipped_prompts())
+
+
+def test_a_schema_of_the_reply_is_accepted() -> None:
+    """The keys of the reply and their types, which hold no traffic text."""
+    body = {**chat(EXTRACT), "response_format": schema("extract_claims", "claims")}
+    assert read_request(body, shipped_prompts()).task == "extract_claims"
 
 
 def test_escapes_that_json_or_utf8_need_are_accepted() -> None:

@@ -117,7 +117,7 @@ def test_check_prints_how_many_series_there_can_be(traffic: Path) -> None:
     """As a comment of the YAML, and in JSON."""
     line = rag_monitor("config", "check").stdout.splitlines()[-1]
     assert line.startswith(
-        "# at most 1,827 series (rolling 1,575, by segment 0, drift 252, objectives 0)"
+        "# at most 4,662 series (rolling 4,410, by segment 0, drift 252, objectives 0)"
     )
     shown = json.loads(rag_monitor("config", "check", "--json", "--config", traffic).stdout)
     assert shown["series"]["judges"] == 2
@@ -263,3 +263,24 @@ def test_the_reference_can_be_read_by_people() -> None:
     assert lines[at + 1] == "    port; 0 takes a free one"
     assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
     assert len(lines) == 3 * sum(not line.startswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ('redaction.patterns={"a": "(?=x)"}', "redaction.patterns.a: found '(?=x)', no regular"),
+        ("redaction.regions=XX", "redaction.regions: found 'XX', expected two letters"),
+    ],
+)
+def test_check_reads_what_is_redacted(setting: str, said: str) -> None:
+    """A pattern that no process could start with is said by the check, too."""
+    result = rag_monitor("config", "check", "--set", setting)
+    assert result.returncode == 2
+    assert said in result.stderr
+
+
+def test_the_salt_is_masked() -> None:
+    """It keys the tokens: who has it can try values."""
+    result = rag_monitor("config", "check", "--set", "redaction.salt=pepper")
+    assert "salt: '**********'" in result.stdout
+    assert "pepper" not in result.stdout

@@ -148,3 +148,13 @@ def test_the_llm_judge_needs_a_model() -> None:
 def test_a_judge_is_called_by_its_kind_or_its_name(environ: dict[str, str], name: str) -> None:
     """First part of the label ``judge``."""
     assert load(environ).judge.label_name == name
+
+
+def test_a_cache_in_redis_needs_to_know_where() -> None:
+    """And its address, which may hold a password, is never shown."""
+    said = refusal(JUDGE__CACHE__KIND="redis")
+    assert said == "judge.cache: url is missing, kind redis needs one, like redis://host:6379/0"
+    assert "judge.cache.ttl: " in refusal(JUDGE__CACHE__TTL="a day")
+    address = {"judge.cache.kind": "redis", "judge.cache.url": "redis://:sesame@host"}
+    settings = load({}, flags=address)
+    assert "sesame" not in f"{settings!r}{settings.model_dump(mode='json')}"

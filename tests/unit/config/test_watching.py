@@ -134,14 +134,14 @@ def test_segments_have_series_where_records_have_segments(
     settings = load({}, flags=flags)
     found, applications, judges = most_series(settings)
     assert (applications, judges) == (21, 1)
-    assert found.rolling == 5 * 5 * 3 * 21
+    assert found.rolling == 14 * 5 * 3 * 21
     assert found.segments == segments * found.rolling
     assert found.drift == 4 * 3 * 21
     assert books(settings).scores.has_segments == bool(segments)
 
 
 def test_chosen_metrics_and_several_judges_count() -> None:
-    """One metric of five; each application's own judge has series of its own."""
+    """One metric of many; each application's own judge has series of its own."""
     own = '[{"application": "a", "judge": {"kind": "llm", "model": "x/y"}}]'
     flags = {"export.metrics": "faithfulness", "drift.metrics": "", "applications": own}
     found, _, judges = most_series(load({}, flags=flags))

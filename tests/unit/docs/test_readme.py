@@ -35,7 +35,16 @@ from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemet
 ROOT = Path(__file__).parents[3]
 PAGES = {
     name: ROOT / name
-    for name in ("README.md", "docs/metrics.md", "docs/records.md", "docs/drift.md")
+    for name in (
+        "README.md",
+        "docs/metrics.md",
+        "docs/records.md",
+        "docs/drift.md",
+        "docs/cache.md",
+        "docs/self-check.md",
+        "docs/redaction.md",
+        "docs/judge-check.md",
+    )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,10 +52,19 @@ SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
 #: What the README says of its example.
 WARRANTY = {
     "faithfulness": 1.0,
+    "faithfulness_by_passage": 1.0,
     "noise_sensitivity_relevant": 0.0,
     "noise_sensitivity_irrelevant": 0.5,
     "incorrect_claims": 0.5,
     "hallucination": 0.0,
+    "self_knowledge": 0.0,
+    "claim_precision": 0.5,
+    "claim_recall": 0.5,
+    "claim_f1": 0.5,
+    "context_recall": 0.5,
+    "context_precision": 0.5,
+    "context_utilization": 1.0,
+    "irrelevant_context_reliance": Unscored.NO_RELEVANCE,
 }
 
 
@@ -140,7 +158,10 @@ def test_the_example_is_a_score_record() -> None:
     example = json.loads(blocks("docs/records.md", "json")[1])
     record = read_score_record(json.dumps(example).encode())
     assert json.loads(record.to_json()) == example
-    assert record.scores == WARRANTY
+    given = {name: x for name, x in WARRANTY.items() if not isinstance(x, Unscored)}
+    assert {name: x for name, x in record.scores.items() if isinstance(x, float)} == given
+    unscored = {name: x.unscored for name, x in record.scores.items() if not isinstance(x, float)}
+    assert unscored == {name: x for name, x in WARRANTY.items() if isinstance(x, Unscored)}
 
 
 def test_the_example_is_a_judgement() -> None:
@@ -158,6 +179,23 @@ def test_the_configuration_loads(tmp_path: Path) -> None:
     assert (settings.sampling.rate, settings.judge.kind) == (0.1, "llm")
     assert Settings().sampling.rate == 1.0
     assert Settings().judge.kind == "offline"
+
+
+def test_the_cache_as_it_is_described(tmp_path: Path) -> None:
+    """Its example loads, every setting is named with its default, and so is the share."""
+    file = tmp_path / "monitor.yaml"
+    file.write_text(blocks("docs/cache.md", "yaml")[0], encoding="utf-8")
+    assert load({}, file).judge.cache.kind == "redis"
+    rows = dict(
+        re.findall(r"^\| `judge\.cache\.(\w+)` \| `?([^|`]*?)`? ?\|", text("docs/cache.md"), re.M)
+    )
+    defaults = Settings().judge.cache
+    assert rows == {
+        name: "" if (value := getattr(defaults, name)) is None else str(value)
+        for name in type(defaults).model_fields
+    }
+    assert f"{Settings().judge.recheck_rate:.0%}" == "1%"
+    assert "`judge.recheck_rate`, 1 % by default" in text("docs/self-check.md")
 
 
 def test_the_scrape_configuration_meets_the_default_address() -> None:

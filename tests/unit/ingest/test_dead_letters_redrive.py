@@ -208,3 +208,33 @@ def test_the_value_is_shown_only_on_request() -> None:
 def _rows(record: Record, *, with_value: bool = False) -> list[dict[str, Any]]:
     letter = read_letter(record)
     return [in_full(record, letter, with_value=with_value)] if letter else []
+
+
+def redacted_letter(value: bytes = b"<EMAIL:3f2a91>", size: int = 15) -> Record:
+    """The letter of a record of ``size`` bytes in which something was redacted."""
+    letter = dead_letter(record=Record(value=value))
+    return letter._replace(headers=(*letter.headers, ("x-error.redacted", str(size).encode())))
+
+
+async def test_a_redacted_letter_goes_back_as_its_record_was() -> None:
+    """The source topic still has it: value and key are the original ones."""
+    original = Record(value=b"bob@example.com", key=b"bob")
+    producer = Memory()
+    source: dict[Origin, KafkaRecord] = {
+        Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000): original
+    }
+    _, told = await redriven([redacted_letter()], producer, source)
+    assert [one.answer for one in told] == [Answer.REDRIVEN]
+    assert (producer.sent[0].value, producer.sent[0].key) == (b"bob@example.com", b"bob")
+
+
+async def test_a_redacted_letter_is_not_lost_with_its_record() -> None:
+    """The source topic has it no more, or a stranger in its place: it goes back redacted."""
+    stranger = Record(value=b"somebody else's record")
+    origin = Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    for source in ({}, {origin: stranger}):
+        producer = Memory()
+        _, told = await redriven([redacted_letter()], producer, dict[Origin, KafkaRecord](source))
+        assert [one.answer for one in told] == [Answer.REDRIVEN]
+        assert producer.sent[0].value == b"<EMAIL:3f2a91>"
+        assert not any(name.startswith("x-error.") for name, _ in producer.sent[0].headers)

@@ -18,8 +18,9 @@ from monitor.ingest.sampling import Sampler
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Bill, Judge
+from monitor.judging import Treatment
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings, Traffic, Treatment
+from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.cli.captured_log import captured_log
 from tests.unit.ingest.producers import Memory, at_most

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
 from monitor.ingest.event_time import EPOCH
+from monitor.judge.cache.judgements import CachedJudge
+from monitor.judge.cache.memory import MemoryStore
+from monitor.judge.cache.store import Unobserved
 from monitor.judge.llm import LlmJudge, LlmSettings
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
@@ -50,16 +54,17 @@ def interaction(
     )
 
 
-@pytest.fixture(params=["offline", "llm"])
+@pytest.fixture(params=["offline", "llm", "kept"])
 async def judge(request: pytest.FixtureRequest) -> AsyncIterator[Judge]:
-    """Either judge, prepared; the LLM's asks a server that knows the labels."""
+    """Any judge, prepared; the LLM's asks a server that knows the labels, or keeps its answers."""
     if request.param == "offline":
         yield OfflineJudge()
         return
     async with JudgeServer(LABELS) as server:
         llm = LlmJudge(LlmSettings(model="openai/judge", api_base=server.url, api_key="none"))
         await llm.prepare()
-        yield llm
+        store = MemoryStore(max_entries=9, max_bytes=99_999, ttl_s=60, clock=time.monotonic)
+        yield llm if request.param == "llm" else CachedJudge(llm, store, Unobserved())
         await llm.aclose()
 
 

@@ -15,7 +15,7 @@ from monitor.judge.protocol import Judge
 from monitor.judge.quantities import read_facts
 from monitor.judge.reading import read_sentence
 from monitor.judge.text import split_claims, split_sentences
-from monitor.records import Interaction, Passage, Source, Usage
+from monitor.records import Claims, Interaction, Passage, Source, Usage
 
 PUMPS = ("careful", "winter", "maintenance", "protects", "garden", "pumps")
 PIECES = (
@@ -331,3 +331,37 @@ async def test_what_would_take_minutes_is_refused_by_name() -> None:
     with pytest.raises(JudgeFailed, match="3000 claims against") as caught:
         await OfflineJudge().judge(interaction(endless, endless))
     assert caught.value.reason == "input_too_long"
+
+
+async def test_given_claims_are_verified_as_they_are() -> None:
+    """Nothing is extracted, and every verdict is a score that reaches the threshold."""
+    claims = Claims(
+        response=("The fee is 5 euros.", "The fee is 9 euros.", "Delivery takes two days."),
+        reference=("The fee is 5 euros.",),
+    )
+    asked = Interaction(
+        interaction_id="i",
+        event_time=datetime(2026, 1, 1, tzinfo=UTC),
+        application="a",
+        user_input="",
+        response="Hello.",
+        retrieved_contexts=(Passage(text="The fee is 5 euros."), Passage(text="Delivery: 2 days.")),
+        reference="The fee is 9 euros.",
+        source=Source(topic="t", partition=0, offset=0),
+    )
+    judge = OfflineJudge()
+    judgement, scores = await judge.judge(asked, claims=claims), await judge.scores(asked, claims)
+    assert judgement.claims == claims
+    seen = set()
+    for field in scores._fields:
+        rows = zip(getattr(judgement.verdicts, field), getattr(scores, field), strict=True)
+        for verdict, score in rows:
+            cells = (
+                zip(verdict, score, strict=True)
+                if field.endswith("passage")
+                else [(verdict, score)]
+            )
+            for yes, value in cells:
+                assert yes == (value >= THRESHOLD)
+                seen.add(yes)
+    assert seen == {True, False}

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
-
-import pytest
-import tiktoken
 
 from monitor.judge.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
+from monitor.judge.quoting import QuoteRequest
+from tests.tokens import count_tokens
 
 # A published file never changes. A new wording is a new file, and a new line here.
 PUBLISHED = {
     "extract_claims.v1.md": "c2d80ebe8f155e9fb51f60679ebc5c30",
+    "extract_claims.v2.md": "497cd219013b2734b73acdbe13dccb91",
     "verify_claims.v1.md": "8232b652bb02a21a4ba182e525640e29",
+    "verify_claims.v2.md": "0b8d16a78a997bb25da6e32e1c983358",
+    "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
 }
 
 
@@ -53,7 +53,7 @@ def test_hash_covers_both_texts_and_their_border() -> None:
     """Changing either text, or moving text from one to the other, changes the hash."""
     hashes = {Prompts(*pair).hash for pair in [("a", "bc"), ("ab", "c"), ("a", "b"), ("", "abc")]}
     assert len(hashes) == 4
-    assert load_prompts().hash == "62613dbe"
+    assert load_prompts().hash == "8e936ec0"
 
 
 def test_extract_example_is_the_real_wire_format() -> None:
@@ -75,21 +75,31 @@ def test_verify_example_is_the_real_wire_format() -> None:
     request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
     assert request.message() == message
     verdicts = request.read(reply)
-    assert list(verdicts) == ["c1", "c2", "c3", "r1", "r2"]
-    assert [verdicts[name].together for name in verdicts] == [True, False, False, False, False]
-    assert all(verdicts[f"c{i}"].supported["A"] for i in (1, 2, 3))
-    assert all(verdicts[f"r{i}"].supported["R"] for i in (1, 2))
-    assert verdicts["r2"].supported == {"3": True, "1": False, "2": False, "A": False, "R": True}
+    assert list(verdicts) == ["c1", "r1"]
+    assert [verdicts[name].together for name in verdicts] == [True, False]
+    assert verdicts["c1"].supported["A"]
+    assert verdicts["r1"].supported == {"2": True, "1": False, "A": False, "R": True}
 
 
-def test_prompts_fit_their_token_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quote_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent; its quotes stand in their documents."""
+    message, reply = example(load_prompts(evidence=True).quote)
+    body = json.loads(message)
+    pairs = tuple((pair.split()[0], pair.split()[1]) for pair in body["pairs"])
+    request = QuoteRequest(body["n"], body["question"], body["documents"], body["claims"], pairs)
+    assert request.message() == message
+    quotes = request.read(reply)
+    assert list(quotes) == [("c1", "3"), ("c1", "1"), ("c2", "3")]
+    assert all(quotes.values())
+
+
+def test_evidence_is_in_the_hash_only_where_it_is_asked_for() -> None:
+    """Without it the instructions are those of always."""
+    assert load_prompts().quote == ""
+    assert load_prompts(evidence=True).hash != load_prompts().hash
+
+
+def test_prompts_fit_their_token_budget() -> None:
     """Both prompts together take 700 to 1,150 tokens: long enough to say it, cheap to send."""
-    spec = find_spec("litellm")
-    assert spec is not None
-    assert spec.origin is not None
-    tokenizers = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tokenizers))
-    encoding = tiktoken.get_encoding("cl100k_base")
     prompts = load_prompts()
-    tokens = sum(len(encoding.encode(text)) for text in (prompts.extract, prompts.verify))
-    assert 700 <= tokens <= 1150
+    assert 700 <= count_tokens(prompts.extract) + count_tokens(prompts.verify) <= 1150

@@ -10,6 +10,14 @@ from pydantic import ValidationError
 from monitor.metrics.catalogue import CATALOGUE, defined_for, score_all
 from monitor.records import Judgement, Unscored
 
+#: Those whose reasons are compared case by case; a count by sets compares all of them.
+FIRST = (
+    "faithfulness",
+    "noise_sensitivity_relevant",
+    "noise_sensitivity_irrelevant",
+    "incorrect_claims",
+    "hallucination",
+)
 JUDGE = dict.fromkeys(["name", "version", "model", "prompts", "pipeline"], "x")
 
 
@@ -127,7 +135,8 @@ def test_a_claim_of_several_passages_together_is_faithful_and_not_of_one() -> No
 )
 def test_nothing_to_score_is_a_named_reason(found: Judgement, reasons: list[object]) -> None:
     """What was never there is named first; a metric that does not need it still has a value."""
-    scores = list(score_all(found).values())
+    given = score_all(found)
+    scores = [given[name] for name in FIRST]
     assert scores == reasons
     assert [isinstance(x, Unscored) for x in scores] == [isinstance(x, str) for x in reasons]
 
@@ -163,8 +172,30 @@ def test_needs_of_the_catalogue_are_the_reasons_of_the_functions() -> None:
         assert defined_for(metric, "with_reference")
 
 
-def test_only_faithfulness_is_better_when_higher() -> None:
-    """The four others count faults."""
-    assert [name for name, metric in CATALOGUE.items() if metric.higher_is_better] == [
-        "faithfulness"
-    ]
+def test_the_names_and_directions_are_the_contracts() -> None:
+    """Rules, dashboards and drift depend on them; of ``self_knowledge`` neither way is a fault."""
+    assert {name: metric.higher_is_better for name, metric in CATALOGUE.items()} == {
+        "faithfulness": True,
+        "faithfulness_by_passage": True,
+        "noise_sensitivity_relevant": False,
+        "noise_sensitivity_irrelevant": False,
+        "incorrect_claims": False,
+        "hallucination": False,
+        "self_knowledge": None,
+        "claim_precision": True,
+        "claim_recall": True,
+        "claim_f1": True,
+        "context_recall": True,
+        "context_precision": True,
+        "context_utilization": True,
+        "irrelevant_context_reliance": False,
+    }
+
+
+def test_every_entry_says_what_is_usual_and_when_it_says_nothing() -> None:
+    """A range within [0, 1], and words for everything."""
+    for metric in CATALOGUE.values():
+        low, high = metric.typical
+        assert 0.0 <= low < high <= 1.0
+        assert all((metric.formula, metric.meaning, metric.same_as, metric.says_nothing))
+        assert metric.meaning.endswith(".")

@@ -1,22 +1,26 @@
-"""The joint pipeline against a scripted model: batches, faults, the self-check and the bill."""
+"""The pipelines against a scripted model: batches, faults, the self-check and the bill."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
-from monitor.judge.joint import JointPipeline
+from monitor.judge.asking import Asker
+from monitor.judge.extraction import Extraction, Extractor
+from monitor.judge.material import Caps
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
+from monitor.judge.pipeline import Pipeline
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
-from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
 PRICE = Usage(calls=1, prompt_tokens=10, completion_tokens=2, usd=0.5)
@@ -124,12 +128,9 @@ def interaction(
 async def judged(
     model: Model, item: Interaction, *, claims_per_call: int = 8, watcher: Watcher | None = None
 ) -> Judgement:
-    pipeline = JointPipeline(
-        model,
-        load_prompts(),
-        lambda _: IDENTITY,
-        claims_per_call=claims_per_call,
-        observe=watcher,
+    asker = Asker(model, load_prompts(), watcher)
+    pipeline = Pipeline(
+        asker, Extractor(asker), lambda _: IDENTITY, caps=Caps(claims=claims_per_call)
     )
     return await pipeline.judge(item)
 
@@ -246,13 +247,24 @@ async def test_nothing_to_judge_by_costs_nothing() -> None:
     assert (found.passages, found.has_reference) == (0, False)
 
 
-async def test_response_without_claims_is_not_verified() -> None:
-    """Only the extracts are paid for; the reference's claims are dropped with the verdicts."""
-    model = Model({**TWO_TEXTS, "Hello you": []})
-    found = await judged(model, interaction("Hello you", ("P",), "R1. A2."))
+async def test_without_any_claims_nothing_is_verified() -> None:
+    """Only the extracts are paid for."""
+    model = Model({"Hello you": [], "Hello!": []})
+    found = await judged(model, interaction("Hello you", ("P",), "Hello!"))
     assert model.tasks() == ["x", "x"]
     assert (found.claims.response, found.claims.reference) == ((), ())
     assert found.usage.calls == 2
+
+
+async def test_response_without_claims_leaves_the_reference_to_be_judged() -> None:
+    """A refusal says nothing, but what was retrieved for it can be held against the reference."""
+    model = Model({**TWO_TEXTS, "I do not know": []})
+    found = await judged(model, interaction("I do not know", ("P R1.", "Q"), "R1. A2."))
+    assert model.tasks() == ["x", "x", "v"]
+    assert list(model.asked[2]["claims"]) == ["r1", "r2"]
+    assert (found.claims.response, found.verdicts.response_by_passage) == ((), ())
+    assert found.verdicts.reference_by_passage == ((True, False), (False, False))
+    assert found.verdicts.reference_by_response == (False, False)
 
 
 @pytest.mark.parametrize("reference", ["", "?!"])
@@ -424,6 +436,52 @@ async def test_text_that_denies_all_its_claims_is_extracted_once_more() -> None:
     assert (watcher.retries, watcher.missed) == (["self_check"], [])
 
 
+class Remembering:
+    """An ``Extract`` that writes down how it is used."""
+
+    def __init__(self, inner: Extractor) -> None:
+        self._inner = inner
+        self.asked: list[tuple[str, bool]] = []
+        self.vouched: list[tuple[str, str, tuple[str, ...]]] = []
+
+    def for_one(self) -> AbstractContextManager[Extraction]:
+        return nullcontext(self)
+
+    async def claims(
+        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+    ) -> tuple[str, ...]:
+        self.asked.append((text, fresh))
+        return await self._inner.claims(question, text, spent, fresh=fresh)
+
+    async def vouch(self, question: str, text: str, claims: tuple[str, ...]) -> None:
+        self.vouched.append((question, text, claims))
+
+
+async def remembered(model: Model, item: Interaction, claims: Claims | None = None) -> Remembering:
+    asker = Asker(model, load_prompts())
+    extract = Remembering(Extractor(asker))
+    await Pipeline(asker, extract, lambda _: IDENTITY).judge(item, claims=claims)
+    return extract
+
+
+async def test_claims_are_vouched_for_once_their_own_text_bears_one_out() -> None:
+    """Both texts, with their claims; not one whose claims all miss it, even the second time."""
+    extract = await remembered(Model(TWO_TEXTS), FULL)
+    assert extract.asked == [("A1. A2.", False), ("R1. A2.", False)]
+    assert extract.vouched == [("Why?", "A1. A2.", ("A1", "A2")), ("Why?", "R1. A2.", ("R1", "A2"))]
+    astray = await remembered(Model({**TWO_TEXTS, "A1. A2.": ["Z1"]}), FULL)
+    assert astray.asked[2:] == [("A1. A2.", True)]
+    assert astray.vouched == [("Why?", "R1. A2.", ("R1", "A2"))]
+
+
+async def test_given_claims_are_verified_and_nothing_is_extracted() -> None:
+    """Also where their own text denies them: they are another judgement's to answer for."""
+    model = Model(TWO_TEXTS)
+    extract = await remembered(model, FULL, Claims(response=("A1", "Z"), reference=("Y",)))
+    assert (extract.asked, extract.vouched, model.tasks()) == ([], [], ["v"])
+    assert model.asked[0]["claims"] == {"c1": "A1", "c2": "Z", "r1": "Y"}
+
+
 async def test_reference_is_self_checked_too() -> None:
     """Only the text that denies its claims is extracted again, but all claims are verified."""
     model = Model(TWO_TEXTS, answers=(None, garbage))
@@ -496,10 +554,11 @@ async def test_the_identity_is_that_of_the_model_which_answered_this_one() -> No
     """Not of whoever answered somebody else last; and the bill holds what was paid, and by whom."""
     named = Reply('{"claims": ["A1"]}', "stop", PRICE, model="model-b")
     model, bill = Model({"A1. A2.": ["A1"]}, answers=(lambda _: named,)), Bill()
-    pipeline = JointPipeline(
-        model,
-        load_prompts(),
-        lambda answered: IDENTITY.model_copy(update={"model": answered or "nobody"}),
+    asker = Asker(model, load_prompts())
+    pipeline = Pipeline(
+        asker,
+        Extractor(asker),
+        lambda spent: IDENTITY.model_copy(update={"model": "+".join(spent.models.values())}),
     )
     judgement = await pipeline.judge(interaction(passages=("A1 and more.",)), bill)
     assert judgement.judge.model == "model-b"

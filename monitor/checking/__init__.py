@@ -1,0 +1,1 @@
+"""How good is a judge? Its verdicts, claims and metrics, held against labels."""

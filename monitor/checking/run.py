@@ -1,0 +1,49 @@
+"""What judging labelled interactions gave, before anything is computed from it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from monitor.checking.cases import Seen
+from monitor.checking.labelled import Labelled
+from monitor.judge.overlap import Scores
+from monitor.records import JudgeIdentity, Judgement, Usage
+
+
+@dataclass(slots=True)
+class Cost:
+    """What one way of judging took: ``usage`` over all, ``seconds`` summed over ``judgements``."""
+
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    judgements: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Measured:
+    """One interaction: what the judge said of the labelled claims, and on its own.
+
+    None where it failed or was not asked. ``others`` are the verdicts in other passage orders.
+    """
+
+    about: Labelled
+    verified: Judgement | None = None
+    seen: Seen | None = None
+    scores: Scores | None = None
+    others: list[Judgement] = field(default_factory=list)
+    whole: Judgement | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """All interactions under one judge in one pipeline, and what they cost."""
+
+    pipeline: str
+    judge: JudgeIdentity
+    measured: list[Measured] = field(default_factory=list)
+    verifying: Cost = field(default_factory=Cost)
+    permuting: Cost = field(default_factory=Cost)
+    judging: Cost = field(default_factory=Cost)
+    wall_s: float = 0.0

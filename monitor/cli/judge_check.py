@@ -1,0 +1,211 @@
+"""``judge-check``: how good is a judge? Measured against labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from monitor.checking.formats import FileRead
+    from monitor.checking.gates import Outcome
+    from monitor.checking.labelled import Labelled
+    from monitor.checking.measure import Options
+    from monitor.checking.report import Report
+    from monitor.checking.run import Run
+    from monitor.checking.subject import Subject
+    from monitor.config import Judge as JudgeSettings
+
+LabelledFiles = Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")]
+JudgeKind = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--judge", help="offline or llm; default: judge.kind."),
+]
+Model = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--model", help="litellm model id; default: judge.model."),
+]
+Pipelines = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
+]
+FormatOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
+]
+Permute = Annotated[
+    int, typer.Option("--permute", min=0, help="Verify again in so many other passage orders.")
+]
+Extraction = Annotated[
+    bool,
+    typer.Option(
+        "--extraction/--no-extraction",
+        help="Also judge as in production, with claims of the judge's own.",
+    ),
+]
+FailIf = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
+]
+
+#: Columns of the tables where the output is no terminal.
+WIDTH = 160
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("judge-check")(judge_check)
+
+
+def judge_check(
+    files: LabelledFiles,
+    judge: JudgeKind = None,
+    model: Model = None,
+    pipeline: Pipelines = None,
+    format_: FormatOption = None,
+    permute: Permute = 0,
+    extraction: Extraction = True,
+    fail_if: FailIf = None,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+) -> None:
+    """Hold a judge's verdicts, claims and metrics against labels.
+
+    Exit code 1 when a --fail-if holds, or cannot be measured.
+    """
+    import asyncio
+
+    from monitor.checking import gates
+    from monitor.checking.measure import Options
+    from monitor.checking.report import report
+
+    asked = [gates.parse(text) for text in fail_if or []]
+    section = _section(config, set_, judge, model)
+    labelled, read = _labelled(files, format_)
+    options = Options(section.concurrency, section.deadline_s, permute, extraction)
+    subjects = _subjects(section, pipeline)
+    runs = asyncio.run(_runs(subjects, labelled, options))
+    found = report(read, runs)
+    outcomes = [gates.judged(gate, found) for gate in asked]
+    _tell(found, outcomes, json)
+    if any(outcome.failed for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _section(
+    config: Path | None, overrides: list[str] | None, judge: str | None, model: str | None
+) -> JudgeSettings:
+    """The judge's settings, with the command's own options on top."""
+    from monitor import logs
+
+    given = {"judge.kind": judge, "judge.model": model}
+    options = [f"{path}={value}" for path, value in given.items() if value is not None]
+    settings = settings_of(config, [*(overrides or []), *options])
+    logs.configure("error", settings.log.format)
+    return settings.judge
+
+
+def _labelled(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
+    from monitor.checking.formats import FORMATS, read
+    from monitor.errors import ConfigurationError
+
+    chosen = next((name for name in FORMATS if name == format_), None)
+    if format_ is not None and chosen is None:
+        raise ConfigurationError(f"--format: found {format_!r}, expected {', '.join(FORMATS)}")
+    return read({str(file): _text(file) for file in files}, chosen)
+
+
+def _text(file: Path) -> str:
+    from monitor.errors import ConfigurationError
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{file}:{line}: not UTF-8; save the file as UTF-8") from None
+
+
+def _subjects(section: JudgeSettings, pipelines: str | None) -> list[Subject]:
+    """One for each pipeline; the offline judge has only its own."""
+    from monitor.checking.subject import LlmSubject, OfflineSubject
+    from monitor.config import Judge
+    from monitor.errors import ConfigurationError
+    from monitor.judge.offline import OfflineJudge
+    from monitor.judge.plans import PLANS
+    from monitor.treatments import llm_settings
+
+    if section.kind == "offline":
+        if pipelines is not None:
+            raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
+        return [OfflineSubject(OfflineJudge(section.label_name))]
+    names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
+    if unknown := [name for name in names if name not in PLANS]:
+        raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(PLANS)}")
+    sections = [Judge.model_validate({**section.model_dump(), "pipeline": n}) for n in names]
+    return [LlmSubject(llm_settings(each)) for each in sections]
+
+
+async def _runs(
+    subjects: Sequence[Subject], labelled: Sequence[Labelled], options: Options
+) -> list[Run]:
+    """One pipeline after the other, so that their times can be compared."""
+    import time
+
+    from monitor.checking.measure import measure
+
+    runs = []
+    for subject in subjects:
+        await subject.prepare()
+        with _progress(len(labelled), subject.name) as done:
+            run = await measure(subject, labelled, options, time.perf_counter, done)
+        await subject.aclose()
+        runs.append(run)
+    return runs
+
+
+def _progress(total: int, name: str) -> Any:
+    """A bar on stderr where that is a terminal; its context gives what is called at each step."""
+    import sys
+    from contextlib import contextmanager
+
+    @contextmanager
+    def bar() -> Any:
+        if not sys.stderr.isatty():
+            yield lambda: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(name, total=total)
+            yield lambda: progress.advance(task)
+
+    return bar()
+
+
+def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
+    import json
+    import shutil
+    import sys
+
+    from monitor.checking.report import plain
+
+    if as_json:
+        gates = [{"gate": o.gate, "failed": list(o.failed)} for o in outcomes]
+        whole = {**plain(found), "gates": gates}
+        typer.echo(json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False))
+        return
+    from rich.console import Console
+
+    from monitor.checking import table
+
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    console = Console(width=max(width, table.NARROWEST), highlight=False, markup=False)
+    table.show(console, found, outcomes)

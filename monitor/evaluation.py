@@ -1,0 +1,134 @@
+"""``evaluate``: a file of interactions judged as live traffic is, one score record a line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from monitor.caches import Caches
+from monitor.config import Settings
+from monitor.errors import MessageRejected
+from monitor.ingest import score_records
+from monitor.ingest.formats import native
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.score_records import Ending
+from monitor.judging import Treatment, hidden, judged
+from monitor.records import Interaction, ScoreRecord, Source, Usage
+from monitor.scorer import Traffic
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import build_judges, build_redactor, traffic
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of a file."""
+
+    records: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    rejected: int = 0
+
+    def add(self, record: ScoreRecord) -> None:
+        """One more record has been written."""
+        self.records += 1
+        self.outcomes[f"{record.outcome}{f' ({record.reason})' if record.reason else ''}"] += 1
+        self.usage += record.usage
+
+
+async def evaluate(
+    settings: Settings,
+    telemetry: ScorerTelemetry,
+    name: str,
+    lines: Iterable[bytes],
+    write: Callable[[bytes], object],
+    rejected: Callable[[str], object],
+    clock: Callable[[], float] = time.time,
+) -> Summary:
+    """Judge every line, and write the records in the order of the lines.
+
+    ``name`` stands for the topic and the line's number, from 0, for the offset. A line that is no
+    interaction is told to ``rejected`` and left out; blank ones are passed over. Every interaction
+    is judged: sampling and rules do not apply. Judgements of a model are kept in ``judge.cache``,
+    so that evaluating the same content again costs nothing.
+    """
+    caches = Caches(telemetry.judge_cache)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(caches.aclose)
+        seats = build_judges(settings, telemetry, caches, whole=True)
+        for seat in seats:
+            stack.push_async_callback(seat.judge.aclose)
+            await seat.judge.prepare()
+        desk, summary = _Desk(traffic(settings, seats), clock), Summary()
+        reader = _Reader(name, build_redactor(settings, telemetry), rejected, summary, clock)
+        # Some more than are judged at a time: the oldest may take longest.
+        ahead = 4 * sum(seat.section.concurrency for seat in seats)
+        async with asyncio.TaskGroup() as group:
+            under_way: deque[asyncio.Task[ScoreRecord]] = deque()
+            for interaction in reader.interactions(lines):
+                under_way.append(group.create_task(desk.record(interaction)))
+                while len(under_way) >= ahead or (under_way and under_way[0].done()):
+                    _written(await under_way.popleft(), summary, write)
+            while under_way:
+                _written(await under_way.popleft(), summary, write)
+    return summary
+
+
+class _Desk:
+    """Where a line becomes a record."""
+
+    def __init__(self, chosen: Traffic, clock: Callable[[], float]) -> None:
+        self._traffic, self._clock = chosen, clock
+
+    async def record(self, interaction: Interaction) -> ScoreRecord:
+        treatment = self._traffic.treatment(interaction)
+        ending = hidden(interaction, treatment) or await self._judged(interaction, treatment)
+        return score_records.build(
+            interaction,
+            ending,
+            rate=1.0,
+            segment_by=treatment.segment_by,
+            metrics=treatment.metrics,
+            now=datetime.fromtimestamp(self._clock(), UTC),
+        )
+
+    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        waiting_since = self._clock()
+        async with treatment.limits.admitted():
+            admitted = self._clock()
+            ending = await judged(interaction, treatment)
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        return ending._replace(timings=timings)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Lines in, interactions out, as redacted as live traffic is."""
+
+    name: str
+    redactor: Redactor
+    rejected: Callable[[str], object]
+    summary: Summary
+    clock: Callable[[], float]
+
+    def interactions(self, lines: Iterable[bytes]) -> Iterator[Interaction]:
+        for number, line in enumerate(lines):
+            if not line.strip():
+                continue
+            source = Source(topic=self.name, partition=0, offset=number)
+            try:
+                found = native.decode(line, source, int(self.clock() * 1000)).interaction
+            except MessageRejected as error:
+                self.summary.rejected += 1
+                self.rejected(f"line {number + 1}: {self.redactor.text(str(error))}")
+            else:
+                yield self.redactor.interaction(found)
+
+
+def _written(record: ScoreRecord, summary: Summary, write: Callable[[bytes], object]) -> None:
+    write(record.to_json() + b"\n")
+    summary.add(record)

@@ -1,0 +1,150 @@
+"""Texts with tokens in place of what is found in them; the same value gets the same token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final
+
+from monitor.errors import ConfigurationError
+from monitor.ingest.redaction.kinds import BUILT_IN, Finder, Span
+from monitor.ingest.redaction.own import own
+from monitor.ingest.redaction.phones import phones
+from monitor.records import Interaction, Passage
+
+#: Raised with every change of what is found, so that scores of two rule sets are never mixed.
+RULES_VERSION: Final = "1"
+OFF: Final = "off"
+#: Without a salt, a short token says little of a value that somebody guesses.
+_TOKEN_BYTES = 3
+_TOKEN = re.compile(r"(<[A-Z][A-Z0-9_]*:[0-9a-f]{6}>)")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is redacted: built-in ``kinds``, phone numbers of ``regions``, and own ``patterns``.
+
+    ``salt`` keys the tokens: without it nobody can tell a value from its token by trying.
+    """
+
+    kinds: tuple[str, ...] = ("key", "email", "iban", "card", "phone")
+    regions: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    salt: str = field(default="", repr=False)
+
+    @property
+    def tag(self) -> str:
+        """What of it may change a verdict, for the version of a judge."""
+        parts = (*sorted(self.kinds), *sorted(self.regions), *sorted(self.patterns.items()))
+        said = "\0".join(map(repr, (RULES_VERSION, *parts)))
+        return f"on-{blake2b(said.encode(errors='replace'), digest_size=3).hexdigest()}"
+
+
+class Redactor:
+    """Replaces what ``rules`` find (None: nothing); ``count`` hears the kind of each one."""
+
+    def __init__(
+        self, rules: Rules | None, count: Callable[[str], None] = lambda kind: None
+    ) -> None:
+        self._count = count
+        self.tag = rules.tag if rules else OFF
+        self._finders = _finders(rules) if rules else []
+        salt = rules.salt.encode() if rules else b""
+        self._key = blake2b(salt).digest() if salt else b""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything can be found."""
+        return bool(self._finders)
+
+    def text(self, text: str) -> str:
+        """The text with tokens. Done again, it changes nothing more: tokens are left alone."""
+        before, after = "", text
+        while before != after:  # what stood between two values may be one, now that they are gone
+            before, after = after, self._once(after)
+        return after
+
+    def value(self, found: Any) -> Any:
+        """A JSON value: texts and keys in it, and whole numbers that are values as digits."""
+        if isinstance(found, str):
+            return self.text(found)
+        if isinstance(found, list):
+            return [self.value(each) for each in found]
+        if isinstance(found, dict):
+            return {self.text(key): self.value(each) for key, each in found.items()}
+        if isinstance(found, int) and not isinstance(found, bool):
+            digits = str(found)
+            return found if (clean := self.text(digits)) == digits else clean
+        return found
+
+    def interaction(self, found: Interaction) -> Interaction:
+        """The interaction with tokens in its texts and attributes; names and ids stay."""
+        if not self.is_on:
+            return found
+        return found.model_copy(
+            update={
+                "user_input": self.text(found.user_input),
+                "response": self.text(found.response),
+                "retrieved_contexts": tuple(map(self._passage, found.retrieved_contexts)),
+                "reference": None if found.reference is None else self.text(found.reference),
+                "attributes": self.value(found.attributes),
+            }
+        )
+
+    def _passage(self, passage: Passage) -> Passage:
+        return passage.model_copy(update={"text": self.text(passage.text)})
+
+    def _once(self, text: str) -> str:
+        for kind, finder in self._finders:
+            pieces = _TOKEN.split(text)
+            # Texts and tokens take turns.
+            pieces[::2] = [self._replaced(piece, kind, finder) for piece in pieces[::2]]
+            text = "".join(pieces)
+        return text
+
+    def _replaced(self, text: str, kind: str, finder: Finder) -> str:
+        parts, last = [], 0
+        for span in _apart(finder(text)):
+            parts += [text[last : span.start], self._token(kind, span.value)]
+            last = span.end
+            self._count(kind)
+        return "".join([*parts, text[last:]]) if parts else text
+
+    def _token(self, kind: str, value: str) -> str:
+        raw = value.encode(errors="surrogatepass")
+        digest = blake2b(raw, key=self._key, digest_size=_TOKEN_BYTES, person=kind.encode()[:16])
+        return f"<{kind.upper()}:{digest.hexdigest()}>"
+
+
+def _finders(rules: Rules) -> list[tuple[str, Finder]]:
+    """By kind; own patterns go first, for they are meant; numbers last, for they are guessed."""
+    found = [(name, _own(name, pattern)) for name, pattern in rules.patterns.items()]
+    found += [(kind, finder) for kind, finder in BUILT_IN.items() if kind in rules.kinds]
+    if "phone" in rules.kinds:
+        try:
+            found.append(("phone", phones(rules.regions)))
+        except ValueError as error:
+            raise ConfigurationError(f"redaction.regions: {error}") from None
+    return found
+
+
+def _own(name: str, pattern: str) -> Finder:
+    try:
+        return own(pattern)
+    except ValueError as error:
+        raise ConfigurationError(f"redaction.patterns.{name}: found {pattern!r}, {error}") from None
+    except ImportError:
+        raise ConfigurationError(
+            "redaction.patterns: own patterns need google-re2; pip install 'rag-monitor[patterns]'"
+        ) from None
+
+
+def _apart(spans: Sequence[Span] | Any) -> list[Span]:
+    """In order and without overlaps: of two that overlap the earlier, then the longer one."""
+    chosen: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+        if not chosen or span.start >= chosen[-1].end:
+            chosen.append(span)
+    return chosen

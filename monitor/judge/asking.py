@@ -1,0 +1,103 @@
+"""One question to the model: the message, the bill, and a second chance for a bad reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest
+from monitor.judge.ports import CallObserver, Complete, Silent
+from monitor.judge.prompts import Prompts
+from monitor.judge.protocol import Bill
+from monitor.judge.quoting import QuoteRequest
+
+OUTPUT_LIMIT = "output_limit"
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Request(Protocol[T_co]):
+    """What can be asked: a message of the wire format, and how its reply is read."""
+
+    task: ClassVar[Task]
+
+    def message(self, complaint: str | None = None) -> str:
+        """The user message."""
+
+    def read(self, reply: str) -> T_co:
+        """The reply's content; raises ``ReplyRejected``."""
+
+
+class Asker:
+    """Sends requests through the port ``Complete``, with the static instructions of their task."""
+
+    def __init__(
+        self, complete: Complete, prompts: Prompts, observe: CallObserver | None = None
+    ) -> None:
+        self._complete = complete
+        self.systems = {
+            ExtractRequest.task: prompts.extract,
+            VerifyRequest.task: prompts.verify,
+            QuoteRequest.task: prompts.quote,
+        }
+        self.observe = observe or Silent()
+
+    async def ask(
+        self,
+        request: Request[T],
+        spent: Bill,
+        *,
+        divisible: bool = False,
+        complaint: str | None = None,
+    ) -> T:
+        """Ask, and once more with the complaint if the reply breaks the wire format.
+
+        Raises ``JudgeFailed`` after a second bad reply. A request that can be asked in parts is
+        ``divisible``: a reply cut at the output limit raises ``ReplyRejected`` at once.
+        ``complaint`` is what was wrong with a reply that did keep to the format.
+        """
+        for last in (False, True):
+            try:
+                return await self._once(request, complaint, spent)
+            except ReplyRejected as rejected:
+                if divisible and rejected.reason == OUTPUT_LIMIT:
+                    raise
+                if last:
+                    message = f"{request.task}: {rejected.complaint}"
+                    raise JudgeFailed(message, reason=rejected.reason) from rejected
+                self.observe.retried(rejected.reason)
+                complaint = rejected.complaint
+        raise AssertionError("the second time returns or raises")
+
+    async def _once(self, request: Request[T], complaint: str | None, spent: Bill) -> T:
+        system = self.systems[request.task]
+        try:
+            reply = await self._complete(request.task, system, request.message(complaint))
+        except JudgeFailed as failure:
+            spent.add(failure.usage)
+            raise
+        spent.add(reply.usage)
+        if reply.model:
+            spent.models[request.task] = reply.model
+        if reply.finish_reason == "length":
+            raise ReplyRejected("the reply was cut at the output limit", reason=OUTPUT_LIMIT)
+        return request.read(reply.text)
+
+
+async def at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:
+    """Run all at once. The first failure cancels the others and is raised bare.
+
+    Not a TaskGroup: before Python 3.13 one that fails while it is left can leave the caller with a
+    cancellation request, after which an outer ``asyncio.timeout`` ends in ``CancelledError``.
+    """
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,36 @@
+"""When a call that failed is made again."""
+
+from __future__ import annotations
+
+import random
+
+from monitor.judge.faults import CallFailed
+from monitor.judge.ports import CallObserver
+
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 20.0
+
+
+class Backoff:
+    """Whether and how long to wait: what the server asks for, else full jitter.
+
+    Full jitter: uniform between 0 and the exponential bound (AWS Architecture Blog, 2015,
+    "Exponential backoff and jitter"). After a Retry-After a first step of jitter follows, or all
+    callers that were told the same second come back together.
+    """
+
+    def __init__(self, retries: int, rng: random.Random, observe: CallObserver) -> None:
+        self._left, self._rng, self._observe = retries, rng, observe
+        self._bound_s = _FIRST_WAIT_S
+
+    def __call__(self, error: Exception) -> bool | float:
+        """Seconds until the next attempt; False for none."""
+        if not isinstance(error, CallFailed) or not error.fault.retriable or not self._left:
+            return False
+        self._left -= 1
+        self._observe.retried(error.reason)
+        asked, bound = error.fault.wait_s, self._bound_s
+        self._bound_s = min(_LONGEST_WAIT_S, 2 * bound)
+        if asked is not None:
+            return asked + self._rng.uniform(0.0, _FIRST_WAIT_S)
+        return self._rng.uniform(0.0, bound)

@@ -1,0 +1,1 @@
+"""What has been judged need not be asked again: claims of texts, and whole judgements."""

@@ -1,0 +1,108 @@
+"""What an LLM judge is made of, and the fingerprint of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Literal
+
+from monitor.judge.material import Caps
+from monitor.judge.plans import PipelineName
+from monitor.records import JudgeIdentity
+
+Structured = Literal["auto", "json_object", "json_schema", "prompt"]
+Effort = Literal["none", "minimal", "low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """How to reach the model, and how it is asked. ``retries`` are per call; times are seconds.
+
+    ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
+    provider it is reached with the key in the environment. ``max_tokens`` is
+    of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
+    ``redaction`` names what is done to texts before they are judged.
+    """
+
+    model: str
+    name: str = "llm"
+    pipeline: PipelineName = "joint"
+    extract_model: str | None = None
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    claims_per_call: int = 8
+    passages_per_call: int = 12
+    prompt_tokens: int = 16_000
+    attempt_timeout_s: float = 30.0
+    retries: int = 4
+    max_tokens: int = 2048
+    structured: Structured = "auto"
+    reasoning_effort: Effort = "minimal"
+    temperature: float = 0
+    seed: int | None = 7
+    order_seed: int = 0
+    redaction: str = "off"
+    evidence: Literal["off", "quote"] = "off"
+
+    @property
+    def caps(self) -> Caps:
+        """What one verify call may hold."""
+        return Caps(self.claims_per_call, self.passages_per_call, self.prompt_tokens)
+
+    def models(self) -> tuple[str, ...]:
+        """The model of verification and, if it is another, that of extraction."""
+        other = self.extract_model not in (None, self.model)
+        return (self.model, self.extract_model or "") if other else (self.model,)
+
+    def of_model(self, model: str) -> LlmSettings:
+        """The same for one of its models; another provider does not get the key of the first."""
+        if self.api_base is not None or _provider(model) == _provider(self.model):
+            return replace(self, model=model)
+        return replace(self, model=model, api_key=None, headers={})
+
+
+def identify(settings: LlmSettings, prompts: str, models: tuple[str, ...]) -> JudgeIdentity:
+    """The identity of a judge; ``prompts`` is the hash of its instructions.
+
+    ``models`` are the ids as the providers last gave them: that of verification and, if it is
+    another one, that of extraction. Whatever may change a verdict is in the version.
+    """
+    model = "+".join(models)
+    parts = (model, prompts, settings.pipeline, *_caps(settings), f"redaction {settings.redaction}")
+    digest = blake2b("\0".join((*parts, *_unusual(settings))).encode())
+    return JudgeIdentity(
+        name=settings.name,
+        version=digest.hexdigest()[:6],
+        model=model,
+        prompts=prompts,
+        pipeline=settings.pipeline,
+    )
+
+
+def _provider(model: str) -> str:
+    return model.rpartition("/")[0]
+
+
+def extraction_version(settings: LlmSettings, instructions: str, model: str) -> tuple[str, ...]:
+    """All but question and text that may change the claims of a text.
+
+    Not the pipeline nor the order of passages: texts are extracted alone, whatever follows.
+    """
+    asked, where = settings.models()[-1], settings.api_base or ""
+    fixed = (model, asked, where, instructions, f"redaction {settings.redaction}")
+    return (*fixed, str(settings.max_tokens), *_unusual(replace(settings, order_seed=0)))
+
+
+def _caps(settings: LlmSettings) -> tuple[str, ...]:
+    caps = settings.caps
+    return tuple(map(str, (caps.claims, caps.passages, caps.prompt_tokens, settings.max_tokens)))
+
+
+def _unusual(settings: LlmSettings) -> Iterator[str]:
+    """What changes verdicts and is seldom changed: absent from the version as it is shipped."""
+    for name in ("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"):
+        value = getattr(settings, name)
+        if value != LlmSettings.__dataclass_fields__[name].default:
+            yield f"{name} {value}"

@@ -1,0 +1,175 @@
+"""``Interaction`` → ``Judgement``: extract both texts' claims, then verify them as planned.
+
+It talks to a model through the port ``Complete`` and knows nothing of HTTP, retries or prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from monitor.errors import JudgeFailed
+from monitor.judge import parsing
+from monitor.judge.asking import Asker, at_once
+from monitor.judge.evidence import Quoter
+from monitor.judge.extraction import Extract, Extraction
+from monitor.judge.material import Caps, Material, by_context
+from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
+from monitor.judge.plans import Plan, Planner, joint
+from monitor.judge.protocol import Bill
+from monitor.judge.verification import Answers, Verifier
+from monitor.records import Claims, Evidence, Interaction, JudgeIdentity, Judgement, Verdicts
+
+
+class Pipeline:
+    """A judge over a model: the same extraction for all, a plan of calls for the verification.
+
+    ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
+    claim.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        extract: Extract,
+        identity: Callable[[Bill], JudgeIdentity],
+        *,
+        planner: Planner = joint,
+        caps: Caps | None = None,
+        order: PassageOrder = parsing.passage_order,
+        quoter: Quoter | None = None,
+    ) -> None:
+        self._observe = asker.observe
+        self._instructions = asker.systems[VerifyRequest.task]
+        self._extract = extract
+        self._identity = identity
+        self._order = order
+        self._quoter = quoter
+        self._verifier = Verifier(asker, planner, caps or Caps())
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """All verdicts on one interaction; ``bill`` says at any moment what it has cost.
+
+        With ``claims`` given, those are verified and nothing is extracted. Raises ``JudgeFailed``
+        with the usage so far: ``malformed_reply`` or ``output_limit`` after a second bad reply, or
+        whatever reason the port gives.
+        """
+        spent = bill or Bill()
+        try:
+            with self._extract.for_one() as source:
+                answered = await self._answered(interaction, claims, source, spent)
+        except JudgeFailed as failure:
+            failure.usage = spent.usage
+            raise
+        claims, answers, evidence = answered
+        return Judgement(
+            claims=claims,
+            passages=len(interaction.retrieved_contexts),
+            has_reference=interaction.reference is not None,
+            verdicts=_verdicts(interaction, claims, answers),
+            judge=self._identity(spent),
+            usage=spent.usage,
+            evidence=evidence,
+        )
+
+    async def _answered(
+        self, interaction: Interaction, given: Claims | None, source: Extraction, spent: Bill
+    ) -> tuple[Claims, Answers, Evidence]:
+        if not _can_be_judged(interaction):
+            return Claims(), {}, {}
+        extracted = await _extracted(interaction, source, spent) if given is None else given
+        material, plan, answers = await self._verified(interaction, extracted, spent)
+        astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
+        if astray and given is None:
+            self._observe.retried("self_check")
+            extracted = await _extracted(interaction, source, spent, astray, extracted)
+            material, plan, answers = await self._verified(interaction, extracted, spent)
+        await self._settle(interaction, source if given is None else None, material, answers)
+        answers = await self._verifier.together(material, plan, answers, spent)
+        quoter = self._quoter
+        evidence = await quoter.evidence(material, answers, spent) if quoter else {}
+        return extracted, answers, evidence
+
+    async def _verified(
+        self, interaction: Interaction, claims: Claims, spent: Bill
+    ) -> tuple[Material, Plan, Answers]:
+        material = Material.of(interaction, claims, self._order, self._instructions)
+        return material, *await self._verifier.against_each(material, spent)
+
+    async def _settle(
+        self,
+        interaction: Interaction,
+        source: Extraction | None,
+        material: Material,
+        answers: Answers,
+    ) -> None:
+        """Count the claims that miss their own text; vouch for a text's claims if one does not.
+
+        Given claims come from no ``source``: there is nothing to vouch for.
+        """
+        missed = 0
+        for own, text in _texts(interaction).items():
+            ids, wrong = material.of_text(own), _missed(material, answers, own)
+            missed += wrong
+            if source is not None and wrong < len(ids):
+                claims = tuple(material.claims[claim] for claim in ids)
+                await source.vouch(interaction.user_input, text, claims)
+        if missed:
+            self._observe.self_check_missed(missed)
+
+
+async def _extracted(
+    interaction: Interaction,
+    source: Extraction,
+    spent: Bill,
+    anew: tuple[str, ...] = (),
+    known: Claims | None = None,
+) -> Claims:
+    """The claims of each text, the texts at the same time; of ``known``, all but ``anew``."""
+
+    async def claims_of(own: str, text: str) -> tuple[str, ...]:
+        if known is not None and own not in anew:
+            return known.response if own == RESPONSE else known.reference
+        return await source.claims(interaction.user_input, text, spent, fresh=own in anew)
+
+    found = await at_once(*(claims_of(*text) for text in _texts(interaction).items()))
+    return Claims(response=found[0], reference=found[1] if len(found) > 1 else ())
+
+
+def _can_be_judged(interaction: Interaction) -> bool:
+    has_evidence = bool(interaction.retrieved_contexts) or interaction.reference is not None
+    return has_evidence and parsing.has_words(interaction.response)
+
+
+def _texts(interaction: Interaction) -> dict[str, str]:
+    """The texts that have claims, by name: the response and, if there is one, the reference."""
+    texts = {RESPONSE: interaction.response}
+    if interaction.reference is not None:
+        texts[REFERENCE] = interaction.reference
+    return texts
+
+
+def _missed(material: Material, answers: Answers, own: str) -> int:
+    """How many claims of a text the same text does not support: the extraction went astray."""
+    return sum(not answers[claim].supported[own] for claim in material.of_text(own))
+
+
+def _all_missed(material: Material, answers: Answers, own: str) -> bool:
+    claims = material.of_text(own)
+    return bool(claims) and _missed(material, answers, own) == len(claims)
+
+
+def _verdicts(interaction: Interaction, claims: Claims, answers: Answers) -> Verdicts:
+    """The matrices in the order of the log: passages by number, claims by number."""
+    columns = [str(j) for j in range(1, len(interaction.retrieved_contexts) + 1)]
+    c = [answers[f"c{i}"] for i in range(1, len(claims.response) + 1)]
+    r = [answers[f"r{i}"] for i in range(1, len(claims.reference) + 1)]
+    has_reference = interaction.reference is not None
+    return Verdicts(
+        response_by_passage=tuple(tuple(answer.supported[j] for j in columns) for answer in c),
+        response_by_context=tuple(map(by_context, c)),
+        response_by_reference=tuple(answer.supported[REFERENCE] for answer in c if has_reference),
+        reference_by_passage=tuple(tuple(answer.supported[j] for j in columns) for answer in r),
+        reference_by_response=tuple(answer.supported[RESPONSE] for answer in r),
+    )

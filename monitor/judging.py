@@ -1,0 +1,95 @@
+"""One pick: judged within its deadline, and scored; the same for live traffic and for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monitor.errors import JudgeFailed
+from monitor.ingest.outcomes import Reason
+from monitor.ingest.sampling import Sampler
+from monitor.ingest.score_records import Ending
+from monitor.judge.limits import Limits
+from monitor.judge.protocol import Bill, Judge
+from monitor.logs import logger
+from monitor.metrics.catalogue import CATALOGUE, score_all
+from monitor.metrics.hidden import hidden_metrics, readable
+from monitor.metrics.relevance import labelled
+from monitor.rechecking import Rechecks
+from monitor.records import Interaction, Outcome, Unscored, Usage
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """How an interaction is treated; treatments with the same judge share it and its limits.
+
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
+    ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
+    judges some of them again.
+    """
+
+    sampler: Sampler
+    judge: Judge
+    limits: Limits
+    segment_by: str | None = None
+    metrics: tuple[str, ...] | None = None
+    labels_win: bool = False
+    recheck: Rechecks | None = None
+
+
+def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
+    """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
+    if not hidden_metrics(interaction).issuperset(treatment.metrics or CATALOGUE):
+        return None
+    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
+    reason, judge = _why_unscorable(scores), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+
+
+async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
+    """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
+
+    The caller has been admitted.
+    """
+    unseen, interaction = hidden_metrics(interaction), readable(interaction)
+    bill, judge = Bill(), treatment.judge
+    try:
+        async with treatment.limits.deadline():
+            judgement = await judge.judge(interaction, bill)
+    except TimeoutError:
+        return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
+    except JudgeFailed as error:
+        return _failed(interaction, judge, error.reason, bill.usage)
+    judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
+    found = {**score_all(judgement), **dict.fromkeys(unseen, Unscored.REDACTED)}
+    scores = _chosen(found, treatment.metrics)
+    scored = any(isinstance(score, float) for score in scores.values())
+    return Ending(
+        Outcome.SCORED if scored else Outcome.UNSCORABLE,
+        None if scored else _why_unscorable(scores),
+        judgement.judge,
+        judgement.usage,
+        judgement,
+        scores,
+        {},
+    )
+
+
+def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -> Ending:
+    logger().warning("judge_failed", interaction_id=interaction.interaction_id, reason=str(reason))
+    return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
+
+
+def _chosen(
+    scores: Mapping[str, float | Unscored], metrics: tuple[str, ...] | None
+) -> dict[str, float | Unscored]:
+    """A metric that is not chosen is left out: unscored would be counted as missing a value."""
+    if metrics is None:
+        return dict(scores)
+    return {name: score for name, score in scores.items() if name in metrics}
+
+
+def _why_unscorable(scores: dict[str, float | Unscored]) -> str:
+    """The first metric's reason, in the catalogue's order, stands for the interaction."""
+    reasons = (score for score in scores.values() if isinstance(score, Unscored))
+    return next(reasons).value.lower()

@@ -1,0 +1,118 @@
+"""The live self-check: a share of the judged interactions is judged again, after its record.
+
+The second judgement takes the same claims, asks about one passage a call (``single``), and shows
+passages in the opposite order. So where the two differ, batching or the order has cost accuracy.
+It changes no score and no record, and is dropped at shutdown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import Protocol
+
+from monitor.errors import JudgeFailed
+from monitor.judge.limits import Limits
+from monitor.judge.protocol import Bill
+from monitor.judge.second_look import Equal, Kind, agreement, is_chosen
+from monitor.logs import logger
+from monitor.records import Claims, Interaction, Judgement
+from monitor.stats.clustered import proportion
+from monitor.telemetry import RecheckTelemetry
+
+#: Interactions that the agreement is taken over, the latest ones: a judge may change.
+LATEST = 1_000
+#: Judgements that may wait for their turn; what comes on top is dropped.
+MOST_WAITING = 16
+#: For those under way to end at shutdown; then they are left to themselves.
+GRACE_S = 1.0
+
+
+class SecondJudge(Protocol):
+    """A judge that can be given the claims."""
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """The verdicts on these claims; raises ``JudgeFailed``."""
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+
+
+class AgreementBook:
+    """How far the latest second judgements agree with the first, as gauges."""
+
+    def __init__(self, telemetry: RecheckTelemetry, latest: int = LATEST) -> None:
+        self._telemetry, self._latest = telemetry, latest
+        self._kept: dict[Kind, deque[Equal]] = {}
+
+    def add(self, found: Mapping[Kind, Equal]) -> None:
+        """One more interaction, by kind of verdict."""
+        for kind, equal in found.items():
+            kept = self._kept.setdefault(kind, deque(maxlen=self._latest))
+            kept.append(equal)
+            # Verdicts of one interaction are no independent ones, hence by interaction.
+            estimate = proportion([e.equal for e in kept], [e.verdicts for e in kept])
+            verdicts = sum(e.verdicts for e in kept)
+            self._telemetry.show(kind, *estimate, verdicts=verdicts, interactions=len(kept))
+
+
+class Rechecks:
+    """The second judgements of one judge: one at a time, in a place that its limits admit."""
+
+    def __init__(
+        self,
+        share: float,
+        judge: SecondJudge,
+        limits: Limits,
+        book: AgreementBook,
+        telemetry: RecheckTelemetry,
+    ) -> None:
+        self._share, self._judge, self._limits = share, judge, limits
+        self._book, self._telemetry = book, telemetry
+        self._turn = asyncio.Semaphore(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def offer(self, interaction: Interaction, judgement: Judgement) -> None:
+        """An interaction has been judged and recorded; the chosen ones are judged again, later."""
+        if not judgement.claims.response or not is_chosen(interaction.interaction_id, self._share):
+            return
+        if len(self._tasks) > MOST_WAITING:
+            self._telemetry.results.labels("dropped").inc()
+            return
+        task = asyncio.create_task(self._counted(interaction, judgement))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def aclose(self) -> None:
+        """Drop what has not ended, and give back connections."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE_S)
+        await self._judge.aclose()
+
+    async def _counted(self, interaction: Interaction, judgement: Judgement) -> None:
+        result = "dropped"
+        try:
+            result = await self._judged(interaction, judgement)
+        except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
+            result = "internal_error"
+            logger().exception("recheck_bug", interaction_id=interaction.interaction_id)
+        finally:
+            self._telemetry.results.labels(result).inc()
+
+    async def _judged(self, interaction: Interaction, judgement: Judgement) -> str:
+        async with self._turn, self._limits.admitted():
+            try:
+                async with self._limits.deadline():
+                    second = await self._judge.judge(interaction, Bill(), judgement.claims)
+            except TimeoutError:
+                return "deadline"
+            except JudgeFailed as failure:
+                return failure.reason
+        self._book.add(agreement(judgement, second))
+        return "done"

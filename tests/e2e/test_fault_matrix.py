@@ -1,0 +1,130 @@
+"""Every fault of a judge × every pipeline, over HTTP: no wrong verdict, and nearly none lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from monitor.errors import JudgeFailed
+from monitor.judge.identity import LlmSettings
+from monitor.judge.llm import LlmJudge
+from monitor.judge.plans import PLANS, PipelineName
+from monitor.records import Judgement
+from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
+from tests.servers.judge_labels import Labels
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.unit.judge.truthful import Large, large
+
+#: Interactions per fault, of which each call is hit once, and the faulty replies that this makes.
+SIZES: dict[PipelineName, tuple[int, int]] = {
+    "joint": (7, 300),
+    "single": (3, 350),
+    "ragas": (2, 350),
+}
+
+
+def can_strike(fault: Fault, pipeline: PipelineName) -> bool:
+    """Whether the pipeline has calls that can go wrong in this way: ragas asks one pair a claim."""
+    return not (pipeline == "ragas" and fault is Fault.OUT_OF_ORDER_PAIRS)
+
+
+def cases(fault: Fault, count: int) -> list[Large]:
+    """Interactions that can carry every fault: passages, a reference, claims true and false."""
+    return [large(Random(f"{fault}{i}"), 3, 2, 3, name=f"{fault}#{i}") for i in range(count)]
+
+
+def rule(fault: Fault, times: int | None = 1, **more: object) -> FaultRule:
+    """The fault for whatever it was made for, and for verifications only where it needs them."""
+    task = "verify_claims" if fault in VERIFY_ONLY else None
+    chosen = {
+        "fault": fault,
+        "times": times,
+        "containing": f"Why {fault}#",
+        "task": task,
+        "seconds": 0.1,
+    }
+    return FaultRule.model_validate(chosen | more)
+
+
+def labels(found: Sequence[Large]) -> Labels:
+    return Labels(
+        {key: claims for one in found for key, claims in one.labels.claims.items()},
+        frozenset().union(*(one.labels.supported for one in found)),
+        frozenset().union(*(one.labels.together for one in found)),
+    )
+
+
+async def all_judged(
+    server: JudgeServer, pipeline: PipelineName, found: Sequence[Large], retries: int = 4
+) -> list[Judgement | JudgeFailed]:
+    settings = LlmSettings(
+        model="openai/judge",
+        api_base=server.url,
+        api_key="none",
+        pipeline=pipeline,
+        attempt_timeout_s=4.0,
+        retries=retries,
+    )
+    judge, places = LlmJudge(settings), asyncio.Semaphore(4)
+
+    async def one(case: Large) -> Judgement | JudgeFailed:
+        async with places:
+            try:
+                return await judge.judge(case.interaction)
+            except JudgeFailed as failure:
+                return failure
+
+    ended = await asyncio.gather(*map(one, found))
+    await judge.aclose()
+    return ended
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("pipeline", PLANS)
+async def test_a_thousand_faulty_replies_give_no_wrong_verdict(pipeline: PipelineName) -> None:
+    """Each call of each interaction goes wrong once: ≥ 99 % are judged, and all of them right.
+
+    The sizes of the pipelines make a thousand.
+    """
+    count, faulty = SIZES[pipeline]
+    assert sum(least for _, least in SIZES.values()) == 1_000
+    found = [case for fault in Fault for case in cases(fault, count)]
+    plan = FaultPlan(rules=tuple(map(rule, Fault)))
+    async with JudgeServer(labels(found), plan) as server:
+        ended = await all_judged(server, pipeline, found)
+        struck = [entry.fault for entry in server.log if entry.fault]
+    wanted = {fault.value for fault in Fault if can_strike(fault, pipeline)}
+    assert set(struck) == wanted - {"latency"}
+    assert len(struck) >= faulty
+    lost = []
+    for case, end in zip(found, ended, strict=True):
+        if isinstance(end, JudgeFailed):
+            lost.append((case.interaction.interaction_id, end.reason))
+        else:
+            assert end.verdicts == case.verdicts, case.interaction.interaction_id
+    assert len(lost) <= 0.01 * len(found), lost
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("pipeline", PLANS)
+async def test_a_fault_without_end_is_a_failure_with_its_reason(pipeline: PipelineName) -> None:
+    """Whatever goes wrong with every verification: no judgement, and why not."""
+    reasons = {
+        Fault.RATE_LIMITED: "rate_limited",
+        Fault.SERVER_ERROR: "server_error",
+        Fault.TIMEOUT: "timeout",
+        Fault.TRICKLE: "timeout",
+        **dict.fromkeys(sorted(MALFORMED), "malformed_reply"),
+        # The wire format is halved down to one claim before it is given up.
+        Fault.CUT_JSON: "output_limit",
+    }
+    reasons = {fault: why for fault, why in reasons.items() if can_strike(fault, pipeline)}
+    found = [case for fault in reasons for case in cases(fault, 1)]
+    rules = tuple(rule(fault, times=None, task="verify_claims") for fault in reasons)
+    async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
+        ended = await all_judged(server, pipeline, found, retries=0)
+    why = [end.reason if isinstance(end, JudgeFailed) else "judged" for end in ended]
+    assert dict(zip(reasons, why, strict=True)) == reasons

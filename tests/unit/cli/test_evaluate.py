@@ -1,0 +1,211 @@
+"""``rag-monitor evaluate``: a file in, the score records of live traffic out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from monitor.records import ScoreRecord, read_score_record
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.servers.redis_server import RedisServer
+from tests.unit.cli.command import one_line, rag_monitor
+from tests.unit.judge.test_contract import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+
+
+def logged(name: str, **fields: Any) -> str:
+    """One interaction as it is logged, a line."""
+    body = {
+        "interaction_id": name,
+        "timestamp": "2026-11-20T12:00:00Z",
+        "user_input": QUESTION,
+        "response": RESPONSE,
+        "retrieved_contexts": list(PASSAGES),
+        "reference": REFERENCE,
+    }
+    return json.dumps({**body, **fields}, ensure_ascii=False)
+
+
+def written(file: Path, *lines: str) -> Path:
+    """A file of these lines."""
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return file
+
+
+def records(file: Path) -> list[ScoreRecord]:
+    """The records in a file; each line must be one."""
+    return [read_score_record(line) for line in file.read_bytes().splitlines()]
+
+
+def scores(record: ScoreRecord) -> dict[str, float]:
+    return {name: score for name, score in record.scores.items() if isinstance(score, float)}
+
+
+async def with_llm(server: JudgeServer, file: Path, out: Path, *more: str) -> str:
+    """Evaluate with the model that a server plays; what is said on stderr."""
+    base = f"judge.api_base={server.url}"
+    options = ["--judge", "llm", "--model", "openai/judge", "--set", base, *more]
+    result = await asyncio.to_thread(rag_monitor, "evaluate", file, *options, "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    return result.stderr.splitlines()[-1]
+
+
+def test_offline_needs_nothing(tmp_path: Path) -> None:
+    """One record a line, in their order; place, time and texts are those of the interaction."""
+    lines = [logged(f"i{n}", reference=None if n % 2 else REFERENCE) for n in range(20)]
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "scores.jsonl"
+    result = rag_monitor("evaluate", file, "--judge", "offline", "--out", out)
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr.splitlines()[-1].startswith("20 judged: 20 scored; 0 lines left out; 0 ")
+    found = records(out)
+    assert [record.interaction_id for record in found] == [f"i{n}" for n in range(20)]
+    assert [record.source.offset for record in found] == list(range(20))
+    assert {record.source.topic for record in found} == {"traffic.jsonl"}
+    assert {record.event_time.isoformat() for record in found} == {"2026-11-20T12:00:00+00:00"}
+    assert found[0].interaction["response"] == RESPONSE
+    assert scores(found[0])["incorrect_claims"] == 0.5
+    assert set(scores(found[1])) == {"faithfulness", "faithfulness_by_passage"}
+
+
+def test_without_out_records_go_to_standard_output(tmp_path: Path) -> None:
+    """And nothing else does, so that they can be piped."""
+    file = written(tmp_path / "traffic.jsonl", logged("a"), "", logged("b"))
+    result = rag_monitor("evaluate", file)
+    found = [read_score_record(line.encode()) for line in result.stdout.splitlines()]
+    assert [record.interaction_id for record in found] == ["a", "b"]
+    assert [record.source.offset for record in found] == [0, 2]
+
+
+def test_the_gauges_can_be_computed_from_it(tmp_path: Path) -> None:
+    """``export --from-file`` reads what ``evaluate`` writes; no slot overlaps another."""
+    file = written(tmp_path / "traffic.jsonl", *(logged(f"i{n}") for n in range(5)))
+    out = tmp_path / "scores.jsonl"
+    assert rag_monitor("evaluate", file, "--out", out).returncode == 0
+    at = "2026-11-20T12:01:00Z"
+    shown = rag_monitor("export", "--from-file", out, "--at", at, "--print").stdout
+    samples = [line for line in shown.splitlines() if line.startswith("rag_score_samples{")]
+    (faithfulness,) = [
+        line for line in samples if '"faithfulness"' in line and 'window="5m"' in line
+    ]
+    assert faithfulness.endswith(" 5.0")
+
+
+def test_what_is_no_interaction_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+    """Line and field, never the text; the exit code says that something was left out."""
+    bad = json.dumps({"user_input": "secret words", "retrieved_contexts": []})
+    file = written(tmp_path / "traffic.jsonl", logged("a"), "no JSON", bad, logged("b"))
+    result = rag_monitor("evaluate", file, "--out", tmp_path / "out.jsonl")
+    assert result.returncode == 1
+    said = result.stderr.splitlines()
+    assert said[0].startswith("traffic.jsonl: line 2: record: ")
+    assert said[1] == "traffic.jsonl: line 3: response: found nothing, expected a value"
+    assert "2 judged" in said[2]
+    assert "2 lines left out" in said[2]
+    assert "secret" not in result.stderr
+    assert [each.interaction_id for each in records(tmp_path / "out.jsonl")] == ["a", "b"]
+
+
+def test_every_row_has_a_record_whatever_the_rate(tmp_path: Path) -> None:
+    """Also one with nothing to score; sampling is for live traffic."""
+    file = written(
+        tmp_path / "traffic.jsonl", logged("a", response="!", reference=None), logged("b")
+    )
+    out = tmp_path / "out.jsonl"
+    assert rag_monitor("evaluate", file, "--out", out, "--set", "sampling.rate=0").returncode == 0
+    first, second = records(out)
+    assert (first.outcome, first.reason) == ("unscorable", "no_claims")
+    assert (second.outcome, second.sampling.q) == ("scored", 1.0)
+
+
+def test_personal_data_are_redacted_as_in_live_traffic(tmp_path: Path) -> None:
+    """Neither record nor log holds the address; what the log hides is unscorable, unasked."""
+    lines = logged("a", user_input="I am eva@example.org"), logged("b", response="__REDACTED__")
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
+    result = rag_monitor("evaluate", file, "--out", out)
+    assert result.returncode == 0
+    assert b"eva@example" not in out.read_bytes()
+    assert [record.reason for record in records(out)] == [None, "redacted"]
+
+
+async def test_a_model_judges_the_same_content_once(tmp_path: Path) -> None:
+    """Four ids, two contents: two judgements; only who paid has a usage."""
+    file = written(
+        tmp_path / "traffic.jsonl",
+        *(logged(f"i{n}", reference=None if n % 2 else REFERENCE) for n in range(4)),
+    )
+    out = tmp_path / "out.jsonl"
+    async with JudgeServer(LABELS) as server:
+        said = await with_llm(server, file, out)
+        calls = server.counts()["requests"]
+    found = records(out)
+    assert [record.outcome for record in found] == ["scored"] * 4
+    assert [scores(record)["faithfulness"] for record in found] == [0.5] * 4
+    assert {record.judge.label for record in found} == {found[0].judge.label}
+    assert sum(record.usage.calls for record in found) == calls
+    assert [bool(record.usage.calls) for record in found] == [True, True, False, False]
+    assert f"{calls} calls" in said
+
+
+async def test_from_redis_a_second_run_costs_nothing(
+    tmp_path: Path, redis_server: RedisServer
+) -> None:
+    """The same judge on the same content: no call, the same verdicts and scores."""
+    file = written(tmp_path / "traffic.jsonl", logged("a"))
+    more = ["--set", "judge.cache.kind=redis", "--set", f"judge.cache.url={redis_server.url}"]
+    more += ["--set", f"judge.cache.prefix={uuid4().hex}"]
+    async with JudgeServer(LABELS) as server:
+        await with_llm(server, file, tmp_path / "1.jsonl", *more)
+        calls = server.counts()["requests"]
+        said = await with_llm(server, file, tmp_path / "2.jsonl", *more)
+        assert server.counts()["requests"] == calls > 0
+    (first,), (second,) = records(tmp_path / "1.jsonl"), records(tmp_path / "2.jsonl")
+    assert (second.verdicts, second.scores, second.claims) == (
+        first.verdicts,
+        first.scores,
+        first.claims,
+    )
+    assert (first.usage.calls, second.usage.calls) == (calls, 0)
+    assert ": 1 scored; 0 lines left out; 0 calls" in said
+
+
+async def test_a_failure_is_a_record_and_is_not_kept(tmp_path: Path) -> None:
+    """Each row of the same content is tried by itself; the reason stands on its record."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.SERVER_ERROR, times=None),))
+    file = written(tmp_path / "traffic.jsonl", logged("a"), logged("b"))
+    async with JudgeServer(LABELS, plan) as server:
+        said = await with_llm(server, file, tmp_path / "out.jsonl", "--set", "judge.deadline_s=1.5")
+    found = records(tmp_path / "out.jsonl")
+    assert [record.outcome for record in found] == ["judge_failed"] * 2
+    assert said.startswith("2 judged: 2 judge_failed (deadline); ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.jsonl"], "No such file or directory"),
+        (["traffic.jsonl", "--out", "nowhere/out.jsonl"], "No such file or directory"),
+        (["traffic.jsonl", "--out", "traffic.jsonl"], "it would overwrite the interactions"),
+    ],
+)
+def test_files_that_cannot_be_opened(tmp_path: Path, arguments: list[str], said: str) -> None:
+    """One line that names the file, and exit code 2; the interactions stay as they were."""
+    file = written(tmp_path / "traffic.jsonl", logged("a"))
+    before = file.read_bytes()
+    places = [each if each.startswith("--") else str(tmp_path / each) for each in arguments]
+    result = rag_monitor("evaluate", *places)
+    assert result.returncode == 2
+    assert said in one_line(result)
+    assert file.read_bytes() == before
+
+
+def test_a_model_needs_a_judge_that_asks_one(tmp_path: Path) -> None:
+    """It would be passed over in silence."""
+    file = written(tmp_path / "traffic.jsonl", logged("a"))
+    result = rag_monitor("evaluate", file, "--model", "openai/gpt-4o")
+    assert result.returncode == 2
+    assert "--model goes with --judge llm" in result.stderr

@@ -1,0 +1,117 @@
+"""``judge-check`` as a process: tables, JSON, gates, exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.servers.judge_server import Bias, JudgeServer
+from tests.unit.checking.made_up import entries, made_up
+from tests.unit.cli.command import one_line, rag_monitor
+
+CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
+
+
+def test_offline_judge_in_json() -> None:
+    """The offline judge on pairs: confusion, AUC and accuracy, over all and per phenomenon."""
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert found["files"] == [{"name": str(CLAIM_PAIRS), "format": "pairs", "interactions": 240}]
+    (judge,) = found["judges"]
+    whole = judge["kinds"]["response_by_context"]
+    assert sum(whole["agreement"]["confusion"].values()) == 240
+    assert 0.5 < whole["auc"]["lower"] < whole["auc"]["value"] < whole["auc"]["upper"] < 1
+    groups = judge["by"]["phenomenon"]["response_by_context"]
+    assert len(groups) == 8
+    assert sum(sum(g["agreement"]["confusion"].values()) for g in groups.values()) == 240
+    assert all(g["agreement"]["accuracy"]["value"] is not None for g in groups.values())
+
+
+def test_tables_are_plain_in_a_pipe() -> None:
+    """No colours, no boxes, and every table that has something to tell."""
+    result = rag_monitor("judge-check", CLAIM_PAIRS)
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout
+    assert result.stdout.startswith("240 labelled interactions: ")
+    for title in ("Verdicts ", "Verdicts by language", "Verdicts by phenomenon", "Metrics, from"):
+        assert any(line.startswith(title) for line in result.stdout.splitlines())
+    assert "by number of claims" not in result.stdout
+
+
+@pytest.mark.parametrize(("gate", "code"), [("kappa<0.99", 1), ("kappa<0.1", 0)])
+def test_gate_decides_the_exit_code(gate: str, code: int) -> None:
+    """Exit code 1 where the gate holds; the report is printed all the same."""
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--fail-if", gate)
+    assert result.returncode == code
+    assert f"fail if {gate}: {'FAIL' if code else 'ok'}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["no-such-file"], "no-such-file: No such file or directory"),
+        ([CLAIM_PAIRS, "--format", "csv"], "--format: found 'csv', expected native, pairs, rag"),
+        ([CLAIM_PAIRS, "--pipeline", "joint"], "--pipeline: the offline judge has none; give"),
+        ([CLAIM_PAIRS, "--judge", "llm"], "judge: model is missing"),
+        (
+            [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--pipeline", "joint,both"],
+            "--pipeline: found 'both', expected joint, single, ragas",
+        ),
+        ([CLAIM_PAIRS, "--fail-if", "kappa"], "--fail-if: found 'kappa', expected"),
+        ([CLAIM_PAIRS, "--format", "native"], f"{CLAIM_PAIRS}:1: "),
+    ],
+)
+def test_wrong_use(arguments: list[str], expected: str) -> None:
+    """One line on stderr and exit code 2."""
+    result = rag_monitor("judge-check", *arguments)
+    assert result.returncode == 2
+    assert one_line(result).startswith(expected)
+
+
+def test_file_that_is_not_utf8(tmp_path: Path) -> None:
+    """A file in another encoding is an error with its line."""
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes('{"claim": "x"}\n{"claim": "é"}\n'.encode("latin-1"))
+    result = rag_monitor("judge-check", path)
+    assert result.returncode == 2
+    assert one_line(result) == f"{path}:2: not UTF-8; save the file as UTF-8"
+
+
+async def test_llm_judge_in_three_pipelines(tmp_path: Path) -> None:
+    """All pipelines against a server that flips known pairs: the confusion of each, and McNemar."""
+    found = made_up(6)
+    pairs = [(e.claim, e.text) for e in entries(found, ["response_by_passage"])]
+    bias = Bias(flipped=frozenset(Random(3).sample(pairs, len(pairs) // 10)))
+    path = found.write(tmp_path / "made-up.jsonl")
+    async with JudgeServer(found.labels, bias=bias) as server:
+        result = await asyncio.to_thread(
+            rag_monitor, "judge-check", path, "--judge", "llm", "--model", "judge",
+            "--set", f"judge.api_base={server.url}", "--pipeline", "joint,single,ragas",
+            "--permute", "1", "--fail-if", "flips>0", "--json",
+        )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    assert [judge["pipeline"] for judge in report["judges"]] == ["joint", "single", "ragas"]
+    for judge in report["judges"]:
+        confusion = judge["kinds"]["response_by_passage"]["agreement"]["confusion"]
+        assert confusion["fp"] + confusion["fn"] == len(bias.flipped) > 0
+    compared = [c for c in report["comparisons"] if c["kind"] == "response_by_passage"]
+    assert [c["paired"]["p"] for c in compared] == [1.0] * 3
+    assert report["gates"] == [{"gate": "flips>0", "failed": []}]
+
+
+async def test_judge_that_answers_nothing(tmp_path: Path) -> None:
+    """A judge that refuses every call ends the command with exit code 3 and its reason."""
+    path = made_up(2).write(tmp_path / "made-up.jsonl")
+    result = await asyncio.to_thread(
+        rag_monitor, "judge-check", path, "--judge", "llm", "--model", "openai/m",
+        environ={"RAG_MONITOR_JUDGE__API_BASE": "http://127.0.0.1:1/v1",
+                 "RAG_MONITOR_JUDGE__DEADLINE_S": "3"},
+    )  # fmt: skip
+    assert result.returncode == 3
+    assert one_line(result).startswith("the judge answers nothing: ")

@@ -1,0 +1,67 @@
+"""The doctor on the judge's cache: what it finds, and that it shows no address."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.config import Settings, load
+from monitor.doctor.cache import examine, in_use
+from monitor.doctor.report import Status
+from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
+from tests.tools import requires_tool
+
+LLM = {"judge.kind": "llm", "judge.model": "openai/judge"}
+
+
+def settings(url: str, **flags: Any) -> Settings:
+    """An LLM judge with its cache in this Redis."""
+    return load({}, flags={**LLM, "judge.cache.kind": "redis", "judge.cache.url": url, **flags})
+
+
+async def test_a_redis_that_answers(redis_server: RedisServer) -> None:
+    """One line, and no key of ours stands in it afterwards."""
+    (section,) = in_use(settings(redis_server.url))
+    line = await examine(section)
+    assert (line.check, line.target, line.status) == ("cache", "rag-monitor", Status.OK)
+
+
+@pytest.mark.parametrize(
+    ("password", "mend"),
+    [("wrong-word", "check user and password in the address"), (None, "check judge.cache.url")],
+)
+async def test_a_redis_that_does_not(tmp_path: Path, password: str | None, mend: str) -> None:
+    """A WARN with what to do, by what is wrong: a password, or nobody listens."""
+    requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)
+    server = RedisServer(tmp_path, "--requirepass", "sesame")
+    if password:
+        server.start()
+    try:
+        url = server.url.replace("redis://", f"redis://:{password}@")
+        line = await examine(in_use(settings(url))[0])
+    finally:
+        server.stop()
+    assert line.status is Status.WARN
+    assert mend in line.mend
+    assert not password or password not in json.dumps(line)
+
+
+async def test_an_address_that_cannot_be_read_fails() -> None:
+    """The monitor would not start with it."""
+    line = await examine(in_use(settings("redis://:sesame@host:port/0"))[0])
+    assert line.status is Status.FAIL
+    assert "sesame" not in json.dumps(line)
+    assert line.mend == "mend judge.cache.url"
+
+
+def test_only_what_is_used_is_looked_at() -> None:
+    """Not for the offline judge, nor what stays in memory; equal ones once."""
+    assert in_use(load({})) == []
+    assert in_use(settings("redis://h", **{"judge.kind": "offline"})) == []
+    entry = {"application": "a", "judge": {"name": "other"}}
+    other = {"application": "b", "judge": {"cache": {"kind": "none"}}}
+    both = settings("redis://h", applications=[entry, other])
+    assert len(in_use(both)) == 1

@@ -1,0 +1,209 @@
+"""Tokens: one for each value however it is written, left alone when it is done again, counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.config import Settings
+from monitor.errors import ConfigurationError
+from monitor.ingest.redaction.phones import MOST_LOOKED_UP
+from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
+from monitor.records import Interaction, Passage, Source
+
+REGIONS = Settings().redaction.regions
+RULES = Rules(regions=REGIONS)
+REDACTOR = Redactor(RULES)
+#: Values and what may stand between them.
+PIECES = (
+    *("bob@example.com", "+49 30 901820", "030/901820", "4111 1111 1111 1111", "138 1234 5678"),
+    *("DE89 3704 0044 0532 0130 00", "password: hunter2hunter2", "<EMAIL:3f2a91>", "sk-"),
+    *(" ", ",", "-", ".", "(", "@", "+", "0", "17", "中", "a", "://", ":", "/", "\n", "<", ">"),
+)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("+49 30 901820", "030/901820", "0049 30 901820", "+49 (0)30 901820"),
+        ("+86 138-1234-5678", "138 1234 5678", "13812345678", "１３８１２３４５６７８"),
+        ("Bob@Example.com", "bob@example.com", "bob%40example.com", "bob＠example.com"),
+        ("4111 1111 1111 1111", "4111-1111-1111-1111", "4111111111111111"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+    ],
+)
+def test_a_value_has_one_token_however_it_is_written(written: tuple[str, ...]) -> None:
+    """A claim of the response follows from a passage that writes the same number otherwise."""
+    (token,) = {REDACTOR.text(each) for each in written}
+    assert token.startswith("<")
+
+
+def test_another_value_has_another_token() -> None:
+    """And the same characters as another kind, too."""
+    tokens = [REDACTOR.text(f"{i}@example.com") for i in range(100)]
+    assert len(set(tokens)) == 100
+
+
+def test_a_salt_gives_other_tokens_and_the_same_version() -> None:
+    """Who does not know it cannot try values; what is found does not depend on it."""
+    salted = Rules(regions=REGIONS, salt="s")
+    assert Redactor(salted).text("bob@example.com") != REDACTOR.text("bob@example.com")
+    assert Redactor(salted).text("bob@example.com") == Redactor(salted).text("bob@example.com")
+    assert salted.tag == RULES.tag
+    assert "'s'" not in repr(salted)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Rules(kinds=("email",), regions=REGIONS),
+        Rules(regions=("US",)),
+        Rules(regions=REGIONS, patterns={"customer": "C-[0-9]+"}),
+        Rules(regions=REGIONS, patterns={"customer": "C-[0-9]*"}),
+    ],
+)
+def test_other_rules_are_another_version(other: Rules) -> None:
+    """Scores that were computed from other texts do not mix."""
+    assert len({other.tag, RULES.tag, OFF}) == 3
+
+
+@given(TEXTS)
+def test_done_again_it_changes_nothing(text: str) -> None:
+    """So that a redacted record that comes back from the dead letters is the same interaction."""
+    once = REDACTOR.text(text)
+    assert REDACTOR.text(once) == once
+
+
+@given(TEXTS)
+def test_what_is_around_a_value_stays(text: str) -> None:
+    """Without its tokens the text is a part of what it was, in order."""
+    signs = iter(text)
+    outside = re.split("<[A-Z]+:[0-9a-f]{6}>", REDACTOR.text(text))
+    assert all(sign in signs for piece in outside for sign in piece)
+
+
+def test_every_replacement_is_counted_by_kind() -> None:
+    """Twice where a value stands twice."""
+    counts = Counter[str]()
+
+    def count(kind: str) -> None:
+        counts[kind] += 1
+
+    Redactor(RULES, count).text("bob@example.com, 030/901820, bob@example.com, 5 euros")
+    assert counts == {"email": 2, "phone": 1}
+
+
+def test_without_rules_nothing_is_touched() -> None:
+    """Off is off, and says so."""
+    redactor = Redactor(None)
+    assert redactor.text("bob@example.com") == "bob@example.com"
+    assert (redactor.is_on, redactor.tag) == (False, OFF)
+
+
+def test_only_the_chosen_kinds_are_found() -> None:
+    """Cards alone."""
+    redactor = Redactor(Rules(kinds=("card",)))
+    assert redactor.text("bob@example.com 4111111111111111").startswith("bob@example.com <CARD:")
+
+
+def test_an_own_pattern_goes_first_and_replaces_its_group() -> None:
+    """The rest of the match stays; what it took is not looked at again."""
+    redactor = Redactor(Rules(regions=REGIONS, patterns={"customer": "customer (C-[0-9]{6})"}))
+    clean = redactor.text("customer C-123456, 客户 customer C-654321")
+    first, second = clean.split(", 客户 ")
+    assert first.startswith("customer <CUSTOMER:")
+    assert second.startswith("customer <CUSTOMER:")
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (Rules(patterns={"a": r"(a)\1"}), r"redaction.patterns.a: found '(a)\\1', no regular"),
+        (Rules(patterns={"a": "(?=a)"}), "redaction.patterns.a: found '(?=a)', no regular"),
+        (Rules(patterns={"a": "["}), "redaction.patterns.a: found '[', no regular expression"),
+        (Rules(patterns={"a": "x*"}), "redaction.patterns.a: found 'x*', it matches the empty"),
+        (Rules(regions=("XX",)), "redaction.regions: found 'XX', expected two letters"),
+    ],
+)
+def test_a_wrong_rule_is_said_at_the_start(rules: Rules, said: str) -> None:
+    """With its path, what was found, and why."""
+    with pytest.raises(ConfigurationError) as caught:
+        Redactor(rules)
+    assert str(caught.value).startswith(said)
+
+
+def test_an_own_pattern_cannot_be_made_to_run_for_ever() -> None:
+    """The textbook case of exponential backtracking: an answer, and no match."""
+    redactor = Redactor(Rules(kinds=(), patterns={"a": "(a+)+b"}))
+    text = "a" * 100_000
+    assert redactor.text(text) == text
+
+
+def test_half_a_character_is_no_bug() -> None:
+    """A lone surrogate stays, and what stands after it is found where it is."""
+    redactor = Redactor(Rules(patterns={"customer": "C-[0-9]+"}))
+    clean = redactor.text("\ud800 C-1 \udc00 bob@example.com")
+    assert clean.startswith("\ud800 <CUSTOMER:")
+    assert " \udc00 <EMAIL:" in clean
+
+
+def interaction(text: str) -> Interaction:
+    """An interaction with a text in every place."""
+    return Interaction(
+        interaction_id=text,
+        event_time=datetime(2026, 11, 20, 12, tzinfo=UTC),
+        application=text,
+        user_input=text,
+        response=text,
+        retrieved_contexts=(Passage(id=text, text=text, score=0.5, relevant=True),) * 2,
+        reference=text,
+        attributes={"a": [text, {text: text}], "card": 4111111111111111, "n": 5, "x": [True, None]},
+        source=Source(topic="t", partition=0, offset=0),
+    )
+
+
+def test_texts_and_attributes_are_redacted_names_and_ids_stay() -> None:
+    """A number that is a value is one, too; every other value keeps its type."""
+    given = interaction("bob@example.com")
+    clean = REDACTOR.interaction(given)
+    token = REDACTOR.text("bob@example.com")
+    assert (clean.user_input, clean.response, clean.reference) == (token,) * 3
+    assert [(p.id, p.text) for p in clean.retrieved_contexts] == [("bob@example.com", token)] * 2
+    assert clean.attributes == {
+        "a": [token, {token: token}],
+        "card": REDACTOR.text("4111111111111111"),
+        "n": 5,
+        "x": [True, None],
+    }
+    assert (clean.interaction_id, clean.application) == ("bob@example.com",) * 2
+    assert clean.source == given.source
+
+
+def test_a_text_full_of_numbers_is_not_looked_up_without_an_end() -> None:
+    """Beyond the bound the shape will do: nothing slips through, and nothing takes for ever."""
+    numbers = [f"+49 30 {i:07d}" for i in range(1_000_000, 1_000_000 + 3 * MOST_LOOKED_UP)]
+    clean = REDACTOR.text(", ".join(numbers))
+    assert clean.count("<PHONE:") == len(numbers)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a", "@", "a@", "a@b.", "1", "1 ", "(1", "+1 ", "1/", "\u00a0 "),
+        *("-----BEGIN PRIVATE KEY-----", "eyJaaaaaaaa.", "://a:", "password:", "A1b", "AB12 "),
+        *("555-123-4567 ", "4111 1111 1111 1111 ", "DE89 3704 0044 0532 0130 00 "),
+    ],
+)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    """250 KB of what a pattern may stumble over end; at quadratic cost they would take hours."""
+    text = (piece * 250_000)[:250_000]
+    clean = REDACTOR.text(text)
+    assert REDACTOR.text(clean) == clean

@@ -1,0 +1,154 @@
+"""The LLM judge over HTTP: what it sends beside the messages, who answered, and what it counts."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.judge.identity import LlmSettings
+from monitor.judge.llm import LlmJudge
+from monitor.judge.observe import CountedCalls
+from monitor.judge.protocol import Bill
+from monitor.records import Judgement, Usage
+from monitor.telemetry import ScorerTelemetry
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.unit.judge.test_contract import LABELS, interaction
+
+KEY = "sk-unit"
+
+
+def settings(server: JudgeServer, model: str = "openai/judge", **more: Any) -> LlmSettings:
+    return LlmSettings(model=model, api_base=server.url, api_key=KEY, retries=0, **more)
+
+
+async def judged(made: LlmSettings, bill: Bill | None = None) -> tuple[LlmJudge, Judgement]:
+    judge = LlmJudge(made)
+    async with aclosing(judge):
+        return judge, await judge.judge(interaction(), bill)
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "expected"),
+    [
+        # A name that the library does not know, at an address of one's own.
+        ("openai/judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("gpt-4o-mini", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("openai/judge", {"structured": "json_schema"}, {"response_format": "json_schema"}),
+        ("openai/judge", {"structured": "prompt"}, {"response_format": None}),
+        ("openai/judge", {"reasoning_effort": "high"}, {"reasoning_effort": None}),
+        # Models that reason: as little as they can, and room for it beside the reply.
+        (
+            "openai/gpt-5-mini",
+            {},
+            {"reasoning_effort": "minimal", "temperature": None, "max": 6144},
+        ),
+        ("openai/gpt-5-mini", {"reasoning_effort": "high"}, {"reasoning_effort": "high"}),
+        ("openai/gpt-5.1", {}, {"reasoning_effort": "none", "max": 2048}),
+        # Formats that the model has no word for.
+        ("openai/gpt-4", {}, {"response_format": None, "max": 2048}),
+    ],
+)
+async def test_a_model_is_told_what_it_can_be_told(
+    model: str, more: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    """Temperature 0, a seed, the cheapest way to JSON and the least reasoning, where they exist."""
+    async with JudgeServer(LABELS) as server:
+        await judged(settings(server, model, **more))
+        assert len(server.log) == 3
+        assert server.counts()["refused"] == 0
+        for entry in server.log:
+            sent = dict(entry.parameters)
+            sent["max"] = sent.get("max_completion_tokens", sent.get("max_tokens"))
+            sent["response_format"] = (sent.get("response_format") or {}).get("type")
+            assert {key: sent.get(key) for key in expected} == expected
+
+
+async def test_extraction_and_verification_by_separate_models() -> None:
+    """Each task goes to its model; both ids, as the provider gives them, are in the identity."""
+    snapshots = {"big": "big-2026-01-01", "small": "small-2026-02-02"}
+    async with JudgeServer(LABELS, snapshots=snapshots) as server:
+        made = settings(server, "openai/big", extract_model="openai/small")
+        before = LlmJudge(made).identity
+        judge, judgement = await judged(made)
+        models = [(entry.task, entry.parameters["model"]) for entry in server.log]
+    assert before.model == "openai/big+openai/small"
+    assert sorted(models) == [
+        ("extract_claims", "small"),
+        ("extract_claims", "small"),
+        ("verify_claims", "big"),
+    ]
+    assert judgement.judge.model == "big-2026-01-01+small-2026-02-02"
+    assert judge.identity == judgement.judge
+    assert judge.identity.version != before.version
+
+
+@pytest.mark.parametrize("structured", ["json_object", "json_schema"])
+async def test_evidence_by_the_model_that_verifies(structured: str) -> None:
+    """One more call, to the model of the verdicts: words of the passage for what it supports."""
+    async with JudgeServer(LABELS) as server:
+        made = settings(
+            server,
+            "openai/big",
+            extract_model="openai/small",
+            evidence="quote",
+            structured=structured,
+        )
+        _, judgement = await judged(made)
+        last = server.log[-1]
+    assert (last.task, last.parameters["model"]) == ("quote_evidence", "big")
+    assert judgement.evidence == {"c1": {"2": "The warranty lasts"}}
+    assert judgement.usage.calls == 4
+
+
+async def test_the_model_is_what_the_provider_last_returned() -> None:
+    """The configured name before any reply, then the provider's id, also for a pick without one."""
+    async with JudgeServer(LABELS, snapshots={"judge": "judge-2026-03-03"}) as server:
+        judge = LlmJudge(settings(server))
+        assert judge.identity.model == "openai/judge"
+        judgement = await judge.judge(interaction())
+        empty = await judge.judge(interaction(response="?!"))
+        await judge.aclose()
+    assert judgement.judge.model == empty.judge.model == "judge-2026-03-03"
+    assert empty.usage == Usage()
+
+
+async def test_reasoning_tokens_are_counted_apart() -> None:
+    """In the usage and in the telemetry: completion is what was written, reasoning what was not."""
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    async with JudgeServer(LABELS) as server:
+        judge = LlmJudge(settings(server, "openai/gpt-5-mini"), observe=CountedCalls(telemetry))
+        usage = (await judge.judge(interaction())).usage
+        await judge.aclose()
+        plain = (await judged(settings(server)))[1].usage
+    assert (usage.calls, usage.reasoning_tokens) == (3, 3 * 64)
+    assert usage.completion_tokens == plain.completion_tokens
+    assert plain.reasoning_tokens == 0
+    counted = {
+        sample.labels["kind"]: sample.value
+        for family in telemetry.judge_tokens.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    }
+    assert counted == {
+        "prompt": usage.prompt_tokens,
+        "completion": usage.completion_tokens,
+        "reasoning": usage.reasoning_tokens,
+    }
+    assert "reasoning_tokens" in usage.model_dump()
+    assert "reasoning_tokens" not in plain.model_dump()
+
+
+async def test_a_byte_a_second_is_a_timeout() -> None:
+    """A reply that trickles in is cut off by the attempt's own time, and asked for again."""
+    rule = FaultRule(fault=Fault.TRICKLE, task="verify_claims")
+    async with JudgeServer(LABELS, FaultPlan(rules=(rule,))) as server:
+        made = LlmSettings(
+            model="openai/judge", api_base=server.url, api_key=KEY, attempt_timeout_s=0.5
+        )
+        _, judgement = await judged(made)
+        assert judgement.verdicts.response_by_context == (True, False)
+        assert [entry.fault for entry in server.log if entry.fault] == ["trickle"]
