@@ -68,6 +68,8 @@ class Outbox:
         try:
             while True:
                 record = await self._queue.get()
+                if record.key not in self._under_way:
+                    continue  # another was read meanwhile, perhaps a person's decision: it holds
                 try:
                     producer = producer or await Producer.start(self._connection, self._health)
                     await self._write(producer, record)

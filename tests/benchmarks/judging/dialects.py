@@ -62,6 +62,10 @@ class Polyglot:
             return self._ragchecker(prompt)
         return self._ragas(prompt)
 
+    def triplet_of(self, claim: str) -> Triplet:
+        """A known claim as RAGChecker hears it."""
+        return self._triplets[claim]
+
     def _ours(self, body: Mapping[str, Any]) -> Answered:
         request = read_request(body, self._prompts)
         content = request.content
