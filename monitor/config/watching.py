@@ -110,7 +110,8 @@ class Drift(Section):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="judged interactions a week, all together; null: as many as there are",
+        description="judged interactions a week, all together; null: as many as there are, and "
+        "604800 until a whole period is known",
     )
     period: str = Field("1d", description="P: evidence and horizon start with the previous period")
     settle: str = Field("60s", description="age from which a judged interaction is evidence")
