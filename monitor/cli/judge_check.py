@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from monitor.checking.subject import Subject
     from monitor.config import Judge as JudgeSettings
 
-LabelledFiles = Annotated[list[Path], typer.Argument(help="Labelled files.", metavar="FILE…")]
+LabelledFiles = Annotated[
+    Optional[list[Path]],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Argument(help="Labelled files; default: the pairs that come with it.", metavar="FILE…"),
+]
 JudgeKind = Annotated[
     Optional[str],  # noqa: UP045 - typer reads the annotation at run time
     typer.Option("--judge", help="offline or llm; default: judge.kind."),
@@ -62,7 +65,7 @@ def register(app: typer.Typer) -> None:
 
 
 def judge_check(
-    files: LabelledFiles,
+    files: LabelledFiles = None,
     judge: JudgeKind = None,
     model: Model = None,
     pipeline: Pipelines = None,
@@ -86,7 +89,7 @@ def judge_check(
 
     asked = [gates.parse(text) for text in fail_if or []]
     section = _section(config, set_, judge, model)
-    labelled, read = _labelled(files, format_)
+    labelled, read = _labelled(files or [], format_)
     options = Options(section.concurrency, section.deadline_s, permute, extraction)
     subjects = _subjects(section, pipeline)
     runs = asyncio.run(_runs(subjects, labelled, options))
@@ -112,11 +115,14 @@ def _section(
 
 def _labelled(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
     from monitor.checking.formats import FORMATS, read
+    from monitor.checking.shipped import NAME, shipped_pairs
     from monitor.errors import ConfigurationError
 
     chosen = next((name for name in FORMATS if name == format_), None)
     if format_ is not None and chosen is None:
         raise ConfigurationError(f"--format: found {format_!r}, expected {', '.join(FORMATS)}")
+    if not files:
+        return read({NAME: shipped_pairs()}, "pairs")
     return read({str(file): _text(file) for file in files}, chosen)
 
 
