@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
-from monitor.errors import RecordSkipped
+from monitor.compacted import Keyed, read_keyed
 from monitor.records import Frozen, Score
 
 ALARM_SCHEMA: Final = "rag.alarm/1"
@@ -119,7 +119,7 @@ class WorstInteraction(Frozen):
     claims_left_out: int = 0
 
 
-class AlarmRecord(Frozen):
+class AlarmRecord(Keyed):
     """What is known of one alarm, written when it opens and once more when it closes.
 
     ``since`` is the estimated start of the change, ``opened_at`` and ``closed_at`` when it was
@@ -154,10 +154,6 @@ class AlarmRecord(Frozen):
         """The Kafka key."""
         return alarm_key(self.metric, self.application, self.judge)
 
-    def to_json(self) -> bytes:
-        """One JSON object in UTF-8, without a newline."""
-        return self.model_dump_json(by_alias=True).encode()
-
 
 def alarm_key(metric: str, application: str, judge: str) -> str:
     """Key of the alarm of a metric, application and judge (``name@version``).
@@ -175,21 +171,7 @@ def read_alarm_record(key: bytes | None, value: bytes | None) -> AlarmRecord | N
     to its key.
     """
     name = (key or b"").decode("utf-8", "replace")
-    if value is None:
-        return None
-    try:
-        record = AlarmRecord.model_validate_json(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = ".".join(str(part) for part in first["loc"]) or "record"
-        raise RecordSkipped(
-            f"alarm record {name!r}: {path}: {first['msg']}", cause="malformed"
-        ) from error
-    if record.key != name:
-        raise RecordSkipped(
-            f"alarm record {name!r}: it speaks of {record.key!r}", cause="malformed"
-        )
-    return record
+    return None if value is None else read_keyed(AlarmRecord, "alarm", name, value)
 
 
 def answered(record: AlarmRecord) -> AlarmRecord:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, NamedTuple
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field
 
+from monitor.compacted import Keyed, read_keyed
 from monitor.errors import RecordSkipped
 from monitor.records import Frozen, Score
 
@@ -26,7 +27,7 @@ class MetricBaseline(Frozen):
     segments: dict[str, Score] = Field(default_factory=dict)
 
 
-class BaselineRecord(Frozen):
+class BaselineRecord(Keyed):
     """What is normal for one application and judge (``name@version``).
 
     Without ``metrics`` it asks for a baseline to be learned anew, from the slots after
@@ -47,10 +48,6 @@ class BaselineRecord(Frozen):
     def key(self) -> str:
         """The Kafka key."""
         return baseline_key(self.application, self.judge)
-
-    def to_json(self) -> bytes:
-        """One JSON object in UTF-8, without a newline."""
-        return self.model_dump_json(by_alias=True).encode()
 
 
 class Removed(NamedTuple):
@@ -79,16 +76,4 @@ def read_control_record(key: bytes | None, value: bytes | None) -> BaselineRecor
         raise RecordSkipped(f"control record {name!r}: not a baseline", cause="other_kind")
     if value is None:
         return Removed(name)
-    try:
-        record = BaselineRecord.model_validate_json(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = ".".join(str(part) for part in first["loc"]) or "record"
-        raise RecordSkipped(
-            f"control record {name!r}: {path}: {first['msg']}", cause="malformed"
-        ) from error
-    if record.key != name:
-        raise RecordSkipped(
-            f"control record {name!r}: it speaks of {record.key!r}", cause="malformed"
-        )
-    return record
+    return read_keyed(BaselineRecord, "control", name, value)

@@ -307,9 +307,14 @@ def read_score_record(line: bytes) -> ScoreRecord:
         return ScoreRecord.model_validate_json(line)
     except ValidationError as error:
         _explain_schema(line, error)
-        first = error.errors(include_url=False)[0]
-        path = ".".join(str(part) for part in first["loc"]) or "record"
-        raise RecordSkipped(f"score record: {path}: {first['msg']}", cause="malformed") from error
+        raise unreadable("score record", error) from error
+
+
+def unreadable(what: str, error: ValidationError) -> RecordSkipped:
+    """What to raise for a record that cannot be read: the first thing that is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in first["loc"]) or "record"
+    return RecordSkipped(f"{what}: {path}: {first['msg']}", cause="malformed")
 
 
 class _SchemaOnly(BaseModel):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
 
+from monitor.compacted import Keyed
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
@@ -14,17 +14,6 @@ from monitor.logs import logger
 
 #: For so long one that was refused is not tried again, however often it is offered.
 REFUSED_FOR_S = 60.0
-
-
-class Publishable(Protocol):
-    """A record with its key."""
-
-    @property
-    def key(self) -> str:
-        """The Kafka key."""
-
-    def to_json(self) -> bytes:
-        """The value."""
 
 
 class Outbox:
@@ -45,10 +34,10 @@ class Outbox:
     ) -> None:
         self._connection, self._topic, self._health = connection, topic, health
         self._what, self._headers = what, headers
-        self._queue: asyncio.Queue[Publishable] = asyncio.Queue()
+        self._queue: asyncio.Queue[Keyed] = asyncio.Queue()
         self._under_way: set[str] = set()
 
-    def offer(self, record: Publishable) -> None:
+    def offer(self, record: Keyed) -> None:
         """Write it, unless one with its key is under way."""
         if not self.holds(record.key):
             self._under_way.add(record.key)
@@ -81,7 +70,7 @@ class Outbox:
             if producer is not None:
                 await producer.stop()
 
-    async def _write(self, producer: Producer, record: Publishable) -> None:
+    async def _write(self, producer: Producer, record: Keyed) -> None:
         key, value = record.key.encode(), record.to_json()
         await producer.write(self._topic, value, key=key, headers=self._headers)
         logger().info(f"{self._what}_published", key=record.key)

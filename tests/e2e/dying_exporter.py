@@ -13,8 +13,9 @@ from monitor import logs
 from monitor.__main__ import main
 from monitor.alarms import AlarmRecord
 from monitor.app import Monitor, stop_on_signals
+from monitor.compacted import Keyed
 from monitor.config import load
-from monitor.export.publishing import Outbox, Publishable
+from monitor.export.publishing import Outbox
 from monitor.exporter import Exporter
 from monitor.kafka.producer import Producer
 
@@ -22,7 +23,7 @@ from monitor.kafka.producer import Producer
 class DyingOutbox(Outbox):
     """SIGKILL comes with the acknowledgement."""
 
-    async def _write(self, producer: Producer, record: Publishable) -> None:
+    async def _write(self, producer: Producer, record: Keyed) -> None:
         await super()._write(producer, record)
         if isinstance(record, AlarmRecord):
             os.kill(os.getpid(), signal.SIGKILL)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import pytest
 
 from monitor.alarms import AlarmRecord
+from monitor.compacted import Keyed
 from monitor.errors import RecordSkipped
 from monitor.export.alarm_desk import WRITER, AlarmDesk
 from monitor.export.drift import DriftBook
 from monitor.export.evidence import ScoreRecords
-from monitor.export.publishing import Outbox, Publishable
+from monitor.export.publishing import Outbox
 from monitor.export.slots import NOWHERE, Slot, candidate_of, position
 from monitor.health import Health
 from monitor.kafka.connection import Connection
@@ -46,7 +47,7 @@ class Offers(Outbox):
         super().__init__(NOWHERE_TO_CONNECT, "alarms", Health(lambda: 0.0), what="alarm")
         self.taken: list[AlarmRecord] = []
 
-    def offer(self, record: Publishable) -> None:
+    def offer(self, record: Keyed) -> None:
         """One more."""
         assert isinstance(record, AlarmRecord)
         assert not self.holds(record.key)
