@@ -38,7 +38,8 @@ check: setup ## lint, format, types, and who may import whom
 	$(RUN) mypy
 	exec .venv/bin/lint-imports --no-logo
 
-bench: setup ## the benchmarks; without arguments each takes its quick form
+bench: ## the benchmarks; without arguments each takes its quick form
+	$(BOOTSTRAP) bench
 	for script in tests/benchmarks/[a-z]*.py; do \
 		echo "== $$script"; PYTHONPATH=. .venv/bin/python "$$script" || exit; \
 	done

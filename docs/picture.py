@@ -2,8 +2,8 @@
 
     .venv/bin/python docs/picture.py
 
-It starts ``rag-monitor demo``, scrapes it as the demo itself does, shows the scrapes to the same
-view, and draws what that shows a moment before the incident ends. Takes half a minute.
+It runs the demo in this process, and draws what its view shows a moment before the incident ends.
+Takes half a minute.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-import sys
 import time
-from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import rich.terminal_theme
 from rich.console import Console
 
-from monitor.demo.schedule import Schedule
-from monitor.demo.view import SCREEN, View
-from monitor.export.scrape import scrape
+from monitor.demo.options import DemoOptions
+from monitor.demo.run import running
+from monitor.demo.view import View
 
 PICTURE = Path(__file__).with_name("demo.svg")
-INCIDENT_AT, INCIDENT_FOR, WINDOWS = 24, 10, ("15s", "1m", "5m")
 WIDTH, HEIGHT = 120, 40
 #: Rich names a web font and where to fetch it; a picture must not fetch anything.
 FONT_FACES = re.compile(r"@font-face\s*{.*?}\s*", re.DOTALL)
@@ -33,21 +30,18 @@ FONTS = "DejaVu Sans Mono, Menlo, Consolas, monospace"
 
 async def watched() -> View:
     """The view of a demo that runs until shortly before its incident ends."""
-    demo = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor", "demo", stdout=PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
-    assert demo.stdout is not None
-    try:
-        url = re.findall(r"(http\S+)/metrics", (await demo.stdout.readline()).decode())[0]
-        elapsed_s = int((await demo.stdout.readline()).split()[0])
-        schedule = Schedule(round(time.time() - elapsed_s), INCIDENT_AT, INCIDENT_FOR)
-        view = View(schedule, WINDOWS, url=url, judge=SCREEN)
-        while (now := time.time()) < schedule.start + INCIDENT_AT + INCIDENT_FOR - 0.7:
-            view.look(await scrape(f"{url}/metrics"), now)
+    options, stop = DemoOptions(), asyncio.Event()
+    async with running(options, {}, time.monotonic()) as demo:
+        feeding = asyncio.create_task(demo.feed(stop))
+        await demo.watch.first_page()
+        view = demo.view()
+        over = demo.schedule.start + options.incident_at + options.incident_for
+        while (now := time.time()) < over - 0.7:
+            if (page := await demo.watch.page()) is not None:
+                view.look(page, now)
             await asyncio.sleep(0.5)
-    finally:
-        demo.terminate()
-        await demo.communicate()
+        stop.set()
+        await feeding
     return view
 
 

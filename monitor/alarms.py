@@ -25,8 +25,13 @@ CLAIM_CHARACTERS: Final = 300
 NAME_CHARACTERS: Final = 200
 
 State = Literal["open", "closed"]
-Cause = Literal["recovered", "not_watched"]
+Cause = Literal["recovered", "not_watched", "new_baseline"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+_CLOSED: Final[dict[Cause, str]] = {
+    "recovered": "recovered",
+    "not_watched": "no longer watched",
+    "new_baseline": "held against another baseline",
+}
 
 
 class Change(Frozen):
@@ -181,8 +186,7 @@ def sentence(record: AlarmRecord) -> str:
     if record.state == "open":
         return found
     closed = record.closed_at or record.opened_at
-    what = "recovered" if record.closed_because == "recovered" else "no longer watched"
-    return f"{what} at {_time(closed, closed)}: {found}"
+    return f"{_CLOSED[record.closed_because or 'not_watched']} at {_time(closed, closed)}: {found}"
 
 
 def _change(record: AlarmRecord) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, ClassVar, Literal
 
 from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
-from monitor.books import books
+from monitor.alarms import AlarmRecord
+from monitor.books import books, promises, segment_names
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
@@ -65,6 +67,7 @@ class Monitor:
 
     #: Who reads for the scorers' group.
     member: ClassVar[type[GroupConsumer]] = GroupConsumer
+    exporter: ClassVar[type[Exporter]] = Exporter
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         self.settings, self.clock = settings, clock
@@ -77,10 +80,16 @@ class Monitor:
         self.books = books(settings)
         self.book = self.books.scores
         self.port = 0
+        self._exporter: Exporter | None = None
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
             cluster.troubles.shown_by(kafka.watch)
+
+    @property
+    def alarms(self) -> Mapping[str, AlarmRecord]:
+        """The latest record of each alarm, open or closed; none without the exporter's role."""
+        return {} if self._exporter is None else self._exporter.alarms
 
     async def run(self, roles: list[Role], stop: asyncio.Event) -> None:
         """Serve HTTP and run the roles until ``stop`` is set, or one of them fails."""
@@ -212,16 +221,27 @@ class Monitor:
 
     async def _export(self, stop: asyncio.Event) -> None:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
-        exporter = Exporter(
+        exporter = self.exporter(
             self.output,
-            Followed(kafka.topics.scores, keep_seconds(self.settings), kafka.topics.control),
+            Followed(
+                kafka.topics.scores,
+                keep_seconds(self.settings),
+                kafka.topics.control,
+                kafka.topics.alarms,
+            ),
             self.book,
             self.books.baselines,
             telemetry,
             self.health,
             self.clock,
+            segment_of=segment_names(self.settings),
+            writer=secrets.token_hex(8),
         )
-        self.registry.register(QualityCollector(self.book, self.clock, lambda: exporter.is_ready))
+        self._exporter = exporter
+        promised = promises(self.settings)
+        self.registry.register(
+            QualityCollector(self.book, self.clock, lambda: exporter.is_ready, promised)
+        )
         watch = asyncio.create_task(
             watch_group(
                 self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health

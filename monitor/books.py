@@ -8,10 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.config import FixedBaseline, FixedMean, Settings, seconds
+from monitor.config import Objective as ObjectiveSettings
 from monitor.export.baselines import Baselines
 from monitor.export.book import OTHER, ScoreBook, SegmentLabels
 from monitor.export.drift import DriftBook, DriftSettings, Normal
 from monitor.export.learning import Learner, Lesson
+from monitor.export.objectives import Objective, Promised, promised_by
 from monitor.export.series import SeriesCount, series_count
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
@@ -19,6 +21,7 @@ from monitor.stats.sums import as_worse
 
 #: Applications and judges that are remembered with what is fixed for them.
 MOST_REMEMBERED = 4_096
+_ANY = re.compile(".*", re.DOTALL)
 
 
 class Books(NamedTuple):
@@ -64,6 +67,29 @@ def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], 
     return fixed
 
 
+def segment_names(settings: Settings) -> Callable[[str], str | None]:
+    """The attribute that an application's segments are values of; None where it has none.
+
+    Rules may give one application several: ``tenant or model``.
+    """
+    entries = [
+        (re.compile(entry.name_regex), bool(entry.when), whole.segment)
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+    ]
+
+    @lru_cache(MOST_REMEMBERED)
+    def name(application: str) -> str | None:
+        found = dict[str, None]()
+        for pattern, is_for_some, segment in [*entries, (_ANY, False, settings.base.segment)]:
+            if pattern.fullmatch(application):
+                found |= {segment: None} if segment else {}
+                if not is_for_some:
+                    break
+        return " or ".join(found) or None
+
+    return name
+
+
 def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
     """The most series of the quality families, and for how many applications and judges."""
     export = settings.export
@@ -79,8 +105,34 @@ def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
         segments,
         judges,
         len(settings.drift.metrics),
+        _most_objectives(settings),
     )
     return found, applications, judges
+
+
+def promises(settings: Settings) -> Promised:
+    """What applications have promised."""
+    windows = {seconds(window): window for window in reversed(settings.export.windows)}
+
+    def named(found: ObjectiveSettings) -> Objective:
+        """Its window may be spelled in another unit than that of the gauges."""
+        window = windows[seconds(found.window)]
+        return Objective(found.metric, window, found.bound, found.minimum_samples)
+
+    own = [
+        (re.compile(entry.name_regex), [named(each) for each in whole.objective])
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+        if not entry.when  # it takes only a part of an application, and promises nothing
+    ]
+    shared = [(re.compile(each.name_regex), [named(each)]) for each in settings.objectives]
+    return promised_by(own, shared)
+
+
+def _most_objectives(settings: Settings) -> int:
+    """Metrics and windows that an application can have promised something about."""
+    shared = {each.about for each in settings.objectives}
+    own = [{each.about for each in whole.objective} for whole in settings.effective]
+    return max(len(shared | each) for each in (set(), *own))
 
 
 def _drift(settings: Settings) -> DriftSettings:

@@ -1,4 +1,4 @@
-"""The exporter: replays score and control records, follows them, serves gauges, learns baselines.
+"""The exporter: replays scores, control and alarms, follows them, serves gauges, opens alarms.
 
 Its only state is what stands on the topics; two exporters at one clock serve identical series.
 """
@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+from monitor.alarms import AlarmRecord
 from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.export.alarm_desk import WRITER, AlarmDesk
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
-from monitor.export.following import ControlFollower
+from monitor.export.evidence import ScoreRecords
+from monitor.export.following import State, StateFollower, take_in
 from monitor.export.lessons import Lessons
 from monitor.export.publishing import Outbox
+from monitor.export.slots import position
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import GroupWatch, TopicReader
@@ -39,10 +44,18 @@ class Followed(NamedTuple):
     scores: str
     keep_s: int
     control: str
+    alarms: str
 
 
 class Exporter:
-    """Follows score and control records, and publishes baselines; ``clock`` gives epoch seconds."""
+    """Follows all three topics, and publishes baselines and alarms.
+
+    ``clock`` gives epoch seconds. ``segment_of`` gives the attribute that the segments of an
+    application are values of. ``writer`` is a name that no other process has.
+    """
+
+    #: Who writes its records.
+    outbox: ClassVar[type[Outbox]] = Outbox
 
     def __init__(
         self,
@@ -53,33 +66,70 @@ class Exporter:
         telemetry: ExporterTelemetry,
         health: Health,
         clock: Callable[[], float],
+        *,
+        segment_of: Callable[[str], str | None] = lambda _application: None,
+        writer: str,
     ) -> None:
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
-        self._outbox = Outbox(connection, topics.control, health)
-        self._control = ControlFollower(
-            connection,
-            topics.control,
-            baselines,
-            self._outbox,
-            telemetry,
+        self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
+        self._control = self._control_follower(baselines)
+        self._alarms_out = self.outbox(
+            connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
+        )
+        self._desk = AlarmDesk(
+            baselines.drift,
+            self._alarms_out,
+            segment_of,
+            ScoreRecords(connection, topics.scores),
             health,
+            clock,
+            writer,
+        )
+        self._alarms = StateFollower(
+            connection,
+            State(topics.alarms, "alarms", "alarms would be forgotten and told again"),
+            self._desk.take_in,
+            telemetry.alarm_records,
+            health,
+        )
+
+    def _control_follower(self, baselines: Baselines) -> StateFollower:
+        def take(record: KafkaRecord) -> RecordSkipped | None:
+            self._baselines_out.came_back(record.key)
+            return take_in(baselines, record.key, record.value)
+
+        lost = "baselines would be forgotten and learned anew"
+        return StateFollower(
+            self._connection,
+            State(self._topics.control, "control", lost),
+            take,
+            self._telemetry.control_records,
+            self._health,
             self._lessons.show,
         )
 
     @property
     def is_ready(self) -> bool:
-        """Whether scores and control records were replayed: half of either gives wrong gauges."""
-        return self._replayed and self._control.is_ready
+        """Whether all three topics were replayed: half of any of them gives wrong gauges."""
+        return self._replayed and self._control.is_ready and self._alarms.is_ready
+
+    @property
+    def alarms(self) -> Mapping[str, AlarmRecord]:
+        """The latest record of each alarm, open or closed, by its key on the topic."""
+        return self._desk.alarms
 
     async def run(self) -> None:
         """Replay and follow until cancelled."""
         self._health.waits("exporter", f"replay of {self._topics.scores}")
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._control.run())
-            group.create_task(self._outbox.run())
+            for follower in (self._control, self._alarms):
+                group.create_task(follower.run())
+            for outbox in (self._baselines_out, self._alarms_out):
+                group.create_task(outbox.run())
+            group.create_task(self._desk.run(lambda: self.is_ready))
             group.create_task(self._follow_scores())
 
     async def _follow_scores(self) -> None:
@@ -99,25 +149,26 @@ class Exporter:
                     await self._look_whether_replayed(reader)
                 elif self.is_ready:
                     for baseline in await self._lessons.look(reader):
-                        self._outbox.offer(baseline)
+                        self._baselines_out.offer(baseline)
         finally:
             self._health.finished("exporter")
             await reader.stop()
 
     async def _take_in(self, records: list[KafkaRecord]) -> None:
-        for i, record in enumerate(records):
-            self._take_in_one(record)
-            if i % YIELD_EVERY == YIELD_EVERY - 1:
-                await asyncio.sleep(0)
+        for start in range(0, len(records), YIELD_EVERY):
+            some = records[start : start + YIELD_EVERY]
+            for result, number in Counter(map(self._take_in_one, some)).items():
+                self._telemetry.records.labels(result).inc(number)
+            await asyncio.sleep(0)
 
-    def _take_in_one(self, record: KafkaRecord) -> None:
+    def _take_in_one(self, record: KafkaRecord) -> str:
+        """Add a score record; how it is counted."""
         if record.value is None:
-            self._telemetry.records.labels("tombstone").inc()
-            return
+            return "tombstone"
         try:
-            self._book.add(read_score_record(record.value), record.value)
+            place = position(record.partition, record.offset)
+            self._book.add(read_score_record(record.value), record.value, place)
         except RecordSkipped as skipped:
-            self._telemetry.records.labels(skipped.cause).inc()
             logger().warning(
                 "score_record_skipped",
                 topic=record.topic,
@@ -126,8 +177,8 @@ class Exporter:
                 reason=skipped.cause,
                 error=str(skipped),
             )
-        else:
-            self._telemetry.records.labels("read").inc()
+            return skipped.cause
+        return "read"
 
     async def _look_whether_replayed(self, reader: TopicReader) -> None:
         try:

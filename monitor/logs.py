@@ -21,8 +21,9 @@ from monitor.errors import MonitorError
 
 Event = MutableMapping[str, Any]
 PER_MINUTE = 5
-#: Fields that tell two events apart for the limit; ids and counts do not.
-_SAME = ("event", "level", "topic", "partition", "reason", "stage", "broker", "what")
+#: Fields that tell two events apart for the limit; ids and counts do not. ``key`` is that of a
+#: baseline or an alarm: when many open at once, all of them are told.
+_SAME = ("event", "level", "topic", "partition", "reason", "stage", "broker", "what", "key")
 _MOST_KEYS = 1_000
 #: What is repeated, in many forms, for as long as a broker is away: by event or by logger.
 OUTAGE_PER_MINUTE = 3

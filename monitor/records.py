@@ -175,6 +175,11 @@ class Verdicts(Frozen):
         return found
 
 
+Evidence = dict[str, dict[str, str | None]]
+"""By response claim (``"c1"``) and passage (``"1"`` is the first) the words of the passage that
+support the claim; None where the judge's quote does not stand there."""
+
+
 class Judgement(Frozen):
     """All verdicts on one interaction; a wrong shape cannot be constructed.
 
@@ -187,6 +192,7 @@ class Judgement(Frozen):
     verdicts: Verdicts
     judge: JudgeIdentity
     usage: Usage = Usage()
+    evidence: Evidence = {}
 
     @model_validator(mode="after")
     def _shapes(self) -> Self:
@@ -271,6 +277,7 @@ class ScoreRecord(Frozen):
     interaction: dict[str, JsonValue] = {}
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
+    evidence: Evidence = Field({}, exclude_if=lambda evidence: not evidence)
     scores: dict[str, Score | UnscoredMark] = {}
     outcome: Outcome
     reason: str | None = None

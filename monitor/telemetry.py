@@ -364,6 +364,12 @@ class ExporterTelemetry:
             ["result"],
             registry=registry,
         )
+        self.alarm_records = Counter(
+            "rag_monitor_alarm_records",
+            "Alarm records read, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
         self._baselines(registry)
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",
@@ -390,6 +396,12 @@ class ExporterTelemetry:
             "rag_monitor_baseline_learning",
             "1 while a baseline is still to be learned: no evidence and no alarm until then.",
             pair,
+            registry=registry,
+        )
+        self.baseline_missing = Gauge(
+            "rag_monitor_baseline_missing",
+            "1 while a watched metric has no baseline: no evidence and no alarm until then.",
+            ["metric", *pair],
             registry=registry,
         )
         self.baseline_slots = Gauge(

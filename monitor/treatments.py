@@ -37,7 +37,7 @@ class Seat:
 
 def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
     """What replaces personal data; raises ``ConfigurationError`` for a wrong region or pattern."""
-    return Redactor(_rules(settings), lambda kind: telemetry.redactions.labels(kind).inc())
+    return Redactor(redaction_rules(settings), lambda k: telemetry.redactions.labels(k).inc())
 
 
 def build_judges(
@@ -56,7 +56,7 @@ def build_judges(
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, _handling(section, _rules(settings)), telemetry, keep)
+            judge = _judge(section, _handling(section, redaction_rules(settings)), telemetry, keep)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits))
@@ -71,7 +71,7 @@ def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Se
         share = seat.section.recheck_rate
         if seat.section.kind != "llm" or not share:
             return seat
-        settings = replace(llm_settings(seat.section), pipeline="single")
+        settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
         second = LlmJudge(settings, observe=CountedRecheck(telemetry), order=other_order)
         return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
 
@@ -106,7 +106,8 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def _rules(settings: Settings) -> Rules | None:
+def redaction_rules(settings: Settings) -> Rules | None:
+    """What is redacted; None where nothing is."""
     chosen = settings.redaction
     if not chosen.enabled:
         return None
@@ -143,6 +144,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         prompt_tokens=judge.prompt_tokens,
         structured=judge.structured,
         reasoning_effort=judge.reasoning_effort,
+        evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
         redaction=handling,
     )

@@ -2,11 +2,13 @@
 
     python3 requirements/bootstrap.py core      what the monitor needs
     python3 requirements/bootstrap.py dev       the same and the tools of tests and checks
+    python3 requirements/bootstrap.py bench     the same and what a benchmark compares with
 
 A stamp inside ``.venv`` names the locks, the Python and the ``pyproject.toml`` it was made from.
 While the stamp is current nothing is run and nothing is fetched. A ``.venv`` without a stamp is
-half-made, one with another stamp is stale: both are removed and made anew. ``dev`` contains
-``core``, and is added beside a running monitor without touching what that one has loaded.
+half-made, one with another stamp is stale: both are removed and made anew. ``bench`` contains
+``dev`` and that ``core``: what is missing is added beside a running monitor without touching what
+that one has loaded.
 
 Exit codes: 0 done · 2 this machine lacks something · 3 the index, a package or the disk refuses
 · 130 interrupted. Needs only the standard library; every Python from 3.6 on can parse this file,
@@ -28,10 +30,12 @@ VENV_PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "stamp.json")
 LOG = os.path.join(ROOT, ".venv-setup.log")
 LOCK = os.path.join(ROOT, ".venv.lock")
-SOURCES = {
-    "core": os.path.join("requirements", "core.txt"),
-    "dev": os.path.join("requirements", "dev.txt"),
-    "project": "pyproject.toml",
+LEVELS = ("core", "dev", "bench")  # each contains those before it
+SOURCES = {level: os.path.join("requirements", level + ".txt") for level in LEVELS}
+SOURCES["project"] = "pyproject.toml"
+ADDING = {
+    "dev": "adding the test tools to .venv (about 15 s) …",
+    "bench": "adding what benchmarks need to .venv (about 15 s) …",
 }
 SEE_LOG = " (pip's output: .venv-setup.log)"
 FULL = "the disk is full: free about 1 GB where the checkout and the temporary folder lie"
@@ -83,9 +87,9 @@ class Trouble(Exception):
 
 
 def main(arguments: list) -> int:
-    """Set up ``core`` or ``dev``; returns the exit code."""
-    if arguments not in (["core"], ["dev"]):
-        return complain(2, "usage: bootstrap.py core|dev")
+    """Set up one of the levels; returns the exit code."""
+    if len(arguments) != 1 or arguments[0] not in LEVELS:
+        return complain(2, "usage: bootstrap.py " + "|".join(LEVELS))
     try:
         ensure(arguments[0])
     except Trouble as trouble:
@@ -151,8 +155,13 @@ def read_stamp() -> dict:
 
 def is_current(stamp: dict, hashes: dict, want: str) -> bool:
     """Whether nothing is left to do."""
-    names = ("core", "project") if want == "core" else ("core", "dev", "project")
+    names = up_to(want) + ("project",)
     return is_fit(stamp) and all(stamp.get(name) == hashes[name] for name in names)
+
+
+def up_to(level: str) -> tuple:
+    """A level and those that it contains."""
+    return LEVELS[: LEVELS.index(level) + 1]
 
 
 def is_fit(stamp: dict) -> bool:
@@ -239,15 +248,15 @@ class Setup:
     def make(self, want: str) -> None:
         """Bring ``.venv`` to ``want`` with the least work that leaves nothing stale behind."""
         fit = is_fit(self.stamp) and self.stamp.get("core") == self.hashes["core"]
-        if not fit or self.stamp.get("dev", self.hashes["dev"]) != self.hashes["dev"]:
+        if not fit or any(self.stamp.get(n, self.hashes[n]) != self.hashes[n] for n in LEVELS):
             self.make_anew(want)
             return
         if self.stamp.get("project") != self.hashes["project"]:
             self.stamp.pop("project", None)
             self.write_stamp()
             self.install_project()
-        if want == "dev" and "dev" not in self.stamp:
-            self.add_dev()
+        if want not in self.stamp:
+            self.add(want)
         self.write_stamp()
 
     def make_anew(self, want: str) -> None:
@@ -258,9 +267,8 @@ class Setup:
             if self.run([sys.executable, "-m", "venv", VENV]) != 0:
                 raise Trouble(*self.explain("this Python cannot make a virtual environment"))
             self.pip("--require-hashes", "-r", SOURCES[want])
-            self.stamp = {"root": ROOT, "python": python_version(), "core": self.hashes["core"]}
-            if want == "dev":
-                self.stamp["dev"] = self.hashes["dev"]
+            self.stamp = {"root": ROOT, "python": python_version()}
+            self.stamp.update((level, self.hashes[level]) for level in up_to(want))
             self.install_project()
             self.write_stamp()
         except BaseException:
@@ -275,18 +283,18 @@ class Setup:
         self.pip("--no-build-isolation", "-e", ".")
         self.stamp["project"] = self.hashes["project"]
 
-    def add_dev(self) -> None:
-        """Install only what ``dev`` has beyond ``core``: a monitor may be running from here.
+    def add(self, want: str) -> None:
+        """Install only what a level has beyond what there is: a monitor may be running from here.
 
         It is installed by force, so that what an interrupted run began counts for nothing.
         """
-        say("adding the test tools to .venv (about 15 s) …")
-        extra = os.path.join(VENV, "dev-only.txt")
-        known = set(blocks(SOURCES["core"]))
+        say(ADDING[want])
+        extra = os.path.join(VENV, want + "-only.txt")
+        known = {block for n in LEVELS if n in self.stamp for block in blocks(SOURCES[n])}
         with open(extra, "w", encoding="utf-8") as file:
-            file.writelines(block for block in blocks(SOURCES["dev"]) if block not in known)
+            file.writelines(block for block in blocks(SOURCES[want]) if block not in known)
         self.pip("--require-hashes", "--force-reinstall", "-r", extra)
-        self.stamp["dev"] = self.hashes["dev"]
+        self.stamp.update((level, self.hashes[level]) for level in up_to(want))
 
     def write_stamp(self) -> None:
         """Put the stamp in place in one step."""

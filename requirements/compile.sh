@@ -8,6 +8,7 @@ compile() {
 }
 compile pyproject.toml requirements/build.in -o requirements/core.txt
 compile --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
+compile --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
 
 # The rivals of tests/benchmarks/judge_cost.py, each in an environment of its own. RAGChecker
 # declares gigabytes that its joint check never touches, hence the two without what they declare.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
@@ -24,6 +25,10 @@ __all__ = [
     "redis_server",
     "requires_tool",
 ]
+
+# How long an example takes is the machine's affair, and no property of what is tested.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,7 @@ def check(
     if attribute and application is None:
         raise typer.BadParameter("--attribute goes with --application")
     settings = settings_of(config, set_)
+    _check_redaction(settings)
     if application is not None:
         _print(_held_for(settings, _interaction(application, attribute or [])), json)
     elif json:
@@ -98,6 +99,14 @@ def _whole(settings: Settings) -> dict[str, Any]:
     return {**_dumped(settings), "applications": entries}
 
 
+def _check_redaction(settings: Settings) -> None:
+    """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
+    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.treatments import redaction_rules
+
+    Redactor(redaction_rules(settings))
+
+
 def _series(settings: Settings) -> dict[str, int]:
     """How many series there can be at most, by kind."""
     from monitor.books import most_series
@@ -112,7 +121,8 @@ def _series_line(found: dict[str, int]) -> str:
     judges = "judge" if found["judges"] == 1 else "judges"
     return (
         f"# at most {found['total']:,} series (rolling {found['rolling']:,}, by segment "
-        f"{found['segments']:,}, drift {found['drift']:,}), for {found['applications']} "
+        f"{found['segments']:,}, drift {found['drift']:,}, objectives {found['objectives']:,}), "
+        f"for {found['applications']} "
         f"applications, `other` included, and {found['judges']} {judges}"
     )
 
@@ -170,7 +180,9 @@ def _entry_lines(entry: Application, whole: Effective, lost: tuple[str, ...]) ->
 def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     """What holds for one interaction: the entry that wins, and the settings it leads to."""
     import re
+    from dataclasses import asdict
 
+    from monitor.books import promises
     from monitor.ingest.filters import Case, Filter, FirstMatch, compiled
 
     cases = [
@@ -178,6 +190,7 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
         for number, entry in enumerate(settings.applications)
     ]
     number = FirstMatch(cases, -1)(interaction)
+    promised = promises(settings)(interaction.application)
     held_back = Filter.of(settings.ingest.include, settings.ingest.exclude).against(interaction)
     whole = settings.base if number < 0 else settings.effective[number]
     return {
@@ -186,6 +199,7 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
         "filtered_by": held_back and f"ingest.{held_back}",
         "overrides": [] if number < 0 else list(settings.applications[number].overrides),
         **whole.model_dump(mode="json"),
+        "objectives": list(map(asdict, promised)),
     }
 
 

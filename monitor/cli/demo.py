@@ -44,7 +44,8 @@ def demo(
     began = time.monotonic()
     import asyncio
 
-    from monitor.demo.run import DemoOptions, run_demo
+    from monitor.demo.options import DemoOptions
+    from monitor.demo.run import run_demo
 
     options = DemoOptions(for_, incident_at, incident_for, seed, rate, sampling, judge, model, port)
     asyncio.run(run_demo(options, os.environ, began))

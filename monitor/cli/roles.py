@@ -74,12 +74,13 @@ def _print_gauges(
 ) -> None:
     import time
 
-    from monitor.books import books
+    from monitor.books import books, promises
     from monitor.errors import ConfigurationError
     from monitor.export.from_file import gauges
     from monitor.ingest.event_time import parse_timestamp
 
-    found = books(settings_of(config, overrides))
+    settings = settings_of(config, overrides)
+    found = books(settings)
     try:
         moment = parse_timestamp(at) if at else None
     except ValueError as error:
@@ -91,6 +92,7 @@ def _print_gauges(
         _lines("--from-file", file),
         moment.timestamp() if moment else time.time(),
         decided,
+        promises(settings),
     )
     typer.echo(text, nl=False)
 

@@ -1,10 +1,11 @@
 """Settings from flag, environment, secret file, YAML or default, in this order of precedence."""
 
 from monitor.config.access import Access
-from monitor.config.applications import Application, Effective, Objective, resolved, withheld
+from monitor.config.applications import Application, Effective, resolved, withheld
 from monitor.config.base import seconds
 from monitor.config.explain import listed, paths
 from monitor.config.judging import Cache, Judge, Sampling
+from monitor.config.objectives import Objective, SharedObjective
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
@@ -22,6 +23,7 @@ __all__ = [
     "Rule",
     "Sampling",
     "Settings",
+    "SharedObjective",
     "listed",
     "load",
     "paths",

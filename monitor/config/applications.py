@@ -5,82 +5,19 @@ Of the entries the first that matches an interaction wins; entries are never com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, items, seconds, split
+from monitor.config.base import Section
 from monitor.config.judging import Judge, Sampling
+from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
+from monitor.config.objectives import Objective, check_objective, one_or_more_objectives
 from monitor.config.rules import Rules
 
-#: The names of the catalogue of metrics, which settings may not import; a test compares them.
-MetricName = Literal[
-    "faithfulness",
-    "faithfulness_by_passage",
-    "noise_sensitivity_relevant",
-    "noise_sensitivity_irrelevant",
-    "incorrect_claims",
-    "hallucination",
-    "self_knowledge",
-    "claim_precision",
-    "claim_recall",
-    "claim_f1",
-    "context_recall",
-    "context_precision",
-    "context_utilization",
-    "irrelevant_context_reliance",
-]
-
-
-def _has_direction(metric: str) -> str:
-    if metric == "self_knowledge":
-        raise ValueError("self_knowledge is neither better nor worse when it is higher")
-    return metric
-
-
-#: A metric that can be too low or too high.
-DirectedMetric = Annotated[MetricName, AfterValidator(_has_direction)]
-Metrics = Annotated[tuple[MetricName, ...] | None, BeforeValidator(split)]
 #: What belongs to an endpoint: it is not sent to another one that an entry names.
 _ENDPOINT = ("api_base", "api_key", "headers")
-
-
-def _names(value: Any) -> Any:
-    """One name or a list; a name may hold a comma, so a list from the environment is JSON."""
-    if isinstance(value, str) and not value.lstrip().startswith("["):
-        return [value]
-    return split(value)
-
-
-def _one_or_more(value: Any) -> Any:
-    alone = isinstance(value, dict) and "metric" in value
-    return [value] if alone else items(value)
-
-
-class Objective(Section):
-    """What an application has promised about one metric."""
-
-    metric: DirectedMetric = Field(description="the metric that it is about")
-    window: str = Field(description="one of export.windows")
-    bound: Fraction = Field(description="the worst mean that is still good enough, 0 to 1")
-    minimum_samples: int = Field(
-        30, ge=1, description="fewer scored interactions in the window say nothing"
-    )
-
-    @field_validator("window")
-    @classmethod
-    def _is_duration(cls, window: str) -> str:
-        seconds(window)
-        return window
 
 
 class JudgeOverride(Judge):
@@ -94,7 +31,7 @@ class JudgeOverride(Judge):
 class Application(Section):
     """What is different for some applications."""
 
-    application: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+    application: Names = Field(
         (), description="a name or a list of names; * stands for any characters, ? for one"
     )
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
@@ -102,16 +39,14 @@ class Application(Section):
     sampling: Sampling = Sampling()
     segment: str | None = Field(None, description="attribute that is stored as the segment")
     metrics: Metrics = Field(None, description="the metrics that are recorded; null: all of them")
-    objective: Annotated[tuple[Objective, ...], BeforeValidator(_one_or_more)] = Field(
+    objective: Annotated[tuple[Objective, ...], BeforeValidator(one_or_more_objectives)] = Field(
         (), description="one or a list of: metric, window, bound, minimum_samples"
     )
 
     @field_validator("application")
     @classmethod
     def _says_something(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if "" in names:
-            raise ValueError("found an empty name, expected a name or *")
-        return names
+        return no_empty_name(names)
 
     @field_validator("metrics")
     @classmethod
@@ -201,8 +136,16 @@ def _provider(model: str) -> str:
     return model.partition("/")[0]
 
 
-def check(entries: Sequence[Application], base: Effective, windows: Sequence[str]) -> None:
-    """Refuse what only shows when all is put together; the ``ValueError`` begins with the path."""
+def check(
+    entries: Sequence[Application],
+    base: Effective,
+    windows: Sequence[str],
+    exported: Sequence[str] | None = None,
+) -> None:
+    """Refuse what only shows when all is put together; the ``ValueError`` begins with the path.
+
+    ``exported`` are the metrics with gauges, None for all of them.
+    """
     for number, entry in enumerate(entries):
         path = f"applications.{number}"
         if (by := _hidden_by(entry, entries[:number])) is not None:
@@ -211,45 +154,32 @@ def check(entries: Sequence[Application], base: Effective, windows: Sequence[str
             whole = resolved(entry, base)
         except ValueError as error:
             raise ValueError(f"{path}.{error}") from None
+        _check_objectives(entry, whole, f"{path}.objective")
         for objective in whole.objective:
-            _check_objective(objective, whole, windows, path)
+            check_objective(objective, windows, exported, f"{path}.objective")
 
 
-def _check_objective(
-    objective: Objective, whole: Effective, windows: Sequence[str], path: str
-) -> None:
-    lengths = {seconds(window) for window in windows}
-    if seconds(objective.window) not in lengths:
+def _check_objectives(entry: Application, whole: Effective, path: str) -> None:
+    """What an entry cannot promise: gauges know whole applications, and one bound for each."""
+    if entry.objective and entry.when:
         raise ValueError(
-            f"{path}.objective.window: found {objective.window!r}, expected one of "
-            f"export.windows: {', '.join(windows)}"
+            f"{path}: an objective is about all of an application, and `when` takes only a part of "
+            "it; put it under objectives"
         )
-    if whole.metrics is not None and objective.metric not in whole.metrics:
-        raise ValueError(
-            f"{path}.objective.metric: {objective.metric} is not among the metrics of this entry"
-        )
+    for number, objective in enumerate(whole.objective):
+        if whole.metrics is not None and objective.metric not in whole.metrics:
+            raise ValueError(
+                f"{path}.metric: {objective.metric} is not among the metrics of this entry"
+            )
+        if objective.about in [other.about for other in whole.objective[:number]]:
+            raise ValueError(
+                f"{path}: found {objective.metric} with window {objective.window} twice"
+            )
 
 
 def _hidden_by(entry: Application, earlier: Sequence[Application]) -> int | None:
     """The earlier entry without rules of its own that takes everything this one names."""
     for number, other in enumerate(earlier):
-        if not other.when and all(
-            any(_covers(wide, narrow) for wide in other.patterns) for narrow in entry.patterns
-        ):
+        if not other.when and all_covered(entry.patterns, other.patterns):
             return number
     return None
-
-
-def _covers(wide: str, narrow: str) -> bool:
-    exact = "*" not in narrow and "?" not in narrow
-    return wide in ("*", narrow) or (exact and re.fullmatch(name_regex(wide), narrow) is not None)
-
-
-def name_regex(pattern: str) -> str:
-    """The regular expression of a pattern of names; it must match the whole name.
-
-    >>> name_regex("bot_*")
-    '(?s:bot_.*)'
-    """
-    parts = ({"*": ".*", "?": "."}.get(character, re.escape(character)) for character in pattern)
-    return f"(?s:{''.join(parts)})"

@@ -89,6 +89,9 @@ class Judge(Section):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="of models that reason; minimal: the least that the model has"
     )
+    evidence: Literal["off", "quote"] = Field(
+        "off", description="quote: the words that support each claim, checked against the passage"
+    )
     api_base: str | None = Field(None, description="base URL, for self-hosted models")
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(

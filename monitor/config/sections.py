@@ -18,6 +18,7 @@ from monitor.config.access import Access, KafkaOutput
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
+from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
@@ -143,6 +144,11 @@ class Settings(Section):
         (),
         description="settings of single applications: a list, the first that matches wins",
     )
+    objectives: Annotated[tuple[SharedObjective, ...], BeforeValidator(items)] = Field(
+        (),
+        description="what applications have promised: a list, the first that matches an "
+        "application, metric and window wins; an objective of `applications` goes before them",
+    )
 
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
 
@@ -167,7 +173,9 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _applications_fit(self) -> Self:
-        check(self.applications, self.base, self.export.windows)
+        windows, exported = self.export.windows, self.export.metrics
+        check(self.applications, self.base, windows, exported)
+        check_shared(self.objectives, windows, exported)
         return self
 
     @property

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from monitor.config.applications import DirectedMetric, Metrics, name_regex
 from monitor.config.base import Fraction, Section, Texts, items, mapping, seconds, split
+from monitor.config.names import DirectedMetric, Metrics, name_regex
 
 
 def _each_once(metrics: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Final
 
 from rich.text import Text
 
@@ -10,6 +12,8 @@ from monitor.export.scrape import Gauge
 
 NO_DATA = "no data yet"
 _LEVELS = "▁▂▃▄▅▆▇█"
+#: Evidence goes no higher above its threshold (log10).
+ABOVE: Final = 2.0
 
 
 def said(gauge: Gauge | None) -> str:
@@ -80,3 +84,58 @@ def scale(window: str, width: int) -> str:
     '0    15s    1'
     """
     return f"0{window:^{width - 2}}1"
+
+
+def rising(evidence: float | None, threshold: float, width: int, style: str) -> Text:
+    """Evidence on a log scale from 1, on the left, over its threshold │ to a hundred times that.
+
+    Both are log10. The bar reaches the threshold exactly when the evidence does.
+
+    >>> rising(2.0, 4.0, 10, "").plain, rising(4.0, 4.0, 10, "").plain
+    ('███···│···', '██████│···')
+    >>> rising(6.0, 4.0, 10, "").plain, rising(-1.0, 4.0, 10, "").plain
+    ('██████│███', '······│···')
+    """
+    mark = _mark(threshold, width)
+    filled = 0
+    if evidence is not None and evidence >= threshold:
+        filled = mark + round(min(1.0, (evidence - threshold) / ABOVE) * (width - mark - 1))
+    elif evidence is not None:
+        filled = math.floor(max(0.0, evidence) / threshold * mark)
+    above = max(0, filled - mark)
+    return Text.assemble(
+        ("█" * min(filled, mark), style),
+        ("·" * (mark - min(filled, mark)), "dim"),
+        ("│", "bold"),
+        ("█" * above, style),
+        ("·" * (width - mark - 1 - above), "dim"),
+    )
+
+
+def rising_scale(threshold: float | None, width: int) -> str:
+    """The heading over such a bar; the threshold stands over its mark.
+
+    >>> rising_scale(7.56, 32), rising_scale(7.56, 12), rising_scale(None, 20)
+    ('0 evidence        alarm 7.56    ', '0       7.56', '0 evidence          ')
+    """
+    if threshold is None:
+        return "0 evidence".ljust(width)
+    said = f"{threshold:.2f}"
+    begin = min(width - len(said), _mark(threshold, width) - len(said) // 2 + 1)
+    if begin > 17:
+        return f"{'0 evidence':<{begin - 6}}alarm {said}".ljust(width)
+    return f"{'0 evidence' if begin > 10 else '0':<{begin}}{said}".ljust(width)
+
+
+def progress(done: int, of: int, width: int) -> Text:
+    """How much of a whole there is.
+
+    >>> progress(50, 200, 8).plain
+    '▒▒······'
+    """
+    filled = min(width, done * width // of)
+    return Text.assemble(("▒" * filled, "cyan"), ("·" * (width - filled), "dim"))
+
+
+def _mark(threshold: float, width: int) -> int:
+    return round(threshold / (threshold + ABOVE) * (width - 1))

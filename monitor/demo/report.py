@@ -1,11 +1,12 @@
-"""The demo's last line: what went in, what came out, truth and estimate per phase."""
+"""The demo's last line: what went in, what came out and happened, truth beside estimate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from monitor.demo.mix import expected
+from monitor.demo.chronicle import Alarm, Chronicle
+from monitor.demo.mix import INCIDENT, expected
 from monitor.demo.schedule import Phase
 from monitor.demo.traffic import APPLICATION
 from monitor.export.book import ScoreBook, SeriesKey
@@ -13,28 +14,62 @@ from monitor.export.scrape import Page
 from monitor.metrics.catalogue import CATALOGUE
 
 
-def report(
-    page: Page,
-    book: ScoreBook,
-    phases: list[Phase],
-    *,
-    acknowledged: int,
-    end_offset: int,
-    first_gauge_s: float | None,
-) -> dict[str, Any]:
-    """One JSON object; estimates are over event time, truth is the mix's exact expectation."""
+class Run(NamedTuple):
+    """The phases of a run that is over, and what was counted outside the monitor."""
+
+    phases: list[Phase]
+    acknowledged: int
+    end_offset: int
+    first_gauge_s: float | None
+    traffic_began_s: float
+
+
+def report(page: Page, book: ScoreBook, chronicle: Chronicle, run: Run) -> dict[str, Any]:
+    """One JSON object; estimates are over event time, truth is the mix's exact expectation.
+
+    Times of the baseline and the alarms are seconds after the traffic began, as in the picture;
+    ``first_gauge_s`` and ``traffic_began_s`` are after the program began.
+    """
     judges = [judge.label for judge in book.judges()]
+    learned = chronicle.learned
     return {
-        "acknowledged": acknowledged,
-        "end_offset": end_offset,
+        "acknowledged": run.acknowledged,
+        "end_offset": run.end_offset,
         "consumed": page.consumed,
         "in_flight": page.in_flight,
         "outcomes": _outcomes(page.outcomes),
         "judges": judges,
-        "first_gauge_s": first_gauge_s,
-        "truth": {phase.name: expected(phase.mix) for phase in phases},
-        "estimate": {phase.name: _estimates(book, phase, judges) for phase in phases},
+        "first_gauge_s": run.first_gauge_s,
+        "traffic_began_s": run.traffic_began_s,
+        "baseline": None if learned is None else learned._asdict(),
+        "alarms": [_alarm(alarm, book, chronicle, run.phases) for alarm in chronicle.alarms()],
+        "truth": {phase.name: expected(phase.mix) for phase in run.phases},
+        "estimate": {phase.name: _estimates(book, phase, judges) for phase in run.phases},
     }
+
+
+def _alarm(
+    alarm: Alarm, book: ScoreBook, chronicle: Chronicle, phases: list[Phase]
+) -> dict[str, Any]:
+    opened, closed = alarm.opened, alarm.closed
+    ended = closed.closed_at if closed is not None else None
+    return {
+        "metric": opened.metric,
+        "opened_s": chronicle.seconds(opened.opened_at.timestamp()),
+        "judged": _judged(alarm, book, phases),
+        "answer": opened.answer,
+        "closed_s": None if ended is None else chronicle.seconds(ended.timestamp()),
+        "recovery": None if closed is None else closed.answer,
+    }
+
+
+def _judged(alarm: Alarm, book: ScoreBook, phases: list[Phase]) -> int | None:
+    """How many were judged since the incident began when the alarm opened; None without one."""
+    until = alarm.opened.evidence_until
+    begin = next((phase.start for phase in phases if phase.mix == INCIDENT), None)
+    if begin is None or until is None or until.timestamp() < begin:
+        return None
+    return sum(begin <= one.event_time <= until.timestamp() for one in book.counted())
 
 
 def _outcomes(outcomes: Mapping[tuple[str, str], int]) -> dict[str, int]:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from monitor.config import Settings
 
-NOT_YET = "nothing needs it yet"
-
 
 class Need(NamedTuple):
     """One topic. Without a right of ``must`` the monitor stops; without one of ``may`` it does not.
@@ -20,11 +18,6 @@ class Need(NamedTuple):
     must: frozenset[str]
     may: frozenset[str] = frozenset()
 
-    @property
-    def required(self) -> bool:
-        """Whether the monitor waits for it at its start."""
-        return bool(self.must)
-
 
 def input_needs(settings: Settings) -> list[Need]:
     """The topics of interactions, which are read."""
@@ -33,7 +26,7 @@ def input_needs(settings: Settings) -> list[Need]:
 
 
 def output_needs(settings: Settings) -> list[Need]:
-    """The topics that the monitor writes; alarms are needed by nothing yet."""
+    """The topics that the monitor writes."""
     topics = settings.kafka.topics
     every = frozenset({"describe", "read", "write"})
     return [
@@ -52,5 +45,11 @@ def output_needs(settings: Settings) -> list[Need]:
             frozenset({"describe", "read"}),
             frozenset({"write"}),
         ),
-        Need(topics.alarms, "alarms", frozenset(), every),
+        # Without the right to write, alarms have gauges, but are neither explained nor told.
+        Need(
+            topics.alarms,
+            "alarms",
+            frozenset({"describe", "read"}),
+            frozenset({"write"}),
+        ),
     ]

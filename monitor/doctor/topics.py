@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from monitor.doctor.needs import NOT_YET, Need
+from monitor.doctor.needs import Need
 from monitor.doctor.report import Line, fail, ok, span, warn
 from monitor.kafka.inspect import GroupFound, TopicFound, Unanswered
 from monitor.kafka.topics import retention_complaint
@@ -23,21 +23,19 @@ def existence(need: Need, found: TopicFound, *, create: bool) -> Line:
 
     ``create`` is ``kafka.create_topics``.
     """
-    say = fail if need.required else warn
-    unneeded = "" if need.required else f" ({NOT_YET})"
     if found.hidden:
         mend = f"grant Describe on it, or correct {_setting(need)}"
-        return say("topic", need.topic, f"may not be described{unneeded}", mend)
+        return fail("topic", need.topic, "may not be described", mend)
     if found.missing and create:
         mend = "the monitor creates it at its start, as kafka.create_topics says"
         return warn("topic", need.topic, "does not exist", mend)
     if found.missing:
         mend = f"create it (kafka.create_topics: true does), or correct {_setting(need)}"
-        return say("topic", need.topic, f"does not exist{unneeded}", mend)
+        return fail("topic", need.topic, "does not exist", mend)
     if found.leaderless:
         which = ", ".join(map(str, found.leaderless[:10]))
         mend = "start the brokers that hold these partitions"
-        return say("topic", need.topic, f"no leader for partition {which}", mend)
+        return fail("topic", need.topic, f"no leader for partition {which}", mend)
     n = len(found.partitions)
     return ok("topic", need.topic, "1 partition" if n == 1 else f"{n} partitions")
 
@@ -76,11 +74,11 @@ def rights(need: Need, found: TopicFound) -> Line:
 
 
 def _why_later(need: Need) -> str:
-    if not need.required:
-        return NOT_YET
-    return (
-        f"{'baselines need' if need.setting == 'control' else 'rag-monitor dead-letters needs'} it"
-    )
+    return {
+        "control": "baselines need it",
+        "alarms": "without it no alarm is explained or told",
+        "dead_letters": "rag-monitor dead-letters needs it",
+    }[need.setting]
 
 
 def group_rights(group_id: str, found: GroupFound) -> Line:

@@ -81,7 +81,7 @@ async def _read_scores(desk: Desk, scan: TopicScan, now: float) -> None:
                 desk.book.add(read_score_record(record.value), record.value)
             except RecordSkipped:
                 continue  # the exporter counts and names them
-    desk.baselines.learn(desk.book.counted(), now)
+    desk.baselines.learn(desk.book.pupils, now)
 
 
 async def publish(desk: Desk, records: Sequence[BaselineRecord]) -> None:

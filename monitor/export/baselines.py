@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.export.drift import DriftBook
 from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
-from monitor.stats.candidates import Candidate
+from monitor.export.pupils import Pupils
 
 
 class Status(NamedTuple):
@@ -46,6 +46,11 @@ class Baselines:
         self._apply(found.application, found.judge, found)
 
     @property
+    def drift(self) -> DriftBook:
+        """The detectors that are held against them."""
+        return self._drift
+
+    @property
     def lesson(self) -> Lesson:
         """How much is learned from."""
         return self._learner.lesson
@@ -54,14 +59,14 @@ class Baselines:
         """What holds, by key."""
         return self._records
 
-    def learn(self, counted: Iterable[Candidate], now: float) -> list[BaselineRecord]:
+    def learn(self, pupils: Pupils, now: float) -> list[BaselineRecord]:
         """Look how far learning is; the records to publish now, if any.
 
         They hold once they have come back through ``take_in``, as on every other exporter.
         """
         found = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            found = list(self._learner.progress(counted, self._is_known, now))
+            found = list(self._learner.progress(pupils, now))
         self.progress = [progress for progress, _ in found]
         return [record for _, record in found if record is not None]
 

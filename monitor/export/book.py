@@ -15,8 +15,9 @@ from monitor.export.census import OTHER, Census
 from monitor.export.drift import DriftBook
 from monitor.export.memo import Memo
 from monitor.export.pair import PairSums
+from monitor.export.pupils import Pupils
 from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
-from monitor.export.slots import Catalogue, Reader, Slot
+from monitor.export.slots import NOWHERE, Catalogue, Reader, Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
@@ -92,6 +93,8 @@ class ScoreBook:
         self._series: dict[Pair, PairSums] = {}
         self._census = Census(period_s)
         self._segments = None if segments is None else self._segment_book(segments)
+        #: The scored slots of everything that has detectors and no baseline yet.
+        self.pupils = Pupils(_nobody if drift is None else drift.is_known, self.counted)
         self._blocks = Memo[SeriesKey, Block]()
         self._segment_blocks = Memo[Pair | tuple[str, str, str], Block]()
         self._ahead: list[tuple[float, int, Candidate]] = []
@@ -112,9 +115,12 @@ class ScoreBook:
         """The first event time that counts at ``now``; both in epoch seconds."""
         return horizon_start(now, self._period_s, self._longest_s, self._bucket_s)
 
-    def add(self, record: ScoreRecord, line: bytes) -> None:
-        """Take in one record; ``line`` is its bytes on the topic (they break ties)."""
-        candidate = self._reader.candidate(record, line)
+    def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> None:
+        """Take in one record; ``line`` is its bytes on the topic (they break ties).
+
+        ``place`` is its position there.
+        """
+        candidate = self._reader.candidate(record, line, place)
         if candidate.event_time > self._now:
             self._serial += 1
             heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
@@ -127,6 +133,7 @@ class ScoreBook:
         if self.drift is not None:
             self.drift.advance(now)
         start = self.horizon_start(now)
+        self.pupils.drop_before(start)
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
         for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
@@ -239,6 +246,7 @@ class ScoreBook:
                 continue  # over budget: such slots do not count
             if drift is not None:
                 drift.apply(candidate, slot, sign)
+                self.pupils.apply(candidate, slot, sign)
             if event_time >= forgotten:
                 self._census.count(event_time, candidate.application, slot, sign)
             if segments is not None:
@@ -265,3 +273,8 @@ class ScoreBook:
         return SegmentBook(
             labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
         )
+
+
+def _nobody(_application: str, _judge: str) -> bool:
+    """Without detectors nobody learns: all is known."""
+    return True

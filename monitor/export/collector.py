@@ -7,12 +7,14 @@ sample count of a series stays, at 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from monitor.export.book import Block, ScoreBook, SeriesEstimate
+from monitor.export.objectives import ObjectiveState, Promised, standings
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -36,18 +38,28 @@ DRIFT_FAMILIES = {
     "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
 }
 ALARM = "rag_drift_alarm"
+OBJECTIVE_FAMILIES = {
+    "rag_objective_bound": "The worst mean that is still good enough.",
+    "rag_objective_known": "1 while there is enough in the window to tell, else 0.",
+    "rag_objective_breached": "1 while the better end of the interval is worse than the bound.",
+}
 
 
 class QualityCollector(Collector):
-    """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values."""
+    """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
+
+    ``promised`` gives the objectives of an application.
+    """
 
     def __init__(
         self,
         book: ScoreBook,
         clock: Callable[[], float],
         is_ready: Callable[[], bool],
+        promised: Promised = lambda _application: (),
     ) -> None:
         self._book, self._clock, self._is_ready = book, clock, is_ready
+        self._promised = promised
         self._plain = _Rolling(FAMILIES, LABELS)
         self._by_segment = _Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
 
@@ -57,25 +69,27 @@ class QualityCollector(Collector):
         if self._book.has_segments:
             yield from self._by_segment.families([])
         yield from _drift_families().values()
+        yield from _objective_families().values()
         yield _judge_info()
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All families; half a replay would give half a mean, so it gives none."""
-        drift, info = _drift_families(), _judge_info()
-        blocks: Iterable[Block] = ()
+        drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
+        blocks: Sequence[Block] = ()
         segments: Iterable[Block] = ()
         if self._is_ready():
             now = self._clock()
             self._book.advance(now)
-            blocks, segments = self._book.blocks(), self._book.segment_blocks()
+            blocks, segments = list(self._book.blocks()), self._book.segment_blocks()
             _add_drift(drift, self._book, now)
+            _add_objectives(objectives, standings(chain(*blocks), self._promised))
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
         all_of_them = self._plain.families(blocks)
         if self._book.has_segments:
             all_of_them += self._by_segment.families(segments)
-        all_of_them += drift.values()
+        all_of_them += [*drift.values(), *objectives.values()]
         yield from all_of_them
         yield info
         yield _series(sum(len(family.samples) for family in all_of_them))
@@ -151,6 +165,24 @@ def _add_drift(families: dict[str, GaugeMetricFamily], book: ScoreBook, now: flo
         if state.evidence is not None:
             families["rag_drift_evidence"].add_metric(labels, state.evidence)
         families[ALARM].add_metric([*labels, "worse"], float(state.alarm))
+
+
+def _objective_families() -> dict[str, GaugeMetricFamily]:
+    return {
+        name: GaugeMetricFamily(name, meaning, labels=LABELS)
+        for name, meaning in OBJECTIVE_FAMILIES.items()
+    }
+
+
+def _add_objectives(
+    families: dict[str, GaugeMetricFamily], states: Iterable[ObjectiveState]
+) -> None:
+    for key, objective, standing in states:
+        labels = [key.metric, objective.window, key.application, key.judge]
+        families["rag_objective_bound"].add_metric(labels, objective.bound)
+        families["rag_objective_known"].add_metric(labels, float(standing != "unknown"))
+        if standing != "unknown":  # neither kept nor broken: no value would be right
+            families["rag_objective_breached"].add_metric(labels, float(standing == "breached"))
 
 
 def _judge_info() -> GaugeMetricFamily:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from monitor.export.slots import Slot
@@ -52,7 +53,11 @@ class Detector:
 
     def put(self, place: Place, entry: Entry) -> None:
         """A slot counts."""
-        self._slots.setdefault(_hour(place[0]), {})[place] = entry
+        hour = _hour(place[0])
+        held = self._slots.get(hour)
+        if held is None:
+            held = self._slots[hour] = {}
+        held[place] = entry
         self._number += 1
         if self.baseline is not None:
             self._trail.put(place, self._deviation(self.baseline, *entry))
@@ -86,11 +91,17 @@ class Detector:
         self._trail.keep(set(starts))
         return None if found is None else combined(found)
 
-    def counted(self, end: float) -> list[Counted]:
-        """All slots up to an event time in their order; none without a baseline."""
-        return [
-            Counted(*place, *self._slots[_hour(place[0])][place], deviation)
-            for place, deviation in self._trail.between(-math.inf, end)
+    def counted(self, end: float) -> Callable[[], list[Counted]]:
+        """All slots up to an event time in their order; none without a baseline.
+
+        They are those of now, but only put together when they are asked for: a day of them takes a
+        second, which another thread may have.
+        """
+        places = self._trail.between(-math.inf, end)
+        slots = {hour: held.copy() for hour, held in self._slots.items()}
+        return lambda: [
+            Counted(*place, *slots[_hour(place[0])][place], deviation)
+            for place, deviation in places
         ]
 
     def _deviation(self, baseline: Baseline, slot: Slot, value: float | None) -> Deviation:

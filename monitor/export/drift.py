@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.export.detector import Counted, Detector, Entry
@@ -123,14 +124,18 @@ class DriftBook:
         else:
             self._pace.take(candidate.event_time)
         place = (candidate.event_time, candidate.interaction_id)
-        for metric, value in slot.values:
-            if metric in self.settings.metrics:
-                key = DriftKey(metric, candidate.application, slot.judge_label)
-                self._change(key, place, (slot, value), sign)
+        for metric, index in _watched(slot.metrics, self.settings.metrics):
+            key = DriftKey(metric, candidate.application, slot.judge_label)
+            self._change(key, place, (slot, slot.numbers[index]), sign)
 
     def pairs(self) -> set[tuple[str, str]]:
         """The applications and judges (``name@version``) that have detectors."""
         return {(key.application, key.judge) for key in self._detectors}
+
+    def watched(self) -> Iterator[tuple[DriftKey, bool]]:
+        """Every detector in the order of the keys, and whether it has a baseline."""
+        for key in sorted(self._detectors):
+            yield key, self._held(key) is not None
 
     def fixed(self, application: str, judge: str) -> Normal | None:
         """What the configuration fixes for an application and judge."""
@@ -138,9 +143,10 @@ class DriftBook:
 
     def is_known(self, application: str, judge: str) -> bool:
         """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
+        if (application, judge) in self._normal:
+            return True
         fixed = self._fixed(application, judge)
-        whole = fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
-        return whole or (application, judge) in self._normal
+        return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
 
     def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
         """Give an application and judge (``name@version``) its baselines, or take them away."""
@@ -190,11 +196,16 @@ class DriftBook:
 
     def history(self, key: DriftKey, now: float) -> History | None:
         """What a detector with a baseline has seen by now; None when there is none."""
+        return self.snapshot(key, now)()
+
+    def snapshot(self, key: DriftKey, now: float) -> Callable[[], History | None]:
+        """The history as it is now, put together when it is asked for, in any thread."""
         detector, held = self._detectors.get(key), self._held(key)
         if detector is None or held is None:
-            return None
+            return lambda: None
         counted = detector.counted(now - self.settings.settle_s)
-        return History(counted, self._starts(held.effective_from, now)[0], held.baseline)
+        start = self._starts(held.effective_from, now)[0]
+        return lambda: History(counted(), start, held.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""
@@ -222,3 +233,9 @@ class DriftBook:
             if normal is not None and key.metric in normal.metrics:
                 return _Held(normal.metrics[key.metric], normal.effective_from)
         return None
+
+
+@lru_cache(256)
+def _watched(metrics: tuple[str, ...], watched: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Which of the metrics of a slot have detectors, and where they stand."""
+    return [(metric, index) for index, metric in enumerate(metrics) if metric in watched]

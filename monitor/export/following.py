@@ -1,49 +1,63 @@
-"""Following the control topic from its beginning: what has been decided holds."""
+"""Following a compacted topic from its beginning: the latest record of each key holds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
+
+from prometheus_client import Counter
 
 from monitor.errors import RecordSkipped
 from monitor.export.baselines import Baselines
-from monitor.export.publishing import Outbox
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import TopicReader
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import check_compaction
 from monitor.logs import logger
-from monitor.telemetry import ExporterTelemetry
 
 
-class ControlFollower:
-    """Reads all of the control topic at every start, and goes on; ``changed`` is told of it."""
+class State(NamedTuple):
+    """A topic, what its follower is called, and what is lost where the topic forgets."""
+
+    topic: str
+    name: str
+    loses: str
+
+
+class StateFollower:
+    """Reads all of a topic at every start, and goes on.
+
+    ``take_in`` lets a record hold, and says what was wrong with one that it left out; ``counter``
+    counts them by result. ``changed`` is told when the replay is over, and of all that comes then.
+    """
 
     def __init__(
         self,
         connection: Connection,
-        topic: str,
-        baselines: Baselines,
-        outbox: Outbox,
-        telemetry: ExporterTelemetry,
+        state: State,
+        take_in: Callable[[KafkaRecord], RecordSkipped | None],
+        counter: Counter,
         health: Health,
-        changed: Callable[[], None],
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._connection, self._topic, self._baselines = connection, topic, baselines
-        self._outbox, self._changed = outbox, changed
-        self._telemetry, self._health = telemetry, health
+        self._connection, self._state, self._health = connection, state, health
+        self._take, self._counter, self._changed = take_in, counter, changed
         self.is_ready = False
 
     async def run(self) -> None:
         """Replay and follow until cancelled."""
-        self._health.waits("control", f"replay of {self._topic}")
+        topic, name, loses = self._state
+        self._health.waits(name, f"replay of {topic}")
         reader = await TopicReader.start(
-            self._connection, self._topic, self._health, start_ms=0, part="control_reader"
+            self._connection, topic, self._health, start_ms=0, part=f"{name}_reader"
         )
         try:
-            await check_compaction(self._connection, self._topic, self._health)
+            await check_compaction(
+                self._connection, topic, self._health, event=f"{name}_retention", loses=loses
+            )
             async for records in reader.batches():
-                self._health.beat("control")
+                self._health.beat(name)
                 for record in records:
                     self._take_in(record)
                 if not self.is_ready:
@@ -51,16 +65,15 @@ class ControlFollower:
                 elif records:
                     self._changed()
         finally:
-            self._health.finished("control")
+            self._health.finished(name)
             await reader.stop()
 
     def _take_in(self, record: KafkaRecord) -> None:
-        result = take_in(self._baselines, record.key, record.value)
-        self._telemetry.control_records.labels(result.cause if result else "read").inc()
-        self._outbox.came_back(record.key)
+        result = self._take(record)
+        self._counter.labels(result.cause if result else "read").inc()
         if result is not None:
             logger().warning(
-                "control_record_skipped",
+                f"{self._state.name}_record_skipped",
                 topic=record.topic,
                 partition=record.partition,
                 offset=record.offset,
@@ -75,12 +88,12 @@ class ControlFollower:
             return
         if left == 0:
             self.is_ready = True
-            self._health.ready("control")
+            self._health.ready(self._state.name)
             self._changed()
 
 
 def take_in(baselines: Baselines, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-    """Let a record hold; what was wrong with one that was left out."""
+    """Let a control record hold; what was wrong with one that was left out."""
     try:
         baselines.take_in(key, value)
     except RecordSkipped as skipped:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -14,6 +17,7 @@ from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.following import take_in
 from monitor.export.lessons import show
+from monitor.export.objectives import Promised
 from monitor.records import read_score_record
 from monitor.telemetry import ExporterTelemetry
 
@@ -24,6 +28,7 @@ def gauges(
     lines: Iterable[bytes],
     at: float,
     control: Iterable[bytes] | None = None,
+    promised: Promised = lambda _application: (),
 ) -> str:
     """Prometheus text of the quality families at ``at`` (epoch seconds).
 
@@ -35,23 +40,41 @@ def gauges(
     telemetry = ExporterTelemetry(registry)
     # First, so that records count as they come, and not all at once at the end.
     book.advance(at)
-    for line in _filled(lines):
-        try:
-            book.add(read_score_record(line), line)
-        except RecordSkipped as skipped:
-            telemetry.records.labels(skipped.cause).inc()
-        else:
-            telemetry.records.labels("read").inc()
+    with _no_garbage():
+        for result, number in Counter(_take_in(book, line) for line in _filled(lines)).items():
+            telemetry.records.labels(result).inc(number)
     book.advance(at)
     for line in _filled(control or ()):
         left_out = take_in(baselines, _key_of(line), line)
         telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
-    learned = baselines.learn(book.counted(), at)
+    learned = baselines.learn(book.pupils, at)
     for record in learned if control is None else ():
         baselines.take_in(record.key.encode(), record.to_json())
     show(baselines, book, telemetry)
-    registry.register(QualityCollector(book, lambda: at, lambda: True))
+    registry.register(QualityCollector(book, lambda: at, lambda: True, promised))
     return generate_latest(registry).decode()
+
+
+def _take_in(book: ScoreBook, line: bytes) -> str:
+    """Add a score record; how it is counted."""
+    try:
+        book.add(read_score_record(line), line)
+    except RecordSkipped as skipped:
+        return skipped.cause
+    return "read"
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """What is read stays: looking through it for garbage again and again is in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:

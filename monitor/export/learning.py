@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.control import BaselineRecord, MetricBaseline, Origin
 from monitor.export.drift import ALWAYS, Normal
+from monitor.export.pupils import Pair, Pupils, Scored, gathered
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline, Pick, learned
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 
-#: Application and judge (``name@version``).
-Pair = tuple[str, str]
+__all__ = ["Learner", "Lesson", "Pair", "Progress", "frozen", "normal_of"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,6 @@ class Progress(NamedTuple):
         return self.slots >= self.needed
 
 
-class _Scored(NamedTuple):
-    event_time: float
-    interaction_id: str
-    slot: Slot
-
-
 class Learner:
     """The scored slots of all applications and judges that have no baseline yet."""
 
@@ -58,54 +52,46 @@ class Learner:
         self._since[pair] = ALWAYS if event_time is None else event_time
 
     def progress(
-        self, counted: Iterable[Candidate], known: Callable[[Pair], bool], now: float
+        self, pupils: Pupils, now: float
     ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
         """For every pair without a baseline: how far it is, and the baseline when it is there."""
-
-        def teaches(pair: Pair, event_time: float) -> bool:
-            return not known(pair) and self._counts(pair, event_time, now)
-
-        for pair, scored in _by_pair(counted, teaches):
-            found = Progress(pair, len(scored), self.lesson.slots)
-            first = scored[: self.lesson.slots]
-            yield found, _record(pair, first, "learned") if found.done else None
-
-    def _counts(self, pair: Pair, event_time: float, now: float) -> bool:
-        return self._since.get(pair, ALWAYS) < event_time <= now - self.lesson.wait_s
+        for pair, scored in pupils.unknown():
+            since = self._since.get(pair, ALWAYS)
+            numbers = scored.between(since, now - self.lesson.wait_s)
+            if numbers:
+                found = Progress(pair, len(numbers), self.lesson.slots)
+                first = _picked(scored, numbers[: self.lesson.slots])
+                yield found, _record(pair, first, "learned") if found.done else None
 
 
 def frozen(
     counted: Iterable[Candidate], slots: int, wanted: Callable[[Pair], bool], now: float
 ) -> list[BaselineRecord]:
     """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
-    found = _by_pair(counted, lambda pair, event_time: wanted(pair) and event_time <= now)
-    return [_record(pair, scored[-slots:], "frozen") for pair, scored in found]
+    found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
+    chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
+    return [
+        _record(pair, _picked(scored, numbers), "frozen")
+        for pair, scored, numbers in chosen
+        if numbers
+    ]
 
 
-def _by_pair(
-    counted: Iterable[Candidate], teaches: Callable[[Pair, float], bool]
-) -> list[tuple[Pair, list[_Scored]]]:
-    """The scored slots of each pair, by event time and interaction id."""
-    by_pair: dict[Pair, list[_Scored]] = {}
-    for candidate in counted:
-        slot = candidate.payload
-        if isinstance(slot, Slot) and any(value is not None for value in slot.numbers):
-            pair = (candidate.application, slot.judge_label)
-            if teaches(pair, candidate.event_time):
-                place = _Scored(candidate.event_time, candidate.interaction_id, slot)
-                by_pair.setdefault(pair, []).append(place)
-    for scored in by_pair.values():
-        scored.sort(key=lambda one: one[:2])
-    return sorted(by_pair.items(), key=lambda item: item[0])
+#: Event times and slots.
+_Picked = list[tuple[float, Slot]]
 
 
-def _record(pair: Pair, scored: list[_Scored], origin: Origin) -> BaselineRecord:
+def _picked(scored: Scored, numbers: Sequence[int]) -> _Picked:
+    return [scored[number] for number in numbers]
+
+
+def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         baseline = learned(
-            Pick(one.slot.segment, one.slot.u, value)
-            for one in scored
-            for metric_name, value in one.slot.values
+            Pick(slot.segment, slot.u, value)
+            for _, slot in scored
+            for metric_name, value in slot.values
             if metric_name == name and value is not None
         )
         if baseline is not None and metric.higher_is_better is not None:
@@ -114,7 +100,7 @@ def _record(pair: Pair, scored: list[_Scored], origin: Origin) -> BaselineRecord
         application=pair[0],
         judge=pair[1],
         origin=origin,
-        effective_from=datetime.fromtimestamp(scored[-1].event_time, UTC),
+        effective_from=datetime.fromtimestamp(scored[-1][0], UTC),
         slots=len(scored),
         metrics=metrics,
     )

@@ -49,7 +49,7 @@ class Lessons:
         except TimeoutError:  # the broker is away
             return []
         as_of, self._as_of = self._as_of, None
-        found = self._baselines.learn(self._book.counted(), as_of)
+        found = self._baselines.learn(self._book.pupils, as_of)
         self.show()
         return found
 
@@ -77,3 +77,15 @@ def show(baselines: Baselines, book: ScoreBook, telemetry: ExporterTelemetry) ->
             others[judge] = others.get(judge, False) or status.is_learning
     for judge, is_learning in others.items():
         telemetry.baseline_learning.labels(OTHER, judge).set(is_learning)
+    _show_missing(baselines, named, telemetry)
+
+
+def _show_missing(baselines: Baselines, named: set[str], telemetry: ExporterTelemetry) -> None:
+    """A baseline need not have all metrics: it was learned while one of them had no value."""
+    missing: dict[tuple[str, str, str], bool] = {}
+    for (metric, application, judge), is_held in baselines.drift.watched():
+        labels = metric, application if application in named else OTHER, judge
+        missing[labels] = missing.get(labels, False) or not is_held
+    telemetry.baseline_missing.clear()
+    for labels, is_missing in missing.items():
+        telemetry.baseline_missing.labels(*labels).set(is_missing)

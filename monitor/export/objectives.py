@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
-from monitor.export.book import SeriesEstimate, SeriesKey
+from monitor.export.book import OTHER, SeriesEstimate, SeriesKey
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.estimate import Estimate
 
@@ -31,8 +33,12 @@ class Objective:
     minimum_samples: int = 30
 
 
-#: Names of applications, as patterns of which one must match, and what those have promised.
-Promises = Sequence[tuple[Sequence[str], Sequence[Objective]]]
+#: Patterns of the whole names of applications, and what those have promised.
+Promises = Sequence[tuple[re.Pattern[str], Sequence[Objective]]]
+#: What an application has promised.
+Promised = Callable[[str], Sequence[Objective]]
+#: Applications whose promises are remembered; traffic names applications.
+MOST_REMEMBERED = 4_096
 
 
 class ObjectiveState(NamedTuple):
@@ -63,42 +69,35 @@ def standing(objective: Objective, estimate: Estimate) -> Standing:
     return "breached" if estimate.lower > objective.bound else "met"
 
 
-def promised_by(promises: Promises) -> Callable[[str], Sequence[Objective]]:
-    """What an application has promised: the first entry with a pattern of its name.
+def promised_by(own: Promises, shared: Promises = ()) -> Promised:
+    """What an application has promised: one objective a metric and window.
 
-    In a pattern ``*`` stands for any characters and ``?`` for one, and nothing else is special.
+    Of ``own`` the first entry that matches holds, whatever is in it; of that and all ``shared``
+    ones that match, the first about a metric and window.
 
     >>> strict, lax = Objective("hallucination", "1h", 0.01), Objective("hallucination", "1h", 0.1)
-    >>> of = promised_by([(["bank-*"], [strict]), (["*"], [lax])])
+    >>> of = promised_by([(re.compile("bank-.*"), [strict])], [(re.compile(".*"), [lax])])
     >>> of("bank-1") == [strict], of("shop") == [lax]
     (True, True)
     """
-    compiled = [
-        (re.compile("|".join(map(_regex, patterns))), objectives)
-        for patterns, objectives in promises
-    ]
 
+    @lru_cache(MOST_REMEMBERED)
     def found(application: str) -> Sequence[Objective]:
-        for pattern, objectives in compiled:
-            if pattern.fullmatch(application):
-                return objectives
-        return ()
+        first = next((objs for pattern, objs in own if pattern.fullmatch(application)), ())
+        more = [objs for pattern, objs in shared if pattern.fullmatch(application)]
+        chosen: dict[tuple[str, str], Objective] = {}
+        for objective in (*first, *chain(*more)):
+            chosen.setdefault((objective.metric, objective.window), objective)
+        return list(chosen.values())
 
     return found
 
 
-def standings(
-    estimates: Iterable[SeriesEstimate], promised: Callable[[str], Sequence[Objective]]
-) -> Iterator[ObjectiveState]:
+def standings(estimates: Iterable[SeriesEstimate], promised: Promised) -> Iterator[ObjectiveState]:
     """Every objective of every series that there is, judge by judge."""
     for key, window, estimate in estimates:
-        if not isinstance(key, SeriesKey):
-            continue  # a segment: promises are about applications
+        if not isinstance(key, SeriesKey) or key.application == OTHER:
+            continue  # promises are those of one application, not of its segments nor of the rest
         for objective in promised(key.application):
             if (objective.metric, objective.window) == (key.metric, window):
                 yield ObjectiveState(key, objective, standing(objective, estimate))
-
-
-def _regex(pattern: str) -> str:
-    parts = ({"*": ".*", "?": "."}.get(character, re.escape(character)) for character in pattern)
-    return f"(?s:{''.join(parts)})"

@@ -28,6 +28,7 @@ class PairSums:
         self._series: dict[str, RollingSums] = {}
         self._waiting: dict[_Alike, list[Slot]] = {}
         self._number = 0
+        self._stands: tuple[int, int] | None = None
 
     def add(self, event_time: float, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
@@ -49,6 +50,10 @@ class PairSums:
 
     def advance(self, now: float, start: int) -> bool:
         """Let time pass and the horizon begin at ``start``; whether anything is left."""
+        stands = math.floor(now) // self._bucket_s, start
+        if self._waiting and stands == self._stands:
+            return True  # no bucket has ended: what waits may go on waiting for others of its own
+        self._stands = stands
         for rolling in self.series().values():
             rolling.advance(now)
             rolling.drop_before(start)

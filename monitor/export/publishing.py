@@ -1,36 +1,65 @@
-"""Writing what was learned to the control topic, in the background."""
+"""Writing to the topics that hold the exporter's state, in the background."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
-from monitor.control import BaselineRecord
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.logs import logger
 
+#: For so long one that was refused is not tried again, however often it is offered.
+REFUSED_FOR_S = 60.0
+
+
+class Publishable(Protocol):
+    """A record with its key."""
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+
+    def to_json(self) -> bytes:
+        """The value."""
+
 
 class Outbox:
-    """Baselines on their way to the control topic: each once, until it has come back from there.
+    """Records on their way to a compacted topic: each once, until it has come back from there.
 
-    One that is refused may be offered again; while brokers are away, writing waits for them.
+    ``what`` names them in the log. One that is refused may be offered again after a minute; while
+    brokers are away, writing waits for them.
     """
 
-    def __init__(self, connection: Connection, topic: str, health: Health) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        health: Health,
+        *,
+        what: str,
+        headers: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         self._connection, self._topic, self._health = connection, topic, health
-        self._queue: asyncio.Queue[BaselineRecord] = asyncio.Queue()
+        self._what, self._headers = what, headers
+        self._queue: asyncio.Queue[Publishable] = asyncio.Queue()
         self._under_way: set[str] = set()
 
-    def offer(self, record: BaselineRecord) -> None:
+    def offer(self, record: Publishable) -> None:
         """Write it, unless one with its key is under way."""
-        if record.key not in self._under_way:
+        if not self.holds(record.key):
             self._under_way.add(record.key)
             self._queue.put_nowait(record)
 
+    def holds(self, key: str) -> bool:
+        """Whether one with this key is under way, or was refused just now."""
+        return key in self._under_way
+
     def came_back(self, key: bytes | None) -> None:
-        """A record of the control topic was read; what stood under its key may be offered again."""
+        """A record of the topic was read; what stood under its key may be offered again."""
         self._under_way.discard((key or b"").decode("utf-8", "replace"))
 
     async def run(self) -> None:
@@ -43,12 +72,14 @@ class Outbox:
                     producer = producer or await Producer.start(self._connection, self._health)
                     await self._write(producer, record)
                 except (RecordRefused, DependencyRefused) as error:
-                    self._under_way.discard(record.key)
-                    logger().error("baseline_not_published", key=record.key, error=str(error))
+                    logger().error(f"{self._what}_not_published", key=record.key, error=str(error))
+                    loop = asyncio.get_running_loop()
+                    loop.call_later(REFUSED_FOR_S, self._under_way.discard, record.key)
         finally:
             if producer is not None:
                 await producer.stop()
 
-    async def _write(self, producer: Producer, record: BaselineRecord) -> None:
-        await producer.write(self._topic, record.to_json(), key=record.key.encode())
-        logger().info("baseline_published", key=record.key, slots=record.slots)
+    async def _write(self, producer: Producer, record: Publishable) -> None:
+        key, value = record.key.encode(), record.to_json()
+        await producer.write(self._topic, value, key=key, headers=self._headers)
+        logger().info(f"{self._what}_published", key=record.key)

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+#: Beginnings of the lines that are read. Most of a page are segments, histograms and comments, and
+#: parsing takes its time.
+_READ: Final = (
+    "rag_score",
+    "rag_drift_",
+    "rag_monitor_interactions_",
+    "rag_monitor_score_records_",
+    "rag_monitor_baseline_",
+)
+#: In the order of the fields of ``Watched``.
+_WATCHED: Final = (
+    "rag_drift_evidence",
+    "rag_drift_threshold",
+    "rag_score_baseline",
+    "rag_drift_alarm",
+)
 
 
 class Gauge(NamedTuple):
@@ -18,10 +38,28 @@ class Gauge(NamedTuple):
     samples: float
 
 
+class Watched(NamedTuple):
+    """How one metric stands to its baseline; log10 of evidence and threshold, None where absent."""
+
+    evidence: float | None
+    threshold: float | None
+    baseline: float | None
+    alarm: bool
+
+
+class Learning(NamedTuple):
+    """How far baselines are learned: scored slots, of those that it takes."""
+
+    slots: int
+    needed: int
+    is_over: bool
+
+
 class Page(NamedTuple):
     """One scrape: ``gauges`` by (metric, window), ``outcomes`` by (outcome, reason).
 
-    ``records_read`` counts the score records that the exporter has seen.
+    ``records_read`` counts the score records that the exporter has seen; ``watched`` is by metric,
+    and ``learning`` is None before it is known how many slots it takes.
     """
 
     gauges: Mapping[tuple[str, str], Gauge]
@@ -29,33 +67,51 @@ class Page(NamedTuple):
     consumed: int
     in_flight: int
     records_read: int
+    watched: Mapping[str, Watched] = MappingProxyType({})
+    learning: Learning | None = None
 
 
 def read(text: str) -> Page:
-    """The page in ``text`` (Prometheus text format)."""
-    scores: dict[tuple[str, str], dict[str, float]] = {}
-    outcomes: dict[tuple[str, str], int] = {}
-    plain: dict[str, float] = {}
-    read_records = 0.0
-    for family in text_string_to_metric_families(text):
+    """The page in ``text`` (Prometheus text format) of one application and one judge."""
+    found = _Found()
+    # Not splitlines: only a newline ends a line, whatever stands in a label.
+    lines = "\n".join(line for line in text.split("\n") if line.startswith(_READ))
+    for family in text_string_to_metric_families(lines):
         for sample in family.samples:
-            if sample.name.startswith("rag_score") and "window" in sample.labels:
-                key = (sample.labels["metric"], sample.labels["window"])
-                scores.setdefault(key, {})[sample.name] = sample.value
-            elif sample.name == "rag_monitor_interactions_total":
-                reason = (sample.labels["outcome"], sample.labels["reason"])
-                outcomes[reason] = int(sample.value)
-            elif sample.name == "rag_monitor_score_records_total":
-                read_records += sample.value
-            elif not sample.labels:
-                plain[sample.name] = sample.value
+            found.take(sample)
     return Page(
-        {key: _gauge(found) for key, found in scores.items()},
-        outcomes,
-        int(plain.get("rag_monitor_interactions_consumed_total", 0)),
-        int(plain.get("rag_monitor_interactions_in_flight", 0)),
-        int(read_records),
+        {key: _gauge(of) for key, of in found.scores.items()},
+        found.outcomes,
+        int(found.totals["rag_monitor_interactions_consumed_total"]),
+        int(found.totals["rag_monitor_interactions_in_flight"]),
+        int(found.totals["rag_monitor_score_records_total"]),
+        {metric: _watched(of) for metric, of in found.watched.items()},
+        _learning(found),
     )
+
+
+class _Found:
+    """What stands on a page, by what it is about."""
+
+    def __init__(self) -> None:
+        self.scores = defaultdict[tuple[str, str], dict[str, float]](dict)
+        self.watched = defaultdict[str, dict[str, float]](dict)
+        self.outcomes: dict[tuple[str, str], int] = {}
+        self.learning: list[bool] = []
+        #: Over all labels.
+        self.totals = defaultdict[str, float](float)
+
+    def take(self, sample: Sample) -> None:
+        name, labels = sample.name, sample.labels
+        self.totals[name] += sample.value
+        if name.startswith("rag_score") and "window" in labels:
+            self.scores[labels["metric"], labels["window"]][name] = sample.value
+        elif name in _WATCHED:
+            self.watched[labels["metric"]][name] = sample.value
+        elif name == "rag_monitor_interactions_total":
+            self.outcomes[labels["outcome"], labels["reason"]] = int(sample.value)
+        elif name == "rag_monitor_baseline_learning":
+            self.learning.append(sample.value == 1)
 
 
 def _gauge(found: Mapping[str, float]) -> Gauge:
@@ -65,6 +121,18 @@ def _gauge(found: Mapping[str, float]) -> Gauge:
         found.get("rag_score_upper"),
         found.get("rag_score_samples", 0.0),
     )
+
+
+def _watched(found: Mapping[str, float]) -> Watched:
+    evidence, threshold, baseline, alarm = (found.get(name) for name in _WATCHED)
+    return Watched(evidence, threshold, baseline, alarm == 1)
+
+
+def _learning(found: _Found) -> Learning | None:
+    needed = int(found.totals["rag_monitor_baseline_needed"])
+    slots = int(found.totals["rag_monitor_baseline_slots"])
+    is_over = bool(found.learning) and not any(found.learning)
+    return Learning(slots, needed, is_over) if needed else None
 
 
 async def scrape(url: str) -> Page:

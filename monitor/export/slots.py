@@ -18,11 +18,38 @@ _EMPTY: Final[Mapping[str, tuple[float, float]]] = MappingProxyType({})
 #: Traffic decides which metrics stand on a record, but not how many shapes are remembered.
 _MOST_SHAPES: Final = 256
 _NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
+#: The position of a record that does not come from Kafka.
+NOWHERE: Final = -1
+_PARTITION_BITS: Final = 20
 
 # Scores are shares of a few claims, and judges, applications and segments are few: what is equal
 # is kept once, and the sums of equal slots are computed once. These caches change no result.
 _terms = lru_cache(16_384)(terms)
 _segment_terms = lru_cache(16_384)(segment_terms)
+_as_worse = lru_cache(16_384)(as_worse)
+
+
+class _Terms(dict[float | None, Sums]):
+    """Value → what it adds to the sums, for slots that are alike and of which nothing is expected.
+
+    >>> _Terms(1, 0.5, 1.0, False)[0.25] == terms(1, 0.5, 1.0, 0.0, 0.0, 0.25, False)
+    True
+    """
+
+    def __init__(self, m: int, q: float, u: float, failed: bool) -> None:
+        super().__init__()
+        self._slot = m, q, u, failed
+
+    def __missing__(self, value: float | None) -> Sums:
+        if len(self) >= _MOST_VALUES:
+            self.clear()
+        m, q, u, failed = self._slot
+        found = self[value] = terms(m, q, u, 0.0, 0.0, value, failed)
+        return found
+
+
+_MOST_VALUES: Final = 1_024
+_alike = lru_cache(32)(_Terms)
 
 
 @lru_cache(16_384)
@@ -46,12 +73,29 @@ def _judge(
     return judge, judge.label
 
 
+def position(partition: int, offset: int) -> int:
+    """Partition and offset as one number; ``NOWHERE`` for a partition beyond a million."""
+    return offset << _PARTITION_BITS | partition if partition >> _PARTITION_BITS == 0 else NOWHERE
+
+
+def place_of(position: int) -> tuple[int, int] | None:
+    """Partition and offset.
+
+    >>> place_of(position(7, 123_456)), place_of(NOWHERE)
+    ((7, 123456), None)
+    """
+    if position == NOWHERE:
+        return None
+    return position & ((1 << _PARTITION_BITS) - 1), position >> _PARTITION_BITS
+
+
 class Slot(NamedTuple):
     """A counted record, compact: the sums are computed when it enters or leaves.
 
     ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
-    of the slot each has (empty: only that of the pick).
+    of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
+    its topic, as one number to save memory: see ``position``.
     """
 
     judge: JudgeIdentity
@@ -65,6 +109,7 @@ class Slot(NamedTuple):
     failed: bool
     segment: str
     segments: Mapping[str, int]
+    position: int = NOWHERE
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -89,7 +134,7 @@ class Slot(NamedTuple):
         """What the slot adds to the sums of each metric."""
         m, q, u, failed, expected = self.m, self.q, self.u, self.failed, self.expected
         if not expected:
-            return [_terms(m, q, u, 0.0, 0.0, value, failed) for value in self.numbers]
+            return [*map(_alike(m, q, u, failed).__getitem__, self.numbers)]
         return [
             _terms(m, q, u, *expected.get(metric, (0.0, 0.0)), value, failed)
             for metric, value in self.values
@@ -110,27 +155,31 @@ class Reader:
         self._catalogue = catalogue
         self._shapes: dict[tuple[Kind, tuple[str, ...]], _Shape] = {}
 
-    def candidate(self, record: ScoreRecord, line: bytes) -> Candidate:
-        """The record for the selection; its payload is a ``Slot``, or None when it never counts."""
+    def candidate(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> Candidate:
+        """The record for the selection; its payload is a ``Slot``, or None when it never counts.
+
+        ``place`` is its position on the topic.
+        """
         sampling = record.sampling
+        # In their order and not by name, which takes twice as long.
         return Candidate(
-            application=_text(record.application),
-            interaction_id=record.interaction_id,
-            event_time=record.event_time.timestamp(),
-            judged_at=record.judged_at.timestamp(),
-            digest=hashlib.sha256(line).digest(),
-            has_slot=not sampling.forced,
+            _text(record.application),
+            record.interaction_id,
+            record.event_time.timestamp(),
+            record.judged_at.timestamp(),
+            hashlib.sha256(line).digest(),
+            not sampling.forced,
             # A failed pick may carry marks for its metrics: they are no values.
-            has_values=bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
-            topic=_text(record.source.topic),
-            partition=record.source.partition,
-            kind=_text(sampling.kind),
-            first_offset=sampling.first_offset or 0,
-            last_offset=sampling.last_offset or 0,
-            payload=self._slot(record),
+            bool(record.scores) and record.outcome is not Outcome.JUDGE_FAILED,
+            _text(record.source.topic),
+            record.source.partition,
+            sampling.kind,
+            sampling.first_offset or 0,
+            sampling.last_offset or 0,
+            self._slot(record, place),
         )
 
-    def _slot(self, record: ScoreRecord) -> Slot | None:
+    def _slot(self, record: ScoreRecord, place: int) -> Slot | None:
         sampling = record.sampling
         if sampling.m is None or sampling.q is None or sampling.u is None:
             return None
@@ -139,10 +188,8 @@ class Reader:
         shape = self._shape(record)
         j = record.judge
         judge, judge_label = _judge(j.name, j.version, j.model, j.prompts, j.pipeline)
-        only_its_own = sampling.segments in (
-            {},
-            {record.segment: sampling.segments.get(record.segment)},
-        )
+        members = sampling.segments
+        only_its_own = not members or (len(members) == 1 and record.segment in members)
         return Slot(
             judge,
             judge_label,
@@ -154,7 +201,8 @@ class Reader:
             shape.numbers(record),
             record.outcome is Outcome.JUDGE_FAILED,
             _text(record.segment),
-            _NO_SEGMENTS if only_its_own else sampling.segments,
+            _NO_SEGMENTS if only_its_own else members,
+            place,
         )
 
     def _shape(self, record: ScoreRecord) -> _Shape:
@@ -186,7 +234,7 @@ class _Shape:
         scores = found.values() if self._as_listed and found else map(found.get, self.metrics)
         return tuple(
             [
-                _number(as_worse(score, turned)) if isinstance(score, float) else None
+                _as_worse(score, turned) if isinstance(score, float) else None
                 for score, turned in zip(scores, self._turned, strict=True)
             ]
         )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
-from monitor.alarms import AlarmRecord, Cause, alarm_key, answered
+from monitor.alarms import AlarmRecord, Cause, State, alarm_key, answered
 from monitor.export.drift import DriftKey, DriftState, History
 from monitor.export.explanation import explained, span_of, story
 
@@ -38,14 +38,27 @@ def transitions(
     asking again, gives nothing.
     """
     current = {alarm_key(*state.key): state for state in states}
-    found = []
+    found: list[AlarmRecord | None] = []
     for key in sorted({*last, *current}):
         state, record = current.get(key), last.get(key)
-        if record is not None and record.state == "open":
+        becomes = due(record, state)
+        if becomes == "closed" and record is not None:
             found.append(_closing(record, state, histories, now))
-        elif state is not None and state.alarm:
+        elif becomes == "open" and state is not None:
             found.append(_opening(record, state, histories, now, segment_by))
     return [record for record in found if record is not None]
+
+
+def due(record: AlarmRecord | None, state: DriftState | None) -> State | None:
+    """What an alarm may become now, as far as that shows without its history; None: it stays.
+
+    Cheap, and asked at every look; a history is a day of slots.
+    """
+    if record is not None and record.state == "open":
+        if state is None or state.evidence is None:
+            return "closed"
+        return "closed" if state.evidence < min(record.threshold, state.threshold) else None
+    return "open" if state is not None and state.alarm else None
 
 
 def _opening(
@@ -67,12 +80,12 @@ def _opening(
 
 def _closing(
     record: AlarmRecord, state: DriftState | None, histories: Histories, now: float
-) -> AlarmRecord | None:
+) -> AlarmRecord:
     because: Cause = "recovered"
-    if state is None or state.evidence is None:
+    if state is not None and state.baseline != record.baseline:
+        because = "new_baseline"
+    elif state is None or state.evidence is None:
         because = "not_watched"
-    elif state.evidence >= min(record.threshold, state.threshold):
-        return None
     history = None if state is None else histories(state.key, now)
     last = history.counted[-1].event_time if history and history.counted else None
     closed = record.model_copy(

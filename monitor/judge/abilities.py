@@ -58,7 +58,7 @@ class Abilities:
 def response_format(structured: Structured, task: Task, user: str) -> Mapping[str, Any] | None:
     """The parameter of that name, or None; no traffic text is in it.
 
-    ``user`` is the message of the call: a schema asks for its claims by their ids.
+    ``user`` is the message of the call: a schema asks for its claims or pairs by their ids.
     """
     if structured == "json_object":
         return _JSON_OBJECT
@@ -76,7 +76,8 @@ def _schema(task: Task, user: str) -> dict[str, Any]:
         properties = {"claims": {"type": "array", "items": {"type": "string"}}}
     else:
         properties = {"n": {"type": "integer"}}
-        properties |= {claim: {"type": "string"} for claim in json.loads(user)["claims"]}
+        body = json.loads(user)
+        properties |= {key: {"type": "string"} for key in body.get("pairs", body["claims"])}
     return {
         "type": "object",
         "properties": properties,

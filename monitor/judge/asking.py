@@ -11,6 +11,7 @@ from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest
 from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
 from monitor.judge.protocol import Bill
+from monitor.judge.quoting import QuoteRequest
 
 OUTPUT_LIMIT = "output_limit"
 
@@ -40,16 +41,24 @@ class Asker:
         self.systems = {
             ExtractRequest.task: prompts.extract,
             VerifyRequest.task: prompts.verify,
+            QuoteRequest.task: prompts.quote,
         }
         self.observe = observe or Silent()
 
-    async def ask(self, request: Request[T], spent: Bill, *, divisible: bool = False) -> T:
+    async def ask(
+        self,
+        request: Request[T],
+        spent: Bill,
+        *,
+        divisible: bool = False,
+        complaint: str | None = None,
+    ) -> T:
         """Ask, and once more with the complaint if the reply breaks the wire format.
 
         Raises ``JudgeFailed`` after a second bad reply. A request that can be asked in parts is
         ``divisible``: a reply cut at the output limit raises ``ReplyRejected`` at once.
+        ``complaint`` is what was wrong with a reply that did keep to the format.
         """
-        complaint: str | None = None
         for last in (False, True):
             try:
                 return await self._once(request, complaint, spent)

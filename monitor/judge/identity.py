@@ -44,6 +44,7 @@ class LlmSettings:
     seed: int | None = 7
     order_seed: int = 0
     redaction: str = "off"
+    evidence: Literal["off", "quote"] = "off"
 
     @property
     def caps(self) -> Caps:
@@ -101,7 +102,7 @@ def _caps(settings: LlmSettings) -> tuple[str, ...]:
 
 def _unusual(settings: LlmSettings) -> Iterator[str]:
     """What changes verdicts and is seldom changed: absent from the version as it is shipped."""
-    for name in ("structured", "reasoning_effort", "temperature", "seed", "order_seed"):
+    for name in ("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"):
         value = getattr(settings, name)
         if value != LlmSettings.__dataclass_fields__[name].default:
             yield f"{name} {value}"

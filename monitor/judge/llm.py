@@ -24,6 +24,7 @@ from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.asking import Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
+from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import CallFailed, explain
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
@@ -57,7 +58,8 @@ class LlmJudge:
     ) -> None:
         self._settings = settings
         self._listen = listen
-        self._prompts = prompts or load_prompts()
+        quotes = settings.evidence == "quote"
+        self._prompts = prompts or load_prompts(evidence=quotes)
         self._clients = tuple(
             LlmClient(settings.of_model(model), observe=observe, rng=rng)
             for model in settings.models()
@@ -73,6 +75,7 @@ class LlmJudge:
             planner=PLANS[settings.pipeline],
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
+            quoter=Quoter(asker, settings.caps) if quotes else None,
         )
 
     @property
@@ -96,10 +99,10 @@ class LlmJudge:
         return extraction_version(self._settings, self._prompts.extract, model)
 
     async def _complete(self, task: Task, system: str, user: str) -> Reply:
-        """The port of the pipeline: verification to the first client, extraction to the last."""
+        """The port of the pipeline: extraction to the last client, all else to the first."""
         if self._listen is not None:
             self._listen(user)
-        client = self._clients[0 if task == "verify_claims" else -1]
+        client = self._clients[-1 if task == "extract_claims" else 0]
         return await client(task, system, user)
 
     async def prepare(self) -> None:

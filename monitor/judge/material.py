@@ -162,13 +162,13 @@ def packed(
 
 
 def merged(answers: Iterable[Mapping[str, ClaimVerdict]]) -> dict[str, ClaimVerdict]:
-    """One verdict a claim from the replies to several blocks; of two on one pair, the first."""
+    """One verdict a claim from the replies to several blocks, which ask no pair twice."""
     found: dict[str, ClaimVerdict] = {}
     for reply in answers:
         for claim, verdict in reply.items():
             known = found.get(claim, ClaimVerdict({}, together=False))
             found[claim] = ClaimVerdict(
-                {**verdict.supported, **known.supported}, known.together or verdict.together
+                {**known.supported, **verdict.supported}, known.together or verdict.together
             )
     return found
 

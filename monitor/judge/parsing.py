@@ -15,14 +15,14 @@ from typing import ClassVar, Literal, NoReturn
 
 from monitor.errors import ReplyRejected
 
-Task = Literal["extract_claims", "verify_claims"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
 
 RESPONSE, REFERENCE = "A", "R"
 
 PassageOrder = Callable[[str, int], list[int]]
 """(interaction id, number of passages n) → a permutation of 1…n: the order of showing."""
 
-_CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}")
+_CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
@@ -48,7 +48,7 @@ class ExtractRequest:
     def message(self, complaint: str | None = None) -> str:
         """The user message; ``complaint`` is what was wrong with the previous reply."""
         body = {"task": self.task, "question": self.question, "text": self.text}
-        return _dump(body, complaint)
+        return dump(body, complaint)
 
     def read(self, reply: str) -> tuple[str, ...]:
         """The claims of a reply. Raises ``ReplyRejected``."""
@@ -81,7 +81,7 @@ class VerifyRequest:
             "documents": dict(self.documents),
             "claims": dict(self.claims),
         }
-        return _dump(body, complaint)
+        return dump(body, complaint)
 
     def asked(self, claim_id: str) -> tuple[str, ...]:
         """The documents of a claim's pairs: passages as listed, the other text, its own text.
@@ -99,17 +99,8 @@ class VerifyRequest:
 
         Raises ``ReplyRejected``; its reason is ``output_limit`` if fewer claims might have fitted.
         """
-        if is_unterminated(reply):
-            cut = "the whole reply must be one JSON object, and it was cut before its end"
-            raise ReplyRejected(cut, reason="output_limit")
-        found = _load(reply)
-        names = [name for name, _ in found]
-        if names != ["n", *self.claims]:
-            raise ReplyRejected(_key_complaint(["n", *self.claims], names))
-        answers = dict(found)
-        # `True == 1` and `742.0 == 742`, hence the type.
-        if type(answers["n"]) is not int or answers["n"] != self.nonce:
-            raise ReplyRejected(f'"n" must be {self.nonce}')
+        refuse_unterminated(reply)
+        answers = keyed(reply, self.nonce, list(self.claims))
         complaints: list[str] = []
         verdicts = {}
         for claim_id in self.claims:
@@ -142,6 +133,29 @@ def is_unterminated(reply: str) -> bool:
     outside = _STRING.sub("", reply.lstrip())
     opened = sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
     return outside.startswith("{") and (opened > 0 or '"' in outside)
+
+
+def refuse_unterminated(reply: str) -> None:
+    """Raises ``ReplyRejected`` for a reply that was cut: with less to say it might have fitted."""
+    if is_unterminated(reply):
+        cut = "the whole reply must be one JSON object, and it was cut before its end"
+        raise ReplyRejected(cut, reason="output_limit")
+
+
+def keyed(reply: str, nonce: int, asked: Sequence[str]) -> dict[str, object]:
+    """The values of a reply that must hold ``n`` and the keys asked, in order, and nothing else.
+
+    Raises ``ReplyRejected``.
+    """
+    found = _load(reply)
+    names = [name for name, _ in found]
+    if names != ["n", *asked]:
+        raise ReplyRejected(_key_complaint(["n", *asked], names))
+    answers = dict(found)
+    # `True == 1` and `742.0 == 742`, hence the type.
+    if type(answers["n"]) is not int or answers["n"] != nonce:
+        raise ReplyRejected(f'"n" must be {nonce}')
+    return answers
 
 
 def nonce(interaction_id: str) -> int:
@@ -179,7 +193,8 @@ def _digest(purpose: bytes, text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=purpose).digest()
 
 
-def _dump(body: Mapping[str, object], complaint: str | None) -> str:
+def dump(body: Mapping[str, object], complaint: str | None) -> str:
+    """A user message: one JSON object in raw UTF-8, with the complaint as its last key."""
     if complaint is not None:
         body = {**body, "complaint": complaint}
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))

@@ -10,19 +10,21 @@ from collections.abc import Callable
 from monitor.errors import JudgeFailed
 from monitor.judge import parsing
 from monitor.judge.asking import Asker, at_once
+from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extraction
 from monitor.judge.material import Caps, Material, by_context
 from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
 from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
 from monitor.judge.verification import Answers, Verifier
-from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
+from monitor.records import Claims, Evidence, Interaction, JudgeIdentity, Judgement, Verdicts
 
 
 class Pipeline:
     """A judge over a model: the same extraction for all, a plan of calls for the verification.
 
-    ``order`` is that in which passages are shown.
+    ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
+    claim.
     """
 
     def __init__(
@@ -34,12 +36,14 @@ class Pipeline:
         planner: Planner = joint,
         caps: Caps | None = None,
         order: PassageOrder = parsing.passage_order,
+        quoter: Quoter | None = None,
     ) -> None:
         self._observe = asker.observe
         self._instructions = asker.systems[VerifyRequest.task]
         self._extract = extract
         self._identity = identity
         self._order = order
+        self._quoter = quoter
         self._verifier = Verifier(asker, planner, caps or Caps())
 
     async def judge(
@@ -54,10 +58,11 @@ class Pipeline:
         spent = bill or Bill()
         try:
             with self._extract.for_one() as source:
-                claims, answers = await self._answered(interaction, claims, source, spent)
+                answered = await self._answered(interaction, claims, source, spent)
         except JudgeFailed as failure:
             failure.usage = spent.usage
             raise
+        claims, answers, evidence = answered
         return Judgement(
             claims=claims,
             passages=len(interaction.retrieved_contexts),
@@ -65,13 +70,14 @@ class Pipeline:
             verdicts=_verdicts(interaction, claims, answers),
             judge=self._identity(spent),
             usage=spent.usage,
+            evidence=evidence,
         )
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: Bill
-    ) -> tuple[Claims, Answers]:
+    ) -> tuple[Claims, Answers, Evidence]:
         if not _can_be_judged(interaction):
-            return Claims(), {}
+            return Claims(), {}, {}
         extracted = await _extracted(interaction, source, spent) if given is None else given
         material, plan, answers = await self._verified(interaction, extracted, spent)
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
@@ -79,8 +85,11 @@ class Pipeline:
             self._observe.retried("self_check")
             extracted = await _extracted(interaction, source, spent, astray, extracted)
             material, plan, answers = await self._verified(interaction, extracted, spent)
-        await self._settle(interaction, source, material, answers)
-        return extracted, await self._verifier.together(material, plan, answers, spent)
+        await self._settle(interaction, source if given is None else None, material, answers)
+        answers = await self._verifier.together(material, plan, answers, spent)
+        quoter = self._quoter
+        evidence = await quoter.evidence(material, answers, spent) if quoter else {}
+        return extracted, answers, evidence
 
     async def _verified(
         self, interaction: Interaction, claims: Claims, spent: Bill
@@ -89,14 +98,21 @@ class Pipeline:
         return material, *await self._verifier.against_each(material, spent)
 
     async def _settle(
-        self, interaction: Interaction, source: Extraction, material: Material, answers: Answers
+        self,
+        interaction: Interaction,
+        source: Extraction | None,
+        material: Material,
+        answers: Answers,
     ) -> None:
-        """Count the claims that miss their own text; vouch for a text's claims if one does not."""
+        """Count the claims that miss their own text; vouch for a text's claims if one does not.
+
+        Given claims come from no ``source``: there is nothing to vouch for.
+        """
         missed = 0
         for own, text in _texts(interaction).items():
             ids, wrong = material.of_text(own), _missed(material, answers, own)
             missed += wrong
-            if wrong < len(ids):
+            if source is not None and wrong < len(ids):
                 claims = tuple(material.claims[claim] for claim in ids)
                 await source.vouch(interaction.user_input, text, claims)
         if missed:

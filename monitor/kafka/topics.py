@@ -121,15 +121,19 @@ async def check_retention(connection: Connection, topic: str, keep_s: int, healt
         logger().warning("scores_retention", topic=topic, what=complaint)
 
 
-async def check_compaction(connection: Connection, topic: str, health: Health) -> None:
-    """Warn when the topic forgets decisions with time; unless the broker does not tell."""
+async def check_compaction(
+    connection: Connection, topic: str, health: Health, *, event: str, loses: str
+) -> None:
+    """Warn when the topic forgets its records with time; unless the broker does not tell.
+
+    ``loses`` is what would happen then.
+    """
     found = await _told(connection, topic, health, "check_compaction")
     if found is not None and found.get("cleanup.policy", "compact") != "compact":
         logger().warning(
-            "control_retention",
+            event,
             topic=topic,
-            what=f"cleanup.policy is {found['cleanup.policy']}, baselines would be forgotten and "
-            "learned anew: set it to compact",
+            what=f"cleanup.policy is {found['cleanup.policy']}, {loses}: set it to compact",
         )
 
 

@@ -69,7 +69,7 @@ def claim_recall(judgement: Judgement) -> float | Unscored:
 
     RAGChecker ``recall``.
     """
-    reason = missing(judgement, reference=True, claims=False, reference_claims=True)
+    reason = missing(judgement, reference=True, reference_claims=True)
     return reason or share(judgement.verdicts.reference_by_response)
 
 

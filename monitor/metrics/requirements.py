@@ -12,24 +12,21 @@ def missing(
     *,
     contexts: bool = False,
     reference: bool = False,
-    claims: bool = True,
     reference_claims: bool = False,
 ) -> Unscored | None:
     """The first thing that a metric needs and the judgement lacks.
 
     What was never there (contexts, reference) is named before what the judge did not find in it
-    (claims of the response, claims of the reference). Where it found neither, the response is
-    named: an empty one is not judged at all.
+    (claims of the response, claims of the reference). Every metric needs response claims: a judge
+    that finds none asks nothing more, so nothing is known of the reference, either.
     """
     if contexts and not judgement.passages:
         return Unscored.NO_CONTEXTS
     if reference and not judgement.has_reference:
         return Unscored.NO_REFERENCE
-    nothing_said = not judgement.claims.response
-    nothing_known = reference_claims and not judgement.claims.reference
-    if nothing_said and (claims or nothing_known):
+    if not judgement.claims.response:
         return Unscored.NO_CLAIMS
-    if nothing_known:
+    if reference_claims and not judgement.claims.reference:
         return Unscored.NO_REFERENCE_CLAIMS
     return None
 

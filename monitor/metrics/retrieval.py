@@ -31,7 +31,7 @@ def context_recall(judgement: Judgement) -> float | Unscored:
 
     RAGChecker ``claim_recall``.
     """
-    reason = missing(judgement, contexts=True, reference=True, claims=False, reference_claims=True)
+    reason = missing(judgement, contexts=True, reference=True, reference_claims=True)
     return reason or share(any(row) for row in judgement.verdicts.reference_by_passage)
 
 
@@ -45,7 +45,6 @@ def context_precision(judgement: Judgement) -> float | Unscored:
         judgement,
         contexts=True,
         reference=True,
-        claims=False,
         reference_claims=None in relevant,
     )
     return reason or share(found is True for found in relevant)
@@ -57,7 +56,7 @@ def context_utilization(judgement: Judgement) -> float | Unscored:
     Σ_r(any_j G_rj ∧ Q_r) / Σ_r any_j G_rj. RAGChecker ``context_utilization``, which is 0.0 where
     no passage supports any; here that is ``NO_RELEVANT_CONTEXTS``.
     """
-    reason = missing(judgement, contexts=True, reference=True, claims=False, reference_claims=True)
+    reason = missing(judgement, contexts=True, reference=True, reference_claims=True)
     if reason:
         return reason
     verdicts = judgement.verdicts

@@ -100,4 +100,6 @@ def combined(evidence: Evidence) -> float:
     >>> combined((1.0, 2.0, 3.0, 4.0, 5.0))
     3.0
     """
-    return sum(evidence) / len(BETS)
+    a, b, c, d, e = evidence
+    # Not by ``sum``, which adds up floats differently from Python 3.12 on.
+    return (a + b + c + d + e) / 5.0

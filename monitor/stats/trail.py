@@ -41,9 +41,13 @@ class Trail:
 
     def put(self, place: Place, deviation: Deviation) -> None:
         """Take in a slot; its place must be free."""
-        index = bisect_left(self._places, place)
-        self._places.insert(index, place)
-        self._deviations.insert(index, deviation)
+        if not self._places or place > self._places[-1]:
+            self._places.append(place)
+            self._deviations.append(deviation)
+        else:
+            index = bisect_left(self._places, place)
+            self._places.insert(index, place)
+            self._deviations.insert(index, deviation)
         self._forget_from(place)
 
     def take(self, place: Place) -> None:
@@ -67,9 +71,9 @@ class Trail:
 
     def _follow(self, start: float, end: float, threshold: float, most: int) -> Evidence | None:
         run = self._runs.get(start)
-        if run is None or not run.holds_for(threshold):
+        if run is None:
             run = self._runs[start] = _Run(threshold)
-        run.threshold = threshold
+        run.hold_for(threshold)
         first = bisect_left(self._places, (start, ""))
         beyond = bisect_right(self._places, (end, _LAST))
         run.rewind(end)
@@ -110,13 +114,17 @@ class _Run:
         #: Evidence, place of the last slot and peak when the minute began.
         self._stood: list[tuple[Evidence, Place, float]] = []
 
-    def holds_for(self, threshold: float) -> bool:
-        """Whether the steps so far would have been the same at another threshold.
+    def hold_for(self, threshold: float) -> None:
+        """Go back as far as the steps would not have been the same at another threshold.
 
-        Only the ceiling depends on it, and it was not reached while no step came near it.
+        Only the ceiling depends on it, and it was not reached before a step came near it: back to
+        the beginning of the minute of the first such step, and not to the start.
         """
         most = _BELOW_CEILING * CEILING * min(threshold, self.threshold)
-        return threshold == self.threshold or self._peak <= most
+        if threshold != self.threshold and self._peak > most:
+            near = bisect_right(self._stood, most, key=lambda stood: stood[2]) - 1
+            self._back_to(self._minutes[near])
+        self.threshold = threshold
 
     def step(self, place: Place, deviation: Deviation) -> None:
         """One slot further."""
@@ -126,7 +134,9 @@ class _Run:
             self._stood.append((self.evidence, self.place, self._peak))
         self.evidence = after(self.evidence, deviation, self.threshold)
         self.place = place
-        self._peak = max(self._peak, combined(self.evidence))
+        reached = combined(self.evidence)
+        if reached > self._peak:
+            self._peak = reached
 
     def forget_from(self, place: Place) -> None:
         """Back to the beginning of the place's minute, if that far has been gone already."""

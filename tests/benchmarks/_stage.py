@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import uuid
@@ -19,21 +18,11 @@ from tests.servers.kafka_topics import create_topic, read_all
 Settings = dict[str, Any]
 
 
-def parser(about: str | None) -> argparse.ArgumentParser:
-    """A command line with ``--quick``, which is the default, and ``--full``."""
-    found = argparse.ArgumentParser(
-        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    sizes = found.add_mutually_exclusive_group()
-    sizes.add_argument("--quick", action="store_true", help="small sizes (the default)")
-    sizes.add_argument("--full", action="store_true", help="the sizes that count")
-    return found
-
-
 async def new_topics(bootstrap: str, partitions: int) -> Settings:
     """Settings of a monitor with topics and a group of its own."""
     run = uuid.uuid4().hex[:8]
-    names = {key: f"{key}-{run}" for key in ("interactions", "scores", "dead_letters", "control")}
+    keys = ("interactions", "scores", "dead_letters", "control", "alarms")
+    names = {key: f"{key}-{run}" for key in keys}
     for name in names.values():
         # The time of a score record is then when the broker took it.
         appended = {"message.timestamp.type": "LogAppendTime"} if "scores" in name else {}

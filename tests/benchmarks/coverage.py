@@ -12,12 +12,11 @@ in a settled one (2,000 picks); in a young one without h, as if unscored picks c
 The formulas are computed here once more for many windows at a time, and held against
 ``estimate`` on windows drawn from all of them.
 
-    python tests/benchmarks/coverage.py [--quick] [--seed 1] [--runs 20000]
+    python tests/benchmarks/coverage.py [--full] [--seed 1] [--runs 20000]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from monitor.stats.estimate import Z95, estimate
 from monitor.stats.sums import ZERO, Sums, terms
+from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import STANDARD, STREAMS, Stream
 
 Numbers = NDArray[np.float64]
@@ -225,14 +225,11 @@ def table(seed: int, unscored: float, runs: int) -> Iterator[Row]:
 
 def main() -> None:
     """Print the tables, and whether the bar is held where it is set."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="2,000 windows of each kind")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, help="windows of each kind")
-    chosen = parser.parse_args()
-    runs = chosen.runs or (2_000 if chosen.quick else 20_000)
+    line = parser(__doc__)
+    line.add_argument("--seed", type=int, default=1)
+    line.add_argument("--runs", type=int, help="windows of each kind; default 2,000")
+    chosen = line.parse_args()
+    runs = chosen.runs or (20_000 if chosen.full else 2_000)
     # The lowest of many coverages lies below the truth by chance alone: by two standard errors.
     slack = 2 * math.sqrt(BAR * (1 - BAR) / runs)
     for unscored in (0.0, 0.2, 0.5, 0.8):

@@ -11,12 +11,11 @@ come, and tuned to the same run length), a rule on the mean of the last 100, and
 3. Learned baseline, three segments: worse inside the segments, the same masked by a shift of the
    mix, the shift alone, and the recovery.
 
-    python tests/benchmarks/drift.py [--quick] [--seed 1] [--runs 1000] [--without KSWIN]
+    python tests/benchmarks/drift.py [--full] [--seed 1] [--runs 1000] [--without KSWIN]
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -24,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.ours import Detectors, agrees
 from tests.benchmarks.drifting.rivals import (
     RIVALS,
@@ -123,19 +123,19 @@ def rival_delays(rival: Rival, parameter: float, seed: int, runs: int) -> Iterat
         yield shown_mean + (f" ({early / runs:.0%} before)" if early > runs / 2 else "")
 
 
-def known_baseline(seed: int, runs: int, quick: bool, without: list[str]) -> None:
+def known_baseline(seed: int, runs: int, full: bool, without: list[str]) -> None:
     """Part 2."""
     print(f"\nKnown baseline {BASELINE}: judged interactions to the alarm, mean")
     print(f"  {'':30} {'run length':>12}  " + "  ".join(f"→{mean:.2f}  " for mean in MEANS))
     rng = np.random.default_rng([seed, 4])
-    control = STANDARD(rng, 100_000 if quick else 600_000, BASELINE)
+    control = STANDARD(rng, 600_000 if full else 100_000, BASELINE)
     ours = until_alarm(Known(rng, runs, STANDARD), BASELINE).mean()
     print(f"  {'mixture e-SR (this package)':30} {ours:12,.0f}  " + "  ".join(delays(seed, runs)))
     for rival in RIVALS:
         if rival.name in without:
             continue
         scores = control[: int(len(control) / (1 + rival.cost / 20))]
-        repeats = max(5, int((60 if quick else 300) / (1 + rival.cost / 20)))
+        repeats = max(5, int((300 if full else 60) / (1 + rival.cost / 20)))
         found = tuned(rival, scores, A, rounds=6 if rival.cost > 10 else 10)
         for kind, parameter in (("default", rival.default), ("tuned", found)):
             if parameter is None:
@@ -184,24 +184,23 @@ def recovery(seed: int, runs: int, learn: int) -> Lengths:
 
 def main() -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer runs; about half a minute")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=None, help="default 1,000; quick: 300")
-    parser.add_argument("--learn", type=int, default=1_000, help="slots of a learned baseline")
-    parser.add_argument("--without", nargs="*", default=[], help="rivals to leave out")
-    chosen = parser.parse_args()
-    runs = chosen.runs or (300 if chosen.quick else 1_000)
+    line = parser(__doc__)
+    line.add_argument("--seed", type=int, default=1)
+    line.add_argument("--runs", type=int, default=None, help="default 300; full: 1,000")
+    line.add_argument("--learn", type=int, default=1_000, help="slots of a learned baseline")
+    line.add_argument("--without", nargs="*", default=[], help="rivals to leave out")
+    chosen = line.parse_args()
+    runs = chosen.runs or (1_000 if chosen.full else 300)
     began = time.monotonic()
     if not agrees(chosen.seed):
         raise SystemExit("the recursion over arrays differs from monitor/stats/drift.py")
     run_lengths(chosen.seed, runs)
     learned_baseline(chosen.seed, runs, chosen.learn)
-    without = [*chosen.without, *(["KSWIN"] if chosen.quick else [])]
+    without = [*chosen.without, *([] if chosen.full else ["KSWIN"])]
     if river_is_missing():
-        print("\nriver is not installed (pip install river): ADWIN, Page-Hinkley, KSWIN left out")
+        print("\nriver is not installed (make bench does it): ADWIN, Page-Hinkley, KSWIN left out")
         without += [rival.name for rival in RIVALS if rival.of_river]
-    known_baseline(chosen.seed, runs, chosen.quick, without)
+    known_baseline(chosen.seed, runs, chosen.full, without)
     print(f"\n{time.monotonic() - began:.0f} s")
 
 

@@ -8,14 +8,13 @@ of them), windows 5m, 1h and 24h, three drift detectors for each application.
 3. Scrapes every 15 s with 15 new records before each, over a midnight, and scrapes amid a replay.
 4. The same with 20 segments, beside a page of as many constant gauges.
 
-    python tests/benchmarks/exporter.py [--quick] [--seed 1] [--records 1000000] [--without-kafka]
+    python tests/benchmarks/exporter.py [--full] [--seed 1] [--records 1000000] [--without-kafka]
 
-Without arguments, and with --quick, there are fewer records; the figures are for those.
+Without --full there are fewer records; the figures are for those.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import time
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.from_file import gauges
 from monitor.records import read_score_record
+from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporting.through_kafka import replay_through_kafka
 from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, books, lines
 
@@ -186,23 +186,20 @@ def constant(samples: int) -> float:
 
 def main() -> None:
     """Print all parts."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="fewer records")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--records", type=int, help="of part 2")
-    parser.add_argument("--step", type=float, help="seconds from record to record, parts 1 and 3")
-    parser.add_argument("--without-kafka", action="store_true")
-    chosen = parser.parse_args()
-    step_s = chosen.step or (10.0 if chosen.quick else 1.0)
+    line = parser(__doc__)
+    line.add_argument("--seed", type=int, default=1)
+    line.add_argument("--records", type=int, help="of part 2")
+    line.add_argument("--step", type=float, help="seconds from record to record, parts 1 and 3")
+    line.add_argument("--without-kafka", action="store_true")
+    chosen = line.parse_args()
+    step_s = chosen.step or (1.0 if chosen.full else 10.0)
     print(f"1. Replay of 24 h at one score every {step_s:g} s, 14 metrics")
     for segments in (False, True):
         replay(chosen.seed, step_s, segments=segments)
     if not chosen.without_kafka:
         replay_through_kafka(chosen.seed, step_s, METRICS)
     print("2. A full horizon")
-    many(chosen.seed, chosen.records or (50_000 if chosen.quick else 1_000_000))
+    many(chosen.seed, chosen.records or (1_000_000 if chosen.full else 50_000))
     print(f"3. Scrapes, 14 metrics × 3 windows × {APPLICATIONS} applications")
     scrapes(chosen.seed, step_s, segments=False)
     print("4. The same with 20 segments")

@@ -25,7 +25,8 @@ from aiokafka import AIOKafkaProducer
 
 from monitor.records import ScoreRecord
 from tests.benchmarks._judge import CALLS_IN_SEQUENCE, light_judge
-from tests.benchmarks._stage import Settings, new_topics, parser, quantile, score_records
+from tests.benchmarks._sizes import parser
+from tests.benchmarks._stage import Settings, new_topics, quantile, score_records
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess
 from tests.servers.kafka_broker import KafkaBroker

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.benchmarks._judge import light_judge
+from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import (
     Settings,
     all_ended,
     interactions,
     memory_mb,
     new_topics,
-    parser,
     write_backlog,
 )
 from tests.e2e.process import MonitorProcess, total

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.benchmarks._judge import light_judge
+from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import (
     Settings,
     all_ended,
     interactions,
     new_topics,
-    parser,
     score_records,
     write_backlog,
 )

@@ -14,12 +14,11 @@ segment (at least 5 % of the traffic) becomes so much worse that the mean of all
 3. How often a judge that fails more is named as such, and one that does not.
 4. The estimated start, and how often the interval of the record holds the true mean.
 
-    python tests/benchmarks/what_changed.py [--quick] [--seed 1] [--incidents 100] [--later 1000]
+    python tests/benchmarks/what_changed.py [--full] [--seed 1] [--incidents 100] [--later 1000]
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from monitor.export.transitions import transitions
 from monitor.records import JudgeIdentity
 from monitor.stats.baseline import Pick, learned
 from monitor.stats.candidates import Candidate
+from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import STANDARD
 
 METRIC: Final = "noise_sensitivity_irrelevant"
@@ -288,15 +288,14 @@ def table(seen: list[Seen], later: int) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="30 incidents, 300 slots later")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--incidents", type=int, default=None, help="default 100; quick: 30")
-    parser.add_argument("--control", type=int, default=1_000, help="slots between learning and it")
-    parser.add_argument("--later", type=int, default=None, help="default 1,000; quick: 300")
-    chosen = parser.parse_args()
-    incidents = chosen.incidents or (30 if chosen.quick else 100)
-    later = chosen.later if chosen.later is not None else 300 if chosen.quick else 1_000
+    line = parser(__doc__)
+    line.add_argument("--seed", type=int, default=1)
+    line.add_argument("--incidents", type=int, default=None, help="default 30; full: 100")
+    line.add_argument("--control", type=int, default=1_000, help="slots between learning and it")
+    line.add_argument("--later", type=int, default=None, help="default 300; full: 1,000")
+    chosen = line.parse_args()
+    incidents = chosen.incidents or (100 if chosen.full else 30)
+    later = chosen.later if chosen.later is not None else 1_000 if chosen.full else 300
     began = time.monotonic()
     table(list(found(chosen.seed, incidents, chosen.control, later)), later)
     print(f"{time.monotonic() - began:.0f} s")

@@ -36,10 +36,11 @@ def make_topics(kafka_broker: KafkaBroker) -> MakeTopics:
         names = {key: f"{key}-{run}" for key in ("interactions", "scores", "dead_letters")}
         for name in names.values():
             await create_topic(kafka_broker.bootstrap, name, partitions)
-        names["control"] = f"control-{run}"
-        await create_topic(
-            kafka_broker.bootstrap, names["control"], config={"cleanup.policy": "compact"}
-        )
+        for key in ("control", "alarms"):
+            names[key] = f"{key}-{run}"
+            await create_topic(
+                kafka_broker.bootstrap, names[key], config={"cleanup.policy": "compact"}
+            )
         settings = {f"kafka__topics__{key}": name for key, name in names.items()}
         return {**settings, "kafka__group_id": f"group-{run}"}
 

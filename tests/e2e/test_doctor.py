@@ -180,7 +180,7 @@ async def test_a_new_cluster_is_as_new_afterwards(untouched: KafkaBroker) -> Non
     assert before.topics == {}
     said = await doctor(broker)
     assert [line["found"] for line in said.of("topic")][:3] == ["does not exist"] * 3
-    assert said.status("topic") == {"FAIL", "WARN"}
+    assert said.status("topic") == {"FAIL"}
     assert await snapshot(broker) == before
     topics = await whole(untouched)
     await produce(broker, topics["kafka__topics__interactions"], traffic(50))
@@ -305,6 +305,7 @@ async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> Non
     await grant("READ", "DESCRIBE_CONFIGS", name=named["interactions"])
     await grant("READ", name=named["scores"])
     await grant("DESCRIBE", name=named["control"])
+    await grant("READ", name=named["alarms"])
     before = await snapshot(broker.broker.bootstrap)
     address = broker.address("SASL_TLS")
     said = await doctor(address, **topics, **stranger_at(broker))
@@ -313,6 +314,7 @@ async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> Non
     assert said.of("rights", named["scores"])[0]["mend"] == "grant Write to this user"
     assert said.status("topic", named["dead_letters"]) == {"FAIL"}
     assert said.status("rights", named["control"]) == {"FAIL"}
+    assert said.status("rights", named["alarms"]) == {"WARN"}
     assert said.of("settings", named["scores"])[0]["mend"] == "grant DescribeConfigs to this user"
     assert said.status("group", topics["kafka__group_id"]) == {"FAIL"}
     assert said.status("records", named["interactions"]) == {"OK"}

@@ -35,6 +35,7 @@ TOPICS: Topics = {
     "kafka__topics__scores": "scores",
     "kafka__topics__dead_letters": "dead_letters",
     "kafka__topics__control": "control",
+    "kafka__topics__alarms": "alarms",
 }
 
 

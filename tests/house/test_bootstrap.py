@@ -68,6 +68,8 @@ def make_project(root: Path) -> Path:
     core, dev = make_wheel(root / "wheels", "tinycore"), make_wheel(root / "wheels", "tinydev")
     (root / "requirements" / "core.txt").write_text(core, encoding="utf-8")
     (root / "requirements" / "dev.txt").write_text(core + dev, encoding="utf-8")
+    bench = core + dev + make_wheel(root / "wheels", "tinybench")
+    (root / "requirements" / "bench.txt").write_text(bench, encoding="utf-8")
     (root / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
     (root / "tiny.py").write_text(BACKEND, encoding="utf-8")
     return root
@@ -195,6 +197,26 @@ def test_dev_is_added_to_core(project: Path) -> None:
     assert SETTING_UP not in out
     assert modules(project) == {"tiny", "tinycore", "tinydev"}
     assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_bench_is_added_to_core_with_dev(project: Path) -> None:
+    """``bench`` after ``core`` adds the packages of both others; ``dev`` is current then, too."""
+    assert run(project, "core") == (0, SETTING_UP + "\n", "")
+    config = project / ".venv" / "pyvenv.cfg"
+    before = config.stat().st_mtime_ns
+    code, out, err = run(project, "bench")
+    assert (code, err) == (0, "")
+    assert SETTING_UP not in out
+    assert modules(project) == {"tiny", "tinycore", "tinydev", "tinybench"}
+    assert run(project, "dev") == run(project, "bench") == (0, "", "")
+    assert config.stat().st_mtime_ns == before
+
+
+def test_unknown_level(project: Path) -> None:
+    """What cannot be set up is not begun."""
+    usage = "setup: usage: bootstrap.py core|dev|bench\n"
+    assert run(project, "all") == (2, "", usage)
+    assert not (project / ".venv").exists()
 
 
 def test_unreachable_index(project: Path) -> None:

@@ -25,6 +25,8 @@ def corrupt(fault: str, reply: Reply, rng: Random) -> str | None:
         return None
     if fault == "wrong_nonce":
         return replace(reply, nonce=100 + (reply.nonce - 99 + rng.randrange(899)) % 900).encode()
+    if not reply.lines:
+        return None
     lines = _corrupt_lines(fault, reply.lines, rng)
     return None if lines is None else replace(reply, lines=lines).encode()
 

@@ -21,11 +21,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply before encoding: claims of an extraction, or a nonce with verdict lines."""
+    """A reply before encoding: claims of an extraction, or a nonce with verdict lines or quotes."""
 
     nonce: int | None
     claims: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
+    quotes: tuple[tuple[str, str], ...] = ()
 
     def encode(self) -> str:
         """Compact JSON in raw UTF-8; written by hand, so that a key can stand twice."""
@@ -33,6 +34,7 @@ class Reply:
             return f'{{"claims":{_json(self.claims)}}}'
         fields = [f'"n":{self.nonce}']
         fields += [f"{_json(line.claim_id)}:{_json(' '.join(line.tokens))}" for line in self.lines]
+        fields += [f"{_json(pair)}:{_json(quote)}" for pair, quote in self.quotes]
         return "{" + ",".join(fields) + "}"
 
 
@@ -44,7 +46,16 @@ def honest_reply(request: Request, labels: Labels) -> Reply:
     """What the labels say; raises ``BadRequest`` where they say nothing."""
     if request.task == "extract_claims":
         return Reply(None, claims=_claims(request.content, labels))
+    if request.task == "quote_evidence":
+        return Reply(request.nonce, quotes=_quotes(request.content))
     return Reply(request.nonce, lines=_lines(request.content, labels))
+
+
+def _quotes(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The first words of each document: where a claim stands in it is no label's business."""
+    documents = content["documents"]
+    pairs = [(pair, documents[pair.partition(" ")[2]]) for pair in content["pairs"]]
+    return tuple((pair, " ".join(text.split()[:3])) for pair, text in pairs)
 
 
 def _claims(content: Mapping[str, Any], labels: Labels) -> tuple[str, ...]:

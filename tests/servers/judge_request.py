@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-Task = Literal["extract_claims", "verify_claims"]
-TASKS: Mapping[Task, str] = {"extract_claims": "extract", "verify_claims": "verify"}
+Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
+TASKS: Mapping[Task, str] = {
+    "extract_claims": "extract",
+    "verify_claims": "verify",
+    "quote_evidence": "quote",
+}
 KEYS: Mapping[Task, list[str]] = {
     "extract_claims": ["task", "question", "text"],
     "verify_claims": ["task", "n", "question", "documents", "claims"],
+    "quote_evidence": ["task", "n", "question", "documents", "claims", "pairs"],
 }
 # Parameters of a completion that carry no traffic text.
 BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
@@ -94,7 +99,9 @@ def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None
     """A schema names keys and types of the reply, hence ids, and no texts."""
     if found in (None, {"type": "json_object"}):
         return
-    replies = ["n", *content["claims"]] if task == "verify_claims" else ["claims"]
+    replies = ["claims"]
+    if task != "extract_claims":
+        replies = ["n", *content.get("pairs", content["claims"])]
     match found:
         case {
             "type": "json_schema",
@@ -155,8 +162,10 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
     for key in {"question", "text", "complaint"} & set(keys):
         if not isinstance(content[key], str):
             raise BadRequest(f"{key}: expected a string")
-    if task == "verify_claims":
+    if task != "extract_claims":
         _check_verify(content)
+    if task == "quote_evidence":
+        _check_pairs(content)
     complaint: str | None = content.get("complaint")
     if complaint is not None:
         _check_complaint(complaint, content)
@@ -175,6 +184,16 @@ def _check_verify(content: Mapping[str, Any]) -> None:
         raise BadRequest(f"documents: {list(content['documents'])}: expected passages, A, R")
     if claims != sorted(claims):
         raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*")
+
+
+def _check_pairs(content: Mapping[str, Any]) -> None:
+    pairs = content["pairs"]
+    if not isinstance(pairs, list) or not pairs or len(set(pairs)) != len(pairs):
+        raise BadRequest("pairs: expected a list of distinct pairs that is not empty")
+    asked = [str(pair).partition(" ") for pair in pairs]
+    claims, documents = {pair[0] for pair in asked}, {pair[2] for pair in asked}
+    if claims != set(content["claims"]) or documents != set(content["documents"]):
+        raise BadRequest("pairs: they name other claims or documents than are there")
 
 
 def _ids(field: str, found: object, pattern: str) -> list[tuple[int, int]]:

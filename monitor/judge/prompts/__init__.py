@@ -11,32 +11,35 @@ from importlib.resources import files
 
 EXTRACT_FILE = "extract_claims.v2.md"
 VERIFY_FILE = "verify_claims.v2.md"
+QUOTE_FILE = "quote_evidence.v1.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The two system messages of the wire format."""
+    """The system messages of the wire format; ``quote`` is empty where no evidence is asked for."""
 
     extract: str
     verify: str
+    quote: str = ""
 
     @property
     def hash(self) -> str:
-        """Eight hex digits of BLAKE2b over both texts.
+        """Eight hex digits of BLAKE2b over the texts that are in use.
 
         >>> Prompts("a", "bc").hash == Prompts("ab", "c").hash
         False
         """
         digest = blake2b(digest_size=4)
-        for text in (self.extract, self.verify):
+        for text in (self.extract, self.verify, *filter(None, [self.quote])):
             raw = text.encode()
             digest.update(len(raw).to_bytes(8, "big") + raw)
         return digest.hexdigest()
 
 
-def load_prompts() -> Prompts:
-    """The prompt files of this version."""
-    return Prompts(extract=_read(EXTRACT_FILE), verify=_read(VERIFY_FILE))
+def load_prompts(*, evidence: bool = False) -> Prompts:
+    """The prompt files of this version, that of evidence only if it is asked for."""
+    quote = _read(QUOTE_FILE) if evidence else ""
+    return Prompts(extract=_read(EXTRACT_FILE), verify=_read(VERIFY_FILE), quote=quote)
 
 
 def _read(name: str) -> str:

@@ -21,7 +21,7 @@ from tests.benchmarks.exporting.traffic import DAY, START, books, lines
 from tests.servers.kafka_broker import KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce
 
-TOPIC, CONTROL = "rag.scores.v1", "rag.control.v1"
+TOPIC, CONTROL, ALARMS = "rag.scores.v1", "rag.control.v1", "rag.alarms.v1"
 PARTITIONS = 4
 #: So many scrapes at the least; the first after the replay is one of them.
 _SCRAPES = 40
@@ -40,7 +40,8 @@ def replay_through_kafka(seed: int, step_s: float, metrics: int) -> None:
 
 async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     await create_topic(bootstrap, TOPIC, PARTITIONS, {"retention.ms": "-1"})
-    await create_topic(bootstrap, CONTROL, 1, {"cleanup.policy": "compact"})
+    for name in (CONTROL, ALARMS):
+        await create_topic(bootstrap, name, 1, {"cleanup.policy": "compact"})
     sent = await produce(
         bootstrap,
         TOPIC,
@@ -51,12 +52,13 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     scores, baselines = books(metrics, segments=False)
     exporter = Exporter(
         Connection(bootstrap),
-        Followed(TOPIC, 0, CONTROL),
+        Followed(TOPIC, 0, CONTROL, ALARMS),
         scores,
         baselines,
         ExporterTelemetry(registry),
         health,
         lambda: START + DAY - 1.0,
+        writer="benchmark",
     )
     registry.register(
         QualityCollector(scores, lambda: START + DAY - 1.0, lambda: exporter.is_ready)

@@ -26,7 +26,10 @@ from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import create_topic, read_all
 
-TOPICS = {name: f"chaos-{name}" for name in ("interactions", "scores", "dead_letters", "control")}
+TOPICS = {
+    name: f"chaos-{name}"
+    for name in ("interactions", "scores", "dead_letters", "control", "alarms")
+}
 INPUT, SCORES, DEAD = (TOPICS[name] for name in ("interactions", "scores", "dead_letters"))
 #: Nothing new on the topic of score records for so long means that nothing will come any more.
 STILL_S = 150.0

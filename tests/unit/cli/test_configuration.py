@@ -116,10 +116,13 @@ def test_check_prints_what_entries_inherit(traffic: Path, tmp_path: Path) -> Non
 def test_check_prints_how_many_series_there_can_be(traffic: Path) -> None:
     """As a comment of the YAML, and in JSON."""
     line = rag_monitor("config", "check").stdout.splitlines()[-1]
-    assert line.startswith("# at most 4,662 series (rolling 4,410, by segment 0, drift 252)")
+    assert line.startswith(
+        "# at most 4,662 series (rolling 4,410, by segment 0, drift 252, objectives 0)"
+    )
     shown = json.loads(rag_monitor("config", "check", "--json", "--config", traffic).stdout)
     assert shown["series"]["judges"] == 2
     assert shown["series"]["segments"] == 21 * shown["series"]["rolling"]
+    assert shown["series"]["objectives"] == 3 * 21 * 2
 
 
 def test_check_says_what_entries_override_in_json(traffic: Path) -> None:
@@ -244,6 +247,8 @@ def test_the_reference_has_the_settings_of_entries() -> None:
         "applications.N.when.N.in",
         "applications.N.judge.model",
         "applications.N.objective.N.bound",
+        "objectives.N.application",
+        "objectives.N.minimum_samples",
     ):
         assert by_path[path]["meaning"]
         assert by_path[path]["default"] is None
@@ -258,3 +263,24 @@ def test_the_reference_can_be_read_by_people() -> None:
     assert lines[at + 1] == "    port; 0 takes a free one"
     assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
     assert len(lines) == 3 * sum(not line.startswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ('redaction.patterns={"a": "(?=x)"}', "redaction.patterns.a: found '(?=x)', no regular"),
+        ("redaction.regions=XX", "redaction.regions: found 'XX', expected two letters"),
+    ],
+)
+def test_check_reads_what_is_redacted(setting: str, said: str) -> None:
+    """A pattern that no process could start with is said by the check, too."""
+    result = rag_monitor("config", "check", "--set", setting)
+    assert result.returncode == 2
+    assert said in result.stderr
+
+
+def test_the_salt_is_masked() -> None:
+    """It keys the tokens: who has it can try values."""
+    result = rag_monitor("config", "check", "--set", "redaction.salt=pepper")
+    assert "salt: '**********'" in result.stdout
+    assert "pepper" not in result.stdout

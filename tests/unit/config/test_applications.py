@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import Application, Settings, load, withheld
-from monitor.config.applications import MetricName
+from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
 from monitor.metrics.catalogue import CATALOGUE
 

@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from monitor.books import books, fixed_baselines, most_series
+from monitor.books import books, fixed_baselines, most_series, segment_names
 from monitor.config import Settings, load
-from monitor.config.applications import MetricName
+from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
 from monitor.export.drift import DriftSettings
 
@@ -158,3 +158,17 @@ def test_the_example_of_the_page_on_drift_loads(tmp_path: Path) -> None:
     assert normal is not None
     assert normal.metrics["faithfulness"].of("") == pytest.approx(0.07)
     assert normal.metrics["noise_sensitivity_irrelevant"].of("acme") == 0.08
+
+
+def test_the_segments_of_an_application_have_a_name() -> None:
+    """That of its entry; of all that can be meant where rules decide; none without segments."""
+    some = [{"attribute": "tier", "equals": "gold"}]
+    entries = [
+        {"application": "a", "segment": "model"},
+        {"application": ["b", "c"], "when": some, "segment": "tier"},
+        {"application": "c", "segment": None},
+    ]
+    flags = {"export.segment": "tenant", "applications": entries}
+    name = segment_names(load({}, flags=flags))
+    assert [name(each) for each in "abcd"] == ["model", "tier or tenant", "tier", "tenant"]
+    assert segment_names(load({}))("a") is None

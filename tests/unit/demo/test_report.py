@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from monitor.alarms import AlarmRecord
+from monitor.demo.chronicle import Chronicle
 from monitor.demo.mix import INCIDENT, NORMAL, expected
-from monitor.demo.report import report
+from monitor.demo.report import Run, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import APPLICATION
 from monitor.export.book import ScoreBook
-from monitor.export.scrape import Page
+from monitor.export.scrape import Learning, Page, Watched
 from monitor.records import ScoreRecord
+from tests.unit.demo.made import alarm
 from tests.unit.export.made import FIRST, SECOND, START, record
 from tests.unit.records.made import METRICS
 
@@ -24,6 +27,10 @@ PAGE = Page(
     in_flight=1,
     records_read=5,
 )
+LEARNED = PAGE._replace(
+    learning=Learning(200, 200, True),
+    watched={"faithfulness": Watched(None, 7.56, 0.93, False)},
+)
 PHASES = Schedule(START, 20, 10).phases(START + 40)
 
 
@@ -33,22 +40,25 @@ def made(name: str, seconds: float, score: float, **fields: Any) -> ScoreRecord:
     return record(name, seconds, application=APPLICATION, scores=scores, **fields)
 
 
-def summary(records: list[ScoreRecord]) -> dict[str, object]:
+def summary(records: list[ScoreRecord], *alarms: AlarmRecord) -> dict[str, Any]:
     """What is reported after 40 s."""
     book = ScoreBook({"15s": 15, "1m": 60}, 86_400)
     for each in records:
         book.add(each, each.to_json())
     book.advance(START + 40.0)
-    found = report(PAGE, book, PHASES, acknowledged=9, end_offset=9, first_gauge_s=2.5)
-    again: dict[str, object] = json.loads(json.dumps(found))
+    chronicle = Chronicle(START)
+    for alarmed in alarms:
+        chronicle.take_in(alarmed)
+    if alarms:
+        chronicle.look(LEARNED, START + 13.46)
+    found = report(PAGE, book, chronicle, Run(PHASES, 9, 9, 2.5, 1.5))
+    again: dict[str, Any] = json.loads(json.dumps(found))
     return again
 
 
 def estimates(records: list[ScoreRecord], phase: str) -> dict[str, dict[str, float]]:
     """Metric → estimate of a phase."""
-    found = summary(records)["estimate"]
-    assert isinstance(found, dict)
-    phases: dict[str, dict[str, dict[str, float]]] = found
+    phases: dict[str, dict[str, dict[str, float]]] = summary(records)["estimate"]
     return phases[phase]
 
 
@@ -104,3 +114,32 @@ def test_the_latest_judge_is_reported() -> None:
     records = [made("1", 0, 0.0, judge=FIRST), made("2", 0, 1.0, judge=SECOND)]
     assert summary(records)["judges"] == [FIRST.label, SECOND.label]
     assert estimates(records, "before")["hallucination"]["value"] == 1.0
+
+
+def test_what_happened_is_told_with_its_sentences() -> None:
+    """When the baseline was learned, when an alarm opened and closed, and how many were judged."""
+    records = [made(f"{second}", second, 0.0) for second in (5, 20, 21, 22, 26)]
+    opened = alarm("open", opened_s=24.5, until_s=22.5)
+    found = summary(records, opened, alarm("closed", opened_s=24.5, closed_s=33.04))
+    assert found["baseline"] == {"at_s": 13.5, "slots": 200, "normal": {"faithfulness": 0.93}}
+    assert found["alarms"] == [
+        {
+            "metric": "noise_sensitivity_irrelevant",
+            "opened_s": 24.5,
+            "judged": 3,
+            "answer": "it rose",
+            "closed_s": 33.0,
+            "recovery": "recovered: it rose",
+        }
+    ]
+
+
+def test_an_alarm_that_is_open_has_no_end() -> None:
+    """Null, not a time; and of one from before the incident nothing was judged in it."""
+    (found,) = summary([], alarm("open", opened_s=15, until_s=13))["alarms"]
+    assert (found["closed_s"], found["recovery"], found["judged"]) == (None, None, None)
+
+
+def test_without_baseline_and_alarm_there_is_none() -> None:
+    """Null and empty, not left out."""
+    assert (summary([])["baseline"], summary([])["alarms"]) == (None, [])

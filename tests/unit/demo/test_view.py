@@ -9,16 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from monitor.demo.bars import NO_DATA, bar, cell, course, said
+from monitor.demo.bars import NO_DATA, bar, cell, course, progress, rising, rising_scale, said
+from monitor.demo.chronicle import Chronicle
+from monitor.demo.drift_view import latest
 from monitor.demo.schedule import Schedule
 from monitor.demo.view import CHOSEN, View
-from monitor.export.scrape import Gauge, Page
+from monitor.export.scrape import Gauge, Learning, Page, Watched
 from monitor.metrics.catalogue import CATALOGUE
+from tests.unit.demo.made import alarm
+from tests.unit.export.made import START
 
 WINDOWS = ("15s", "1m")
 MOVED = "noise_sensitivity_irrelevant"
 URL = "http://127.0.0.1:1"
-START = 1_000
+WATCHED = ("faithfulness", "noise_sensitivity_relevant", MOVED)
 PAGE = Page(
     gauges={
         (MOVED, "15s"): Gauge(0.41, 0.3, 0.52, 80.4),
@@ -30,12 +34,28 @@ PAGE = Page(
     in_flight=3,
     records_read=300,
 )
+LEARNING = PAGE._replace(learning=Learning(120, 200, False))
+ALARMED = PAGE._replace(
+    learning=Learning(200, 200, True),
+    watched={
+        "faithfulness": Watched(-0.3, 7.56, 0.94, False),
+        "noise_sensitivity_relevant": Watched(None, 7.56, 0.05, False),
+        MOVED: Watched(8.25, 7.56, 0.13, True),
+    },
+)
 NOTHING = Page({}, {}, 0, 0, 0)
 
 
-def view(seconds: float = 30.0, page: Page = PAGE) -> View:
+def view(seconds: float = 30.0, page: Page = PAGE, chronicle: Chronicle | None = None) -> View:
     """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
-    found = View(Schedule(START, 24, 10), WINDOWS, url=URL, judge="offline, a lexical screen")
+    found = View(
+        Schedule(START, 24, 10),
+        WINDOWS,
+        chronicle or Chronicle(START),
+        WATCHED,
+        url=URL,
+        judge="offline, a lexical screen",
+    )
     found.look(page, START + seconds)
     return found
 
@@ -47,11 +67,27 @@ def shown(picture: View, width: int = 120, height: int = 60) -> str:
     return file.getvalue()
 
 
+def told(*, closed: bool = False) -> Chronicle:
+    """The chronicle of a demo whose alarm opened after 29 s."""
+    chronicle = Chronicle(START)
+    chronicle.look(ALARMED, START + 13.0)
+    chronicle.take_in(alarm("open", 29))
+    if closed:
+        chronicle.take_in(alarm("closed", 29, closed_s=37))
+    return chronicle
+
+
 def row(text: str, first: str) -> list[str]:
     """The words of the row that begins with these words."""
     (line,) = [
         line for line in text.splitlines() if line.split()[: len(first.split())] == first.split()
     ]
+    return line.split()
+
+
+def watched_row(text: str, metric: str) -> list[str]:
+    """The words of the row that holds a metric against its baseline."""
+    (line,) = [x for x in text.splitlines() if x.startswith(f" {metric}") and "│" in x]
     return line.split()
 
 
@@ -85,13 +121,16 @@ def test_a_gauge_without_bounds_is_no_data(gauge: Gauge | None) -> None:
     assert "●" not in bar(gauge, 20, "").plain
 
 
-@settings(max_examples=40)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(80, 200), st.integers(24, 80))
 def test_every_metric_is_on_any_terminal(width: int, height: int) -> None:
-    """Those of the incident on a small one; no line is broken: that would tear the picture."""
-    text = shown(view(), width, height)
-    for metric in CATALOGUE if height >= 56 else CHOSEN:
-        assert row(text, metric)
+    """By name with its arrow, and no line is broken: that would tear the picture."""
+    text = shown(view(30.0, ALARMED, told()), width, height)
+    for name in CATALOGUE if height >= 72 else CHOSEN:
+        arrow = {True: " ↑", False: " ↓", None: ""}[CATALOGUE[name].higher_is_better]
+        assert row(text, f"{name}{arrow}")
+    for name in WATCHED:
+        assert watched_row(text, name)
     assert max(len(line) for line in text.splitlines()) <= width
     assert f"{URL}/metrics" in text
 
@@ -154,3 +193,88 @@ def test_a_course_rises_with_its_values(values: list[float | None]) -> None:
     levels = {value: char for value, char in zip(values, drawn, strict=True) if value is not None}
     assert [char == " " for char in drawn] == [value is None for value in values]
     assert [levels[value] for value in sorted(levels)] == sorted(levels.values())
+
+
+@given(st.floats(0, 10), st.floats(3, 9), st.integers(12, 60))
+def test_the_bar_reaches_the_threshold_exactly_when_the_evidence_does(
+    evidence: float, threshold: float, width: int
+) -> None:
+    """All cells before the mark are full for an alarm, and one is empty otherwise."""
+    drawn = rising(evidence, threshold, width, "").plain
+    before, after = drawn.split("│")
+    assert len(drawn) == width
+    assert ("·" not in before) == (evidence >= threshold)
+    assert evidence >= threshold or "█" not in after
+
+
+@given(st.floats(3, 9), st.integers(12, 60), st.lists(st.floats(0, 12), min_size=2))
+def test_more_evidence_is_never_a_shorter_bar(
+    threshold: float, width: int, evidence: list[float]
+) -> None:
+    """It rises with the evidence; without any it is empty."""
+    lengths = [rising(each, threshold, width, "").plain.count("█") for each in sorted(evidence)]
+    assert lengths == sorted(lengths)
+    assert "█" not in rising(None, threshold, width, "").plain
+
+
+@given(st.none() | st.floats(3, 9), st.integers(12, 60))
+def test_the_scale_is_as_wide_as_its_bar(threshold: float | None, width: int) -> None:
+    """So that the columns stand under each other, and the threshold over its mark."""
+    drawn = rising_scale(threshold, width)
+    assert len(drawn) == width
+    if threshold is not None:
+        mark = rising(None, threshold, width, "").plain.index("│")
+        assert abs(drawn.index(f"{threshold:.2f}") + 1 - mark) <= 2
+
+
+@given(st.integers(0, 300), st.integers(1, 300), st.integers(1, 40))
+def test_progress_is_full_when_all_is_there(done: int, of: int, width: int) -> None:
+    """And not before; as wide as asked for."""
+    drawn = progress(done, of, width).plain
+    assert len(drawn) == width
+    assert (drawn == "▒" * width) == (done >= of)
+
+
+def test_learning_says_how_far_it_is() -> None:
+    """In the picture and in the line; there is no evidence yet, and no number is invented."""
+    text = shown(view(9.0, LEARNING))
+    assert "learning baseline 120/200 ▒▒▒" in text
+    assert "█" not in text
+    assert view(9.0, LEARNING).plain().endswith("learning baseline 120/200")
+    assert view(0.0, NOTHING).plain().endswith("learning baseline")
+
+
+def test_an_alarm_is_a_word_and_a_sentence() -> None:
+    """So that it is seen without colours, too; what has a baseline says what is normal."""
+    text = shown(view(30.0, ALARMED, told()))
+    assert watched_row(text, MOVED)[-4:] == ["≤", "0.13", "▲", "ALARM"]
+    assert watched_row(text, "noise_sensitivity_relevant")[-2:] == ["no", "alarm"]
+    assert row(text, "29 s") == ["29", "s", "▲", "ALARM", "it", "rose"]
+    assert view(30.0, ALARMED).plain().endswith("evidence 8.2/7.56 ALARM")
+
+
+@pytest.mark.parametrize("height", [24, 60])
+def test_the_recovery_is_told(height: int) -> None:
+    """Whatever else there is room for, and the alarm is none any more."""
+    text = shown(view(40.0, ALARMED._replace(watched={}), told(closed=True)), 80, height)
+    assert row(text, "37 s") == ["37", "s", "✓", "recovered:", "it", "rose"]
+    assert "ALARM" not in text
+
+
+def test_an_open_alarm_is_kept_before_anything_else() -> None:
+    """Newer events do not push it out of a small picture."""
+    chronicle = told()
+    for second in range(30, 40, 2):
+        chronicle.take_in(alarm("open", second, metric="faithfulness"))
+        chronicle.take_in(alarm("closed", second, closed_s=second + 1, metric="faithfulness"))
+    assert [event.at_s for event in latest(chronicle, 1)] == [29]
+    assert [event.at_s for event in latest(chronicle, 3)] == [29, 38, 39]
+
+
+@pytest.mark.parametrize("width", [40, 60, 79])
+def test_a_narrow_terminal_shows_the_alarm_too(width: int) -> None:
+    """No line is longer than it, and the word and its sentence are there."""
+    text = shown(view(30.0, ALARMED, told()), width, 24)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert watched_row(text, "noi…irrelevant" if width < 54 else MOVED)[-2:] == ["▲", "ALARM"]
+    assert "it rose" in text

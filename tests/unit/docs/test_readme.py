@@ -101,6 +101,7 @@ def exported() -> Iterator[str]:
     yield from collector.SEGMENT_FAMILIES
     yield from collector.DRIFT_FAMILIES
     yield collector.ALARM
+    yield from collector.OBJECTIVE_FAMILIES
     yield "rag_judge_info"
 
 

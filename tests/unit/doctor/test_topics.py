@@ -13,7 +13,8 @@ EVERY = frozenset({"describe", "read", "write"})
 SCORES = Need("scores.v1", "scores", EVERY)
 INPUT = Need("in.v1", "interactions", frozenset({"describe", "read"}))
 DEAD = Need("dead.v1", "dead_letters", frozenset({"describe", "write"}), frozenset({"read"}))
-ALARMS = Need("alarms.v1", "alarms", frozenset(), EVERY)
+READ, WRITE = frozenset({"describe", "read"}), frozenset({"write"})
+ALARMS = Need("alarms.v1", "alarms", READ, WRITE)
 DAY_S = 86_400
 
 
@@ -34,9 +35,9 @@ HIDDEN = TopicFound(False, True, (), (), 0, None)
 
 @pytest.mark.parametrize("state", [MISSING, HIDDEN, found(leaderless=(1,))])
 def test_a_needed_topic_must_be_usable(state: TopicFound) -> None:
-    """Missing, hidden or without a leader: FAIL if something needs it, at most WARN if not."""
+    """Missing, hidden or without a leader: FAIL."""
     assert topics.existence(SCORES, state, create=False).status is Status.FAIL
-    assert topics.existence(ALARMS, state, create=False).status is Status.WARN
+    assert topics.existence(ALARMS, state, create=False).status is Status.FAIL
 
 
 def test_a_topic_that_will_be_created_is_no_failure() -> None:
@@ -66,6 +67,9 @@ def test_lacking_rights_are_named_as_the_broker_names_them() -> None:
     line = topics.rights(DEAD, found(rights=frozenset({"describe", "write"})))
     assert (line.status, line.mend) == (Status.WARN, "grant Read to this user")
     assert topics.rights(DEAD, found()).status is Status.OK
+    line = topics.rights(ALARMS, found(rights=READ))
+    assert (line.status, line.mend) == (Status.WARN, "grant Write to this user")
+    assert "no alarm is explained" in line.found
 
 
 def test_rights_that_are_not_told_are_not_guessed() -> None:

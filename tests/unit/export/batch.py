@@ -19,10 +19,19 @@ Z = 1.959963984540054
 #: Metric → (higher is better, needs a reference).
 METRICS = {
     "faithfulness": (True, False),
+    "faithfulness_by_passage": (True, False),
     "noise_sensitivity_relevant": (False, True),
     "noise_sensitivity_irrelevant": (False, True),
     "incorrect_claims": (False, True),
     "hallucination": (False, True),
+    "self_knowledge": (None, True),
+    "claim_precision": (True, True),
+    "claim_recall": (True, True),
+    "claim_f1": (True, True),
+    "context_recall": (True, True),
+    "context_precision": (True, True),
+    "context_utilization": (True, True),
+    "irrelevant_context_reliance": (False, False),
 }
 
 
@@ -152,7 +161,7 @@ def over_windows(
         for window, length in windows.items():
             first = current - length // bucket + 1
             inside = [s for s in all_slots if first <= math.floor(s.time) // bucket <= current]
-            better = METRICS[labels[0]][0]
+            better = bool(METRICS[labels[0]][0])
             yield labels, window, estimate(inside, all_slots, higher_is_better=better)
 
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.books import Books, books
+from monitor.books import Books, books, promises
 from monitor.config import load
 from monitor.control import BaselineRecord, MetricBaseline
 from monitor.export.collector import QualityCollector
 from monitor.export.following import take_in
 from monitor.export.from_file import gauges
-from monitor.records import ScoreRecord
+from monitor.records import ScoreRecord, UnscoredMark
 from tests.unit.export.made import FIRST, START, at, pools, record
 
 FLAGS = {
@@ -141,7 +141,7 @@ def test_order_duplicates_and_restarts_change_no_bit_of_a_page(
             event(found)
             if rng.random() < 0.3:
                 exported(found, [], moment)
-                found.baselines.learn(found.scores.counted(), START + moment)
+                found.baselines.learn(found.scores.pupils, START + moment)
         assert exported(found, [], now) == plain
 
 
@@ -175,3 +175,44 @@ def exported(found: Books, events: list[Event], now: float) -> bytes:
     registry = CollectorRegistry()
     registry.register(QualityCollector(found.scores, lambda: START + now, lambda: True))
     return generate_latest(registry)
+
+
+def test_objectives_are_held_against_the_windows_of_the_file() -> None:
+    """Bound and standing for every judge; while too few are scored, neither kept nor breached."""
+    settings_of = {**FLAGS, "objectives": [
+        {"metric": "faithfulness", "window": "10s", "bound": 0.5, "minimum_samples": 10},
+    ]}  # fmt: skip
+    chosen = load({}, flags=settings_of)
+    lines = [each.to_json() for each in good_then_bad()]
+
+    def page(now: float) -> dict[str, float]:
+        found = books(chosen)
+        text = gauges(*found[::2], lines, START + now, promised=promises(chosen))
+        found_lines = [line for line in text.splitlines() if line.startswith("rag_objective")]
+        labels = f'application="bot",judge="{FIRST.label}",metric="faithfulness",window="10s"'
+        assert {frozenset(re.split("[{}]", line)[1].split(",")) for line in found_lines} == {
+            frozenset(labels.split(","))
+        }
+        return {name: v for name, v in samples(text).items() if name.startswith("rag_objective")}
+
+    bound, known, breached = (f"rag_objective_{name}" for name in ("bound", "known", "breached"))
+    assert page(15.0) == {bound: 0.5, known: 1, breached: 0}
+    assert page(39.5) == {bound: 0.5, known: 1, breached: 1}
+    assert page(45.0) == {bound: 0.5, known: 0}
+
+
+def test_a_metric_without_a_baseline_is_named() -> None:
+    """Learned while it had no value: not learning any more, but watched by nobody."""
+    mark = UnscoredMark(unscored="NO_CLAIMS")
+    records = [
+        record(str(i), float(i), scores={"faithfulness": 0.75, "hallucination": mark})
+        for i in range(30)
+    ]
+    found = made(**{"drift.metrics": "faithfulness,hallucination"})
+    lines = [each.to_json() for each in records]
+    page = gauges(*found[::2], lines, START + 30.0)
+    assert samples(page)["rag_monitor_baseline_learning"] == 0
+    missing = [line for line in page.splitlines() if line.startswith("rag_monitor_baseline_miss")]
+    assert [(line.split('metric="')[1].split('"')[0], line[-3:]) for line in missing] == [
+        ("faithfulness", "0.0"), ("hallucination", "1.0"),
+    ]  # fmt: skip

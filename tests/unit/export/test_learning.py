@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.errors import RecordSkipped
 from monitor.export.learning import Learner, Lesson, Progress, normal_of
-from monitor.export.slots import candidate_of
+from monitor.export.pupils import Pupils
+from monitor.export.slots import Slot, candidate_of
 from monitor.records import Outcome, ScoreRecord
 from monitor.stats.selection import Selection
 from tests.unit.export.made import FIRST, SECOND, START, at, pools, record
@@ -27,7 +28,11 @@ def lessons(
     selection = Selection()
     for each in records:
         selection.add(candidate_of(each, each.to_json()))
-    return list(learner.progress(selection.counted(), known.__contains__, START + now))
+    pupils = Pupils(lambda *pair: pair in known, selection.counted)
+    for candidate in selection.counted():
+        if isinstance(candidate.payload, Slot):
+            pupils.apply(candidate, candidate.payload, +1)
+    return list(learner.progress(pupils, START + now))
 
 
 def made(count: int, faithfulness: float = 0.75) -> list[ScoreRecord]:

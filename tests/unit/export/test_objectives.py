@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.export.book import SegmentKey, SeriesEstimate, SeriesKey
+from monitor.export.book import OTHER, SegmentKey, SeriesEstimate, SeriesKey
 from monitor.export.objectives import Objective, promised_by, standing, standings
 from monitor.stats.estimate import Estimate
 
@@ -53,14 +56,19 @@ def test_each_series_is_held_against_its_own_promises() -> None:
         SeriesEstimate(KEY._replace(application="shop"), "1h", bad),
         SeriesEstimate(KEY._replace(metric="hallucination"), "1h", bad),
         SeriesEstimate(SegmentKey(*KEY, "acme"), "1h", bad),
+        SeriesEstimate(KEY._replace(application=OTHER), "1h", bad),
     ]
-    found = list(standings(estimates, promised_by([(["b?t"], [HIGH, LOW])])))
+    found = list(standings(estimates, promised_by([(re.compile("b.t"), [HIGH, LOW])])))
     assert [(one.key, one.standing) for one in found] == [(KEY, "breached"), (other_judge, "met")]
 
 
-def test_the_first_entry_that_matches_holds() -> None:
-    """Entries are not combined; a bracket is nothing special in a name."""
-    promised = promised_by([(["a", "b[1]*"], [HIGH]), (["*"], [LOW])])
-    assert promised("a") == promised("b[1]x") == [HIGH]
-    assert promised("ab") == promised("b1") == [LOW]
-    assert promised_by([])("a") == ()
+def test_one_objective_a_metric_and_window() -> None:
+    """Entries are not combined; what they leave open the shared ones say, the first of them."""
+    lax, other = replace(HIGH, bound=0.1), replace(HIGH, window="5m")
+    own = [(re.compile("a|b.*"), [HIGH]), (re.compile("b1|c"), [LOW])]
+    everyone = re.compile(".*")
+    promised = promised_by(own, [(everyone, [lax]), (re.compile("c"), [LOW]), (everyone, [other])])
+    assert promised("a") == promised("b1") == [HIGH, other]
+    assert promised("c") == [LOW, lax, other]
+    assert promised("ab") == [lax, other]
+    assert promised_by([])("a") == []

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
-from monitor.export.scrape import Gauge, Page, read, scrape
+from monitor.export.scrape import Gauge, Learning, Page, Watched, read, scrape
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.records import Outcome, ScoreRecord
 from monitor.telemetry import ExporterTelemetry, ScorerTelemetry
@@ -55,6 +55,43 @@ def test_estimates_survive_the_page(pool: list[ScoreRecord], now: float) -> None
         )
         for s in book.estimates()
     }
+
+
+def test_evidence_is_read_with_its_threshold() -> None:
+    """Of a detector without a slot there is a threshold and no evidence."""
+    page = """\
+rag_score_baseline{metric="faithfulness",application="bot",judge="j"} 0.93
+rag_drift_evidence{metric="faithfulness",application="bot",judge="j"} 8.1
+rag_drift_threshold{metric="faithfulness",application="bot",judge="j"} 7.56
+rag_drift_alarm{metric="faithfulness",application="bot",judge="j",direction="worse"} 1.0
+rag_score_baseline{metric="hallucination",application="bot",judge="j"} 0.05
+rag_drift_threshold{metric="hallucination",application="bot",judge="j"} 7.56
+rag_drift_alarm{metric="hallucination",application="bot",judge="j",direction="worse"} 0.0
+"""
+    assert read(page).watched == {
+        "faithfulness": Watched(8.1, 7.56, 0.93, True),
+        "hallucination": Watched(None, 7.56, 0.05, False),
+    }
+    assert read(page).gauges == {}
+
+
+def test_learning_is_read_with_what_it_takes() -> None:
+    """Unknown at first; over when no application and judge learns any more."""
+    registry = CollectorRegistry()
+    telemetry = ExporterTelemetry(registry)
+
+    def learning() -> Learning | None:
+        return read(generate_latest(registry).decode()).learning
+
+    assert learning() is None
+    telemetry.baseline_needed.set(200)
+    assert learning() == Learning(0, 200, False)
+    telemetry.baseline_learning.labels("bot", "j").set(1)
+    telemetry.baseline_slots.labels("bot", "j").set(120)
+    assert learning() == Learning(120, 200, False)
+    telemetry.baseline_learning.labels("bot", "j").set(0)
+    telemetry.baseline_slots.labels("bot", "j").set(200)
+    assert learning() == Learning(200, 200, True)
 
 
 def test_the_counts_of_a_page() -> None:

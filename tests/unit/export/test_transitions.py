@@ -258,3 +258,14 @@ def test_two_exporters_write_the_same_bytes(
             lines += [one.to_json() for one in look(drift, last, clock)]
         written.append(lines)
     assert written[0] == written[1]
+
+
+def test_another_baseline_is_no_recovery() -> None:
+    """What is normal was decided anew: the alarm is over, but nothing has become better."""
+    drift, last = book(INCIDENT), Last()
+    look(drift, last, 302.0)
+    lower = Normal({"faithfulness": Baseline(0.5, 0.0, {})})
+    drift.set_normal("bot", FIRST.label, lower)
+    (closed,) = look(drift, last, 303.0)
+    assert (closed.state, closed.closed_because) == ("closed", "new_baseline")
+    assert closed.answer.startswith("held against another baseline at ")

@@ -113,13 +113,14 @@ def test_the_segment_is_the_raw_value_of_an_attribute(attribute: str | None, seg
 
 def size_without_texts(record: ScoreRecord) -> int:
     """The bytes of a record without anything that the numbers do not need."""
-    bare = {"interaction": {}, "attributes": {}, "claims": Claims(), "truncated": True}
+    texts: dict[str, object] = {key: {} for key in ("interaction", "attributes", "evidence")}
+    bare = {**texts, "claims": Claims(), "truncated": True}
     return len(record.model_copy(update=bare).to_json())
 
 
 def numbers(record: ScoreRecord) -> dict[str, Any]:
     """Everything that gauges, evidence and counts are computed from."""
-    texts = {"interaction", "attributes", "claims", "truncated"}
+    texts = {"interaction", "attributes", "claims", "evidence", "truncated"}
     return record.model_dump(exclude=texts)
 
 
@@ -135,6 +136,17 @@ def test_shrinking_fits_and_keeps_the_numbers(record: ScoreRecord, share: float)
     assert found.truncated == (found != record)
     if limit >= len(whole):
         assert found == record
+
+
+def test_quotes_go_with_the_passages_that_they_are_of() -> None:
+    """Evidence stands on the record, and leaves it with the first texts; none is no key."""
+    judgement = JUDGEMENT.model_copy(update={"evidence": {"c1": {"1": "passage"}}})
+    record = built(SCORED._replace(judgement=judgement))
+    assert json.loads(record.to_json())["evidence"] == {"c1": {"1": "passage"}}
+    found, line = shrink(record, len(record.to_json()) - 1)
+    assert found.verdicts == record.verdicts
+    assert "evidence" not in json.loads(line)
+    assert "evidence" not in json.loads(built().to_json())
 
 
 @given(st.integers(0, 300))

@@ -34,6 +34,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
         {"temperature": 0.5},
         {"seed": 8},
         {"order_seed": 1},
+        {"evidence": "quote"},
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]

@@ -86,6 +86,24 @@ async def test_extraction_and_verification_by_separate_models() -> None:
     assert judge.identity.version != before.version
 
 
+@pytest.mark.parametrize("structured", ["json_object", "json_schema"])
+async def test_evidence_by_the_model_that_verifies(structured: str) -> None:
+    """One more call, to the model of the verdicts: words of the passage for what it supports."""
+    async with JudgeServer(LABELS) as server:
+        made = settings(
+            server,
+            "openai/big",
+            extract_model="openai/small",
+            evidence="quote",
+            structured=structured,
+        )
+        _, judgement = await judged(made)
+        last = server.log[-1]
+    assert (last.task, last.parameters["model"]) == ("quote_evidence", "big")
+    assert judgement.evidence == {"c1": {"2": "The warranty lasts"}}
+    assert judgement.usage.calls == 4
+
+
 async def test_the_model_is_what_the_provider_last_returned() -> None:
     """The configured name before any reply, then the provider's id, also for a pick without one."""
     async with JudgeServer(LABELS, snapshots={"judge": "judge-2026-03-03"}) as server:

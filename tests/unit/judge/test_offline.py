@@ -353,8 +353,8 @@ async def test_given_claims_are_verified_as_they_are() -> None:
     judgement, scores = await judge.judge(asked, claims=claims), await judge.scores(asked, claims)
     assert judgement.claims == claims
     seen = set()
-    for field, verdicts in judgement.verdicts:
-        rows = zip(verdicts, getattr(scores, field), strict=True)
+    for field in scores._fields:
+        rows = zip(getattr(judgement.verdicts, field), getattr(scores, field), strict=True)
         for verdict, score in rows:
             cells = (
                 zip(verdict, score, strict=True)

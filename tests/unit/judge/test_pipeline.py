@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,14 +13,14 @@ import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.asking import Asker
-from monitor.judge.extraction import Extractor
+from monitor.judge.extraction import Extraction, Extractor
 from monitor.judge.material import Caps
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
-from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
 PRICE = Usage(calls=1, prompt_tokens=10, completion_tokens=2, usd=0.5)
@@ -433,6 +434,52 @@ async def test_text_that_denies_all_its_claims_is_extracted_once_more() -> None:
     assert found.claims.response == ("A1", "A2")
     assert found.usage.calls == 5
     assert (watcher.retries, watcher.missed) == (["self_check"], [])
+
+
+class Remembering:
+    """An ``Extract`` that writes down how it is used."""
+
+    def __init__(self, inner: Extractor) -> None:
+        self._inner = inner
+        self.asked: list[tuple[str, bool]] = []
+        self.vouched: list[tuple[str, str, tuple[str, ...]]] = []
+
+    def for_one(self) -> AbstractContextManager[Extraction]:
+        return nullcontext(self)
+
+    async def claims(
+        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+    ) -> tuple[str, ...]:
+        self.asked.append((text, fresh))
+        return await self._inner.claims(question, text, spent, fresh=fresh)
+
+    async def vouch(self, question: str, text: str, claims: tuple[str, ...]) -> None:
+        self.vouched.append((question, text, claims))
+
+
+async def remembered(model: Model, item: Interaction, claims: Claims | None = None) -> Remembering:
+    asker = Asker(model, load_prompts())
+    extract = Remembering(Extractor(asker))
+    await Pipeline(asker, extract, lambda _: IDENTITY).judge(item, claims=claims)
+    return extract
+
+
+async def test_claims_are_vouched_for_once_their_own_text_bears_one_out() -> None:
+    """Both texts, with their claims; not one whose claims all miss it, even the second time."""
+    extract = await remembered(Model(TWO_TEXTS), FULL)
+    assert extract.asked == [("A1. A2.", False), ("R1. A2.", False)]
+    assert extract.vouched == [("Why?", "A1. A2.", ("A1", "A2")), ("Why?", "R1. A2.", ("R1", "A2"))]
+    astray = await remembered(Model({**TWO_TEXTS, "A1. A2.": ["Z1"]}), FULL)
+    assert astray.asked[2:] == [("A1. A2.", True)]
+    assert astray.vouched == [("Why?", "R1. A2.", ("R1", "A2"))]
+
+
+async def test_given_claims_are_verified_and_nothing_is_extracted() -> None:
+    """Also where their own text denies them: they are another judgement's to answer for."""
+    model = Model(TWO_TEXTS)
+    extract = await remembered(model, FULL, Claims(response=("A1", "Z"), reference=("Y",)))
+    assert (extract.asked, extract.vouched, model.tasks()) == ([], [], ["v"])
+    assert model.asked[0]["claims"] == {"c1": "A1", "c2": "Z", "r1": "Y"}
 
 
 async def test_reference_is_self_checked_too() -> None:

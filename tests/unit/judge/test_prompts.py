@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from monitor.judge.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
+from monitor.judge.quoting import QuoteRequest
 from tests.tokens import count_tokens
 
 # A published file never changes. A new wording is a new file, and a new line here.
@@ -16,6 +17,7 @@ PUBLISHED = {
     "extract_claims.v2.md": "497cd219013b2734b73acdbe13dccb91",
     "verify_claims.v1.md": "8232b652bb02a21a4ba182e525640e29",
     "verify_claims.v2.md": "0b8d16a78a997bb25da6e32e1c983358",
+    "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
 }
 
 
@@ -77,6 +79,24 @@ def test_verify_example_is_the_real_wire_format() -> None:
     assert [verdicts[name].together for name in verdicts] == [True, False]
     assert verdicts["c1"].supported["A"]
     assert verdicts["r1"].supported == {"2": True, "1": False, "A": False, "R": True}
+
+
+def test_quote_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent; its quotes stand in their documents."""
+    message, reply = example(load_prompts(evidence=True).quote)
+    body = json.loads(message)
+    pairs = tuple((pair.split()[0], pair.split()[1]) for pair in body["pairs"])
+    request = QuoteRequest(body["n"], body["question"], body["documents"], body["claims"], pairs)
+    assert request.message() == message
+    quotes = request.read(reply)
+    assert list(quotes) == [("c1", "3"), ("c1", "1"), ("c2", "3")]
+    assert all(quotes.values())
+
+
+def test_evidence_is_in_the_hash_only_where_it_is_asked_for() -> None:
+    """Without it the instructions are those of always."""
+    assert load_prompts().quote == ""
+    assert load_prompts(evidence=True).hash != load_prompts().hash
 
 
 def test_prompts_fit_their_token_budget() -> None:

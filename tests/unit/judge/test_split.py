@@ -8,7 +8,9 @@ import pytest
 
 from monitor.errors import JudgeFailed
 from monitor.judge.material import Caps
+from monitor.judge.parsing import Task
 from monitor.judge.plans import PLANS, PipelineName
+from monitor.judge.ports import Reply
 from monitor.records import Interaction, Passage
 from tests.servers.judge_labels import Labels
 from tests.unit.judge.truthful import Large, Truthful, judged, large
@@ -120,7 +122,7 @@ async def test_one_claim_that_does_not_fit_is_a_failure() -> None:
 @pytest.mark.parametrize("budget", [2_000, 2_400, 3_000, 8_000])
 async def test_prompts_keep_to_their_budget(pipeline: PipelineName, budget: int) -> None:
     """No prompt exceeds it, and every matrix but the one of the whole context is the truth."""
-    case = large(Random(9), 9, 4, 10, words=60)
+    case = large(Random(9), 9, 4, 10, words=150)
     model = Truthful(case.labels)
     found = (await judged(model, case.interaction, pipeline, Caps(8, 12, budget))).verdicts
     assert max(model.prompt_bytes) <= 3 * budget
@@ -131,6 +133,24 @@ async def test_prompts_keep_to_their_budget(pipeline: PipelineName, budget: int)
     assert found.model_copy(update=whole) == truth
     pairs = zip(found.response_by_context, truth.response_by_context, strict=True)
     assert all(held <= true for held, true in pairs)
+
+
+async def test_all_passages_together_say_nothing_new_about_each_alone() -> None:
+    """A judge that changes its mind there is believed on the context, and not on the passage."""
+    case = large(Random(12), 1, 0, 3)
+    own = frozenset([("claim x 0 说法", "response x")])
+
+    class Fickle(Truthful):
+        async def __call__(self, task: Task, system: str, user: str) -> Reply:
+            reply = await super().__call__(task, system, user)
+            whole = self.verifications and len(self.verifications[-1][1]) == 3
+            return Reply(reply.text.replace("2n", "2y"), "stop") if whole else reply
+
+    model = Fickle(Labels(case.labels.claims, own))
+    found = (await judged(model, case.interaction, "single")).verdicts
+    assert model.verifications[-1][0] == ("c1",)
+    assert found.response_by_passage == ((False, False, False),)
+    assert found.response_by_context == (True,)
 
 
 async def test_the_best_passages_are_shown_where_not_all_fit() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from monitor.judge.asking import Asker
+from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extractor
 from monitor.judge.material import Caps
 from monitor.judge.parsing import Task
@@ -43,7 +44,7 @@ class Truthful:
         self.prompt_bytes.append(len((system + user).encode()))
         reply = honest_reply(request, self._labels)
         whole = reply.encode()
-        if self._lines is not None and len(reply.lines) > self._lines:
+        if self._lines is not None and len(reply.lines or reply.quotes) > self._lines:
             return Reply(whole[: len(whole) // 2], "length")
         return Reply(whole, "stop")
 
@@ -116,10 +117,19 @@ async def judged(
     interaction: Interaction,
     pipeline: PipelineName = "joint",
     caps: Caps | None = None,
+    *,
+    evidence: bool = False,
 ) -> Judgement:
     """The judgement by a pipeline over the model."""
-    asker = Asker(model, load_prompts())
-    made = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, planner=PLANS[pipeline], caps=caps)
+    asker = Asker(model, load_prompts(evidence=evidence))
+    made = Pipeline(
+        asker,
+        Extractor(asker),
+        lambda _: IDENTITY,
+        planner=PLANS[pipeline],
+        caps=caps,
+        quoter=Quoter(asker, caps or Caps()) if evidence else None,
+    )
     return await made.judge(interaction)
 
 

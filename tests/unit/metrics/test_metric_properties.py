@@ -146,11 +146,11 @@ NEEDS = {
     "hallucination": "xyc",
     "self_knowledge": "xyc",
     "claim_precision": "yc",
-    "claim_recall": "yr",
+    "claim_recall": "ycr",
     "claim_f1": "ycr",
-    "context_recall": "xyr",
-    "context_precision": "xyk",
-    "context_utilization": "xyrg",
+    "context_recall": "xycr",
+    "context_precision": "xyck",
+    "context_utilization": "xycrg",
     "irrelevant_context_reliance": "xcq",
 }
 
@@ -159,13 +159,12 @@ def reasons(judgement: Judgement) -> dict[str, str]:
     """Metric → the reason of the first thing that it needs and does not find."""
     s, n = sets_of(judgement), judgement.passages
     known = [x for x in judgement.verdicts.relevant_to_question if x is not None]
-    no_reference_claims = "NO_REFERENCE_CLAIMS" if s.claims else "NO_CLAIMS"
     lacks = {
         "x": "NO_CONTEXTS" if n == 0 else "",
         "y": "" if judgement.has_reference else "NO_REFERENCE",
         "c": "" if s.claims else "NO_CLAIMS",
-        "r": "" if s.reference else no_reference_claims,
-        "k": "" if len(s.relevant | s.irrelevant) == n else no_reference_claims,
+        "r": "" if s.reference else "NO_REFERENCE_CLAIMS",
+        "k": "" if len(s.relevant | s.irrelevant) == n else "NO_REFERENCE_CLAIMS",
         "q": "" if len(known) == n else "NO_RELEVANCE",
         "g": "" if s.reference_edges else "NO_RELEVANT_CONTEXTS",
     }

@@ -95,6 +95,9 @@ VERDICTS = st.builds(
 )
 
 
+QUOTES = st.dictionaries(TEXTS, st.none() | TEXTS, max_size=2)
+
+
 @st.composite
 def score_records(draw: st.DrawFn) -> ScoreRecord:
     """Any score record that the types allow."""
@@ -112,10 +115,15 @@ def score_records(draw: st.DrawFn) -> ScoreRecord:
         interaction=draw(interactions_as_stored()),
         claims=Claims(response=draw(st.lists(TEXTS, max_size=2).map(tuple))),
         verdicts=draw(VERDICTS),
+        evidence=draw(st.dictionaries(TEXTS, QUOTES, max_size=2)),
         scores=draw(st.dictionaries(st.sampled_from(METRICS), scores, max_size=4)),
         outcome=draw(st.sampled_from(Outcome)),
         reason=draw(st.none() | TEXTS),
-        usage=Usage(calls=draw(st.integers(0, 9)), usd=draw(st.floats(0, 9))),
+        usage=Usage(
+            calls=draw(st.integers(0, 9)),
+            reasoning_tokens=draw(st.integers(0, 9)),
+            usd=draw(st.floats(0, 9)),
+        ),
         timings=draw(st.dictionaries(TEXTS, st.floats(0, 60), max_size=2)),
     )
 

@@ -36,7 +36,8 @@ def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, thresho
     for place, deviation in held:
         trail.put(place, deviation)
         if rng.random() < 0.5:
-            trail.evidence(rng.choice([0.0, 120.0]), rng.uniform(0, 700), threshold)
+            a = rng.choice([20.0, 100.0, threshold])
+            trail.evidence(rng.choice([0.0, 120.0]), rng.uniform(0, 700), a)
         if rng.random() < 0.2:
             trail.take(place)
             trail.put(place, deviation)

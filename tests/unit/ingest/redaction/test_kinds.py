@@ -92,3 +92,14 @@ def test_precision_and_recall(kind: str) -> None:
     print(f"\n{kind:6} {figures} precision {figures.precision:.3f} recall {figures.recall:.3f}")
     assert figures.precision >= 0.95
     assert figures.recall >= 0.95
+
+
+def test_the_page_shows_these_figures() -> None:
+    """docs/redaction.md says what is measured here, and nothing better."""
+    page = (Path(__file__).parents[4] / "docs/redaction.md").read_text(encoding="utf-8")
+    assert f"[{len(ALL)} strings]" in page
+    assert f"{sum(not one.values for one in ALL)} of them only look" in page
+    for kind in KINDS:
+        found = counts(kind)
+        row = f"| `{kind}` | {found.right} | {found.wrong} | {found.missed} "
+        assert f"{row}| {found.precision:.3f} | {found.recall:.3f} |" in page

@@ -1,0 +1,61 @@
+"""What the demo is told, and the settings that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from monitor.config import Settings, load
+
+WINDOWS: Final = "15s,1m,5m"
+#: What takes hours or a day elsewhere is to be seen within a minute.
+LEARN_SLOTS: Final = 200
+LEARN_WAIT = SETTLE = "2s"
+WEEK_S: Final = 604_800
+#: Of the environment, so that no setting of a real monitor gets in.
+KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Times in seconds; ``run_for`` None runs until Ctrl-C."""
+
+    run_for: float | None = None
+    incident_at: int = 24
+    incident_for: int = 10
+    seed: int = 1
+    rate: float = 40.0
+    sampling: float = 0.5
+    judge: str = "offline"
+    model: str | None = None
+    port: int = 0
+
+
+def demo_settings(
+    options: DemoOptions, environ: Mapping[str, str], bootstrap: str, *, quiet: bool = False
+) -> Settings:
+    """Embedded defaults; of the environment only the sections judge and log count.
+
+    ``quiet`` logs errors only, unless the environment says how much.
+    """
+    kept = {name: value for name, value in environ.items() if name.startswith(KEPT)}
+    flags: dict[str, Any] = {
+        "kafka.bootstrap_servers": bootstrap,
+        "sampling.rate": options.sampling,
+        "judge.kind": options.judge,
+        "export.windows": WINDOWS,
+        "export.segment": "tenant",
+        "http.port": options.port,
+        "ingest.drain_s": 5,
+        "drift.learn_slots": LEARN_SLOTS,
+        "drift.learn_wait": LEARN_WAIT,
+        "drift.settle": SETTLE,
+    }
+    if options.sampling:  # its true rate; without a pick there is nothing to alarm about
+        flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S
+    if options.model:
+        flags["judge.model"] = options.model
+    if quiet and "RAG_MONITOR_LOG__LEVEL" not in kept:
+        flags["log.level"] = "error"
+    return load(kept, flags=flags)

@@ -1,0 +1,119 @@
+"""The demo without Kafka and without waiting: its own traffic, judge, books and report.
+
+Everything is what runs in ``rag-monitor demo``, but the clock and the topics: a score record is
+there as soon as its interaction happens, and what is published holds at the next look.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from monitor.alarms import AlarmRecord
+from monitor.books import books
+from monitor.demo.chronicle import Chronicle
+from monitor.demo.options import DemoOptions, demo_settings
+from monitor.demo.report import Run, report
+from monitor.demo.schedule import Schedule
+from monitor.demo.traffic import Traffic
+from monitor.export.collector import QualityCollector
+from monitor.export.lessons import show
+from monitor.export.scrape import read
+from monitor.export.transitions import transitions
+from monitor.ingest import score_records
+from monitor.ingest.formats import native
+from monitor.ingest.sampling import Sampler
+from monitor.ingest.score_records import Ending
+from monitor.judge.offline import OfflineJudge
+from monitor.metrics.catalogue import score_all
+from monitor.records import Outcome, ScoreRecord, Source
+from monitor.telemetry import ExporterTelemetry
+
+#: Five hours into a day, so that no period ends in between.
+START: Final = 20_778 * 86_400 + 18_000
+#: Seconds between looks of the learner and at the detectors, as in the demo.
+LOOK_EVERY_S: Final = 0.5
+
+
+class Simulation:
+    """A demo whose time is an argument."""
+
+    def __init__(self, chosen: DemoOptions) -> None:
+        self._chosen = chosen
+        self._settings = demo_settings(chosen, {}, "127.0.0.1:1")
+        self.schedule = Schedule(START, chosen.incident_at, chosen.incident_for)
+        self.chronicle = Chronicle(START)
+        self._books = books(self._settings)
+        self._registry = CollectorRegistry()
+        self._telemetry = ExporterTelemetry(self._registry)
+        self._now = float(START)
+        self._registry.register(
+            QualityCollector(self._books.scores, lambda: self._now, lambda: True)
+        )
+        self._last: dict[str, AlarmRecord] = {}
+        self._first_gauge_s: float | None = None
+
+    async def run(self) -> dict[str, Any]:
+        """The report; ``first_gauge_s`` is after the traffic's start here."""
+        seconds, records = self._chosen.run_for or 0.0, score_lines(self._chosen, self.schedule)
+        ahead: ScoreRecord | None = await anext(records, None)
+        while self._now < START + seconds:
+            self._now += LOOK_EVERY_S
+            while ahead is not None and ahead.event_time.timestamp() < self._now:
+                self._books.scores.add(ahead, ahead.to_json())
+                self._telemetry.records.labels("read").inc()
+                ahead = await anext(records, None)
+            self._look()
+        phases = self.schedule.phases(int(self._now))
+        count = int(seconds * self._chosen.rate)
+        page = read(generate_latest(self._registry).decode())
+        return report(
+            page,
+            self._books.scores,
+            self.chronicle,
+            Run(phases, count, count, self._first_gauge_s, 0.0),
+        )
+
+    def _look(self) -> None:
+        """What the exporter does from time to time, and a scrape."""
+        scores, baselines, drift = self._books.scores, self._books.baselines, self._books.drift
+        scores.advance(self._now)
+        for learned in baselines.learn(scores.pupils, self._now):
+            baselines.take_in(learned.key.encode(), learned.to_json())
+        show(baselines, scores, self._telemetry)
+        states = list(drift.states(self._now))
+        for record in transitions(self._last, states, drift.history, self._now, "tenant"):
+            self._last[record.key] = record
+            self.chronicle.take_in(record)
+        page = read(generate_latest(self._registry).decode())
+        self.chronicle.look(page, self._now)
+        if self._first_gauge_s is None and any(g.samples >= 5 for g in page.gauges.values()):
+            self._first_gauge_s = self._now - START
+
+
+async def score_lines(chosen: DemoOptions, schedule: Schedule) -> AsyncIterator[ScoreRecord]:
+    """The score records of the demo's traffic, as its scorer makes them."""
+    traffic, sampler = Traffic(chosen.seed, schedule.mix_at), Sampler(chosen.sampling)
+    judge = OfflineJudge()
+    for index in range(int((chosen.run_for or 0.0) * chosen.rate)):
+        now = datetime.fromtimestamp(schedule.start + index / chosen.rate, UTC)
+        value = json.dumps(traffic.interaction(index, now).json, ensure_ascii=False).encode()
+        source = Source(topic="t", partition=0, offset=index)
+        interaction = native.decode(value, source, int(now.timestamp() * 1000)).interaction
+        if not sampler.takes(interaction.interaction_id.encode()):
+            continue
+        judgement = await judge.judge(interaction)
+        scores = score_all(judgement)
+        is_scored = any(isinstance(score, float) for score in scores.values())
+        outcome = Outcome.SCORED if is_scored else Outcome.UNSCORABLE
+        yield score_records.build(
+            interaction,
+            Ending(outcome, None, judgement.judge, judgement.usage, judgement, scores, {}),
+            rate=chosen.sampling,
+            segment_by="tenant",
+            now=now,
+        )

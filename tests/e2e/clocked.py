@@ -1,0 +1,44 @@
+"""An exporter whose clock is a file.
+
+``python -m tests.e2e.clocked export`` takes the settings of ``rag-monitor export``, and the epoch
+seconds of now from the file that ``CLOCKED_BY`` names: what several processes say at one time can
+be held against one another, and time goes on when a test says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from monitor import logs
+from monitor.__main__ import main
+from monitor.app import Monitor, stop_on_signals
+from monitor.config import load
+
+#: Of the environment; the monitor itself would take one with its own prefix for a setting.
+CLOCK = "CLOCKED_BY"
+
+
+def set_to(clock: Path, now: float) -> None:
+    """Let it be this time, in one step, for all that go by this clock."""
+    fresh = clock.with_suffix(".new")
+    fresh.write_text(repr(now), "utf-8")
+    fresh.replace(clock)
+
+
+def export() -> None:
+    """Run it until a signal ends it."""
+    settings, clock = load(os.environ, None, {}), Path(os.environ[CLOCK])
+    logs.configure(settings.log.level, settings.log.format)
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        stop_on_signals(stop)
+        await Monitor(settings, lambda: float(clock.read_text("utf-8"))).run(["export"], stop)
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main(export)

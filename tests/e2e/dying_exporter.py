@@ -1,0 +1,57 @@
+"""An exporter that is killed when an alarm stands on its topic, before it can read it there.
+
+``python -m tests.e2e.dying_exporter export`` takes the settings of ``rag-monitor export``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from monitor import logs
+from monitor.__main__ import main
+from monitor.alarms import AlarmRecord
+from monitor.app import Monitor, stop_on_signals
+from monitor.config import load
+from monitor.export.publishing import Outbox, Publishable
+from monitor.exporter import Exporter
+from monitor.kafka.producer import Producer
+
+
+class DyingOutbox(Outbox):
+    """SIGKILL comes with the acknowledgement."""
+
+    async def _write(self, producer: Producer, record: Publishable) -> None:
+        await super()._write(producer, record)
+        if isinstance(record, AlarmRecord):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingExporter(Exporter):
+    """The product's, with another outbox."""
+
+    outbox = DyingOutbox
+
+
+class DyingMonitor(Monitor):
+    """The composition of the product with another exporter."""
+
+    exporter = DyingExporter
+
+
+def export() -> None:
+    """Run it until it dies."""
+    settings = load(os.environ, None, {})
+    logs.configure(settings.log.level, settings.log.format)
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        stop_on_signals(stop)
+        await DyingMonitor(settings).run(["export"], stop)
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main(export)

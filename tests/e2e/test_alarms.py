@@ -1,0 +1,304 @@
+"""Alarms on a real broker: explained, written once, told once, whatever happens to the exporter."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.alarms import AlarmRecord, read_alarm_record
+from monitor.records import (
+    Claims,
+    JudgeIdentity,
+    Outcome,
+    SamplingRecord,
+    ScoreRecord,
+    Source,
+    Verdicts,
+)
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.process import MonitorProcess, total, until
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
+from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+
+METRIC = "noise_sensitivity_irrelevant"
+JUDGE = JudgeIdentity(name="offline", version="1", model="m", prompts="p", pipeline="screen")
+KEY = f"{METRIC}/bot/{JUDGE.label}"
+USUAL, INCIDENT, OVER = range(180), range(180, 240), range(240, 480)
+#: A few slots make a baseline, and A is 1,000.
+QUICK = {
+    "drift__learn_slots": "60",
+    "drift__learn_wait": "1s",
+    "drift__settle": "1s",
+    "drift__judged_per_week": "1000",
+    "drift__metrics": METRIC,
+    "export__segment": "tenant",
+}
+
+
+def scored(
+    number: int, start: float, value: float, tenant: str, application: str = "bot"
+) -> Record:
+    """The score record of one answer with one claim, judged a second after the one before."""
+    wrong, moment = value > 0, datetime.fromtimestamp(start + number, UTC)
+    record = ScoreRecord(
+        application=application,
+        interaction_id=f"i{number}",
+        event_time=moment,
+        judged_at=moment,
+        source=Source(topic="in", partition=0, offset=number),
+        judge=JUDGE,
+        sampling=SamplingRecord(first_offset=number, last_offset=number, kind="with_reference"),
+        segment=tenant,
+        interaction={"retrieved_contexts": [{"id": "doc-1", "text": "-"}, {"id": "doc-2"}]},
+        claims=Claims(response=(f"claim {number}",), reference=("the truth",)),
+        verdicts=Verdicts(
+            response_by_passage=((not wrong, wrong),),
+            response_by_context=(True,),
+            response_by_reference=(not wrong,),
+            reference_by_passage=((True, False),),
+            reference_by_response=(not wrong,),
+        ),
+        scores={METRIC: value},
+        outcome=Outcome.SCORED,
+    )
+    return Record(record.to_json(), record.key.encode())
+
+
+def answers(numbers: Iterable[int], start: float, **fields: Any) -> list[Record]:
+    """One of ten is wrong; during the incident all of acme's, who asks every other time."""
+    return [
+        scored(
+            number,
+            start,
+            float(number % 10 == 0 or (number in INCIDENT and number % 2 == 1)),
+            "acme" if number % 2 else "zen",
+            **fields,
+        )
+        for number in numbers
+        if number not in OVER or number % 10  # then nothing is wrong any more
+    ]
+
+
+class Stage:
+    """Topics with a planted incident, and exporters on them, one after another."""
+
+    def __init__(self, broker: str, topics: Topics, directory: Path) -> None:
+        self.broker, self.topics, self._directory = broker, topics, directory
+        self.start = time.time() - 900
+        self._numbers = iter(range(100))
+
+    async def judged(self, numbers: Iterable[int], **fields: Any) -> None:
+        """Score records of these numbers."""
+        sent = answers(numbers, self.start, **fields)
+        await produce(self.broker, self.topics["kafka__topics__scores"], sent)
+
+    def exporter(self, **settings: str) -> MonitorProcess:
+        """An exporter with a log of its own; ``module`` is another program."""
+        given = {**self.topics, **QUICK, **settings}
+        name = f"exporter-{next(self._numbers)}"
+        return MonitorProcess("export", self.broker, self._directory, name, **given)
+
+    async def alarms(self, key: str = KEY) -> list[AlarmRecord]:
+        """All that was ever written under a key."""
+        records = await read_all(self.broker, self.topics["kafka__topics__alarms"])
+        mine = [each for each in records if each.key == key.encode()]
+        found = [read_alarm_record(each.key, each.value) for each in mine]
+        return [one for one in found if one is not None]
+
+    async def states(self, *wanted: str, key: str = KEY) -> list[AlarmRecord]:
+        """The records under a key, once there are as many; they must be in these states."""
+
+        async def found() -> list[AlarmRecord]:
+            records = await self.alarms(key)
+            return records if len(records) >= len(wanted) else []
+
+        records: list[AlarmRecord] = await until(found, f"{wanted} on the topic")
+        assert [one.state for one in records] == list(wanted)
+        return records
+
+
+@pytest.fixture
+async def stage(kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path) -> Stage:
+    """An incident that is not over."""
+    made = Stage(kafka_broker.bootstrap, await make_topics(), tmp_path)
+    await made.judged([*USUAL, *INCIDENT])
+    return made
+
+
+def told(exporter: MonitorProcess) -> list[dict[str, Any]]:
+    """What an exporter's log says of alarms."""
+    return [one for one in exporter.events() if one.get("event") == "quality_drift"]
+
+
+@pytest.mark.timeout(150)
+async def test_an_alarm_is_explained_once_and_its_end_too(stage: Stage) -> None:
+    """Sentence, start, segments, worst interactions with claims; a restart repeats nothing."""
+    first = stage.exporter()
+    try:
+        (opened,) = await stage.states("open")
+        (event,) = await until(lambda: told(first), "the event")
+    finally:
+        await first.end()
+    since = opened.since.timestamp() - stage.start
+    assert 170 <= since <= 195
+    moved = f"{METRIC} of bot rose 0.1"
+    assert opened.answer.startswith(moved)
+    assert "judge failures 0.0 % (normal)" in opened.answer
+    assert opened.answer.endswith("worst segment tenant=acme")
+    assert [one.segment for one in opened.segments] == ["acme", "zen"]
+    assert opened.change.mix == pytest.approx(0.0, abs=0.03)
+    assert [one.interaction_id for one in opened.worst] == ["i239", "i237", "i235", "i233", "i231"]
+    for one in opened.worst:
+        (claim,) = one.claims
+        assert (claim.number, claim.text) == (1, f"claim {one.interaction_id[1:]}")
+        assert [(p.number, p.id, p.relevant) for p in claim.passages] == [(2, "doc-2", False)]
+    assert (event["answer"], event["level"]) == (opened.answer, "warning")
+    assert event["since"] == opened.since.isoformat()
+    assert event["segments"][0].startswith("acme: 0.")
+    assert event["worst"][0]["claims"] == [{"number": 1, "passages": ["doc-2"]}]
+    assert "claim 239" not in first.log.read_text("utf-8")
+
+    second = stage.exporter()
+    try:
+        await second.ready()
+        await stage.judged(OVER)
+        _, closed = await stage.states("open", "closed")
+        (event,) = await until(lambda: told(second), "the event of the end")
+    finally:
+        await second.end()
+    assert (closed.closed_because, closed.since) == ("recovered", opened.since)
+    assert closed.worst == opened.worst
+    assert (event["state"], event["level"]) == ("closed", "info")
+    assert event["answer"].startswith("recovered at ")
+
+
+@pytest.mark.timeout(150)
+async def test_two_exporters_tell_it_once(stage: Stage) -> None:
+    """Of a pair that looks at the same moments, one tells that it opened, and one that it ended."""
+    pair = [stage.exporter(), stage.exporter()]
+
+    async def both_have_read(state: str) -> bool:
+        """Everything on the topic, of which this is the latest."""
+        records = await stage.alarms()
+        name = "rag_monitor_alarm_records_total"
+        reads = [total(await each.metrics(), name, result="read") for each in pair]
+        latest = [one.state for one in records[-1:]]
+        return latest == [state] and reads == [len(records)] * 2
+
+    try:
+        for each in pair:
+            await each.ready()
+        await until(lambda: both_have_read("open"), "the alarm, read back by both")
+        await stage.judged(OVER)
+        await until(lambda: both_have_read("closed"), "the end, read back by both")
+        events = [one["state"] for each in pair for one in told(each)]
+        assert sorted(events) == ["closed", "open"]
+    finally:
+        for each in pair:
+            await each.end()
+
+
+@pytest.mark.timeout(150)
+async def test_a_kill_before_it_is_read_back_opens_no_second_alarm(stage: Stage) -> None:
+    """Killed with the acknowledgement of the alarm; the next exporter finds it on the topic."""
+    dying = stage.exporter(module="tests.e2e.dying_exporter")
+    await until(lambda: not dying.alive(), "its death")
+    assert dying.exit_code() == -9
+    (opened,) = await stage.states("open")
+    after = stage.exporter()
+    try:
+        await after.ready()
+        await stage.judged(OVER)
+        _, closed = await stage.states("open", "closed")
+        assert closed.opened_at == opened.opened_at
+    finally:
+        await after.end()
+
+
+@pytest.mark.timeout(150)
+async def test_a_lower_threshold_changes_nothing_in_the_past(stage: Stage) -> None:
+    """The gauge is 1 at once, but what was over stays over; what comes later is told."""
+    first = stage.exporter()
+    try:
+        await stage.states("open")
+        await stage.judged(OVER)
+        await stage.states("open", "closed")
+    finally:
+        await first.end()
+    lax = stage.exporter(drift__judged_per_week="0.000001")
+    try:
+        await lax.ready()
+        metrics = await lax.metrics()
+        assert total(metrics, "rag_drift_alarm", application="bot") == 1
+        await stage.judged(USUAL, application="shop")
+        await stage.judged(INCIDENT, application="shop")
+        await stage.states("open", key=KEY.replace("bot", "shop"))
+        await stage.states("open", "closed")
+        assert [one["key"] for one in told(lax)] == [KEY.replace("bot", "shop")]
+    finally:
+        await lax.end()
+
+
+@pytest.mark.timeout(100)
+async def test_what_stands_on_the_topic_is_read_as_far_as_it_can_be(stage: Stage) -> None:
+    """A tombstone forgets an alarm, which is then opened again; garbage is counted and named."""
+    topic = stage.topics["kafka__topics__alarms"]
+    await produce(stage.broker, topic, [Record(b"{}", b"nobody/knows/this")])
+    exporter = stage.exporter()
+    try:
+        await stage.states("open")
+        await exporter.ready()
+        metrics = await exporter.metrics()
+        assert total(metrics, "rag_monitor_alarm_records_total", result="malformed") == 1
+        (skipped,) = [e for e in exporter.events() if e.get("event") == "alarms_record_skipped"]
+        assert skipped["offset"] == 0
+        await produce(stage.broker, topic, [Record(None, KEY.encode())])
+        await stage.states("open", "open")
+    finally:
+        await exporter.end()
+
+
+@pytest.mark.timeout(150)
+async def test_without_the_right_to_write_there_are_gauges(
+    secured_broker: SecuredBroker, tmp_path: Path
+) -> None:
+    """The alarm has its gauge, the log says why it has no record, and the exporter stays ready."""
+    run = uuid.uuid4().hex[:8]
+    names = {key: f"{key}-{run}" for key in ("interactions", "scores", "control", "alarms")}
+    for key, name in names.items():
+        await create_topic(secured_broker.broker.bootstrap, name)
+        given = ["READ", "WRITE"] if key == "control" else ["READ"]
+        await asyncio.to_thread(secured_broker.grant, STRANGER, given, name=name)
+    topics = {f"kafka__topics__{key}": name for key, name in names.items()}
+    stage = Stage(secured_broker.broker.bootstrap, topics, tmp_path)
+    await stage.judged([*USUAL, *INCIDENT])
+    exporter = Stage(secured_broker.address("SASL_TLS"), topics, tmp_path).exporter(
+        kafka__security_protocol="SASL_SSL",
+        kafka__sasl_mechanism="SCRAM-SHA-512",
+        kafka__sasl_username=STRANGER,
+        kafka__sasl_password=PASSWORD,
+        kafka__ssl_cafile=str(secured_broker.authority.cafile),
+    )
+    try:
+        await exporter.ready()
+
+        def refused() -> list[dict[str, Any]]:
+            events = exporter.events()
+            return [one for one in events if one.get("event") == "alarm_not_published"]
+
+        (event,) = await until(refused, "the refusal")
+        assert (event["key"], names["alarms"] in event["error"]) == (KEY, True)
+        assert total(await exporter.metrics(), "rag_drift_alarm") == 1
+        await exporter.ready()
+        assert told(exporter) == []
+        assert await stage.alarms() == []
+    finally:
+        await exporter.end()

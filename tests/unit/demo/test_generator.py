@@ -1,0 +1,61 @@
+"""Sending made-up traffic: every interaction happens when it is due, however late it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import datetime
+
+from monitor.demo.generator import Generator
+from monitor.demo.mix import NORMAL
+from monitor.demo.traffic import Traffic
+
+START = 1_795_176_000.0
+
+
+class Topic:
+    """Keeps what is written; acknowledging takes as long as the clock says it does."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[bytes, dict[str, str]]] = []
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Keep a record."""
+        self.written.append((key, json.loads(value)))
+
+    def seconds(self) -> list[float]:
+        """The event times, in seconds after the start."""
+        times = [datetime.fromisoformat(value["timestamp"]) for _, value in self.written]
+        return [round(time.timestamp() - START, 6) for time in times]
+
+
+async def sent(clock_s: float, seconds: float, *, stopped: bool = False) -> tuple[Topic, Generator]:
+    """What is sent when the clock stands at so many seconds after the start."""
+    topic, stop = Topic(), asyncio.Event()
+    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    generator = Generator(topic, "t", traffic, rate=4, clock=lambda: START + clock_s)
+    if stopped:
+        stop.set()
+    await generator.run(START, START + seconds, stop)
+    return topic, generator
+
+
+async def test_late_traffic_keeps_its_event_times() -> None:
+    """A machine that is ten seconds late sends what was due, none of it moved out of its second."""
+    topic, generator = await sent(clock_s=12.0, seconds=2)
+    assert topic.seconds() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75]
+    assert generator.acknowledged == 8
+
+
+async def test_the_key_is_the_id() -> None:
+    """So that an interaction stays on its partition."""
+    topic, _ = await sent(clock_s=12.0, seconds=1)
+    assert [key.decode() for key, _ in topic.written] == [
+        value["interaction_id"] for _, value in topic.written
+    ]
+
+
+async def test_nothing_is_sent_after_a_stop() -> None:
+    """Ctrl-C before the first one."""
+    topic, generator = await sent(clock_s=12.0, seconds=2, stopped=True)
+    assert (topic.written, generator.acknowledged) == ([], 0)
