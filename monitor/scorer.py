@@ -14,7 +14,7 @@ from typing import Any
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import letter, score_records
-from monitor.ingest.apart import apart
+from monitor.ingest.apart import apart, worked_through
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
@@ -133,8 +133,6 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
-        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
-        interaction = self._redactor.interaction(interaction)
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
 
@@ -220,6 +218,9 @@ class Scorer:
     async def _score(
         self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
     ) -> tuple[Outcome, str | None]:
+        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
+        size = len(record.value or b"")
+        interaction = await worked_through(size, self._redactor.interaction, interaction)
         try:
             ending = await self._ending(interaction, treatment)
             await self._publish(interaction, ending, treatment)

@@ -1,22 +1,35 @@
-"""Work that may not end when it is told to: a library may swallow a cancellation, or hang in it."""
+"""Work that must not hold up the event loop, or may not end when it is told to."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 #: For cleaning up; then it is left to itself.
 GRACE_S = 1.0
+#: Bytes of a record from which on going through its texts is left to a thread: some milliseconds.
+LONG = 50_000
 
 T = TypeVar("T")
+
+
+async def worked_through(size: int, function: Callable[..., T], *arguments: Any) -> T:
+    """What a function of a record of ``size`` bytes returns, in a thread where that takes long.
+
+    A few megabytes take seconds, in which no heartbeat would reach the broker.
+    """
+    if size < LONG:
+        return function(*arguments)
+    return await asyncio.to_thread(function, *arguments)
 
 
 async def apart(work: Coroutine[Any, Any, T]) -> T:
     """The work's result. Cancelled, this ends within a second, whatever the work does.
 
-    What the work brings after that is dropped. Raises ``RuntimeError`` when the work was cancelled
-    by something of its own: that is a bug, and no reason to hand it over.
+    It is for libraries that may swallow a cancellation, or hang in it. What the work brings after
+    that is dropped. Raises ``RuntimeError`` when the work was cancelled by something of its own:
+    that is a bug, and no reason to hand it over.
     """
     task = asyncio.create_task(work)
     try:

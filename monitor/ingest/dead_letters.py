@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
+from monitor.ingest.apart import worked_through
 from monitor.ingest.gate import Gate, Hold
 from monitor.ingest.letter import ERROR, Headers, error_headers, original_headers
 from monitor.ingest.redaction.payload import Payload, redacted
@@ -43,7 +44,8 @@ class DeadLetters:
 
     async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
         """Send it, again and again with growing waits; meanwhile its partition is held."""
-        payload = redacted(record, self._redactor)
+        size = len(record.value or b"")
+        payload = await worked_through(size, redacted, record, self._redactor)
         partition = Partition(record.topic, record.partition)
         hold = Hold(self.gate, partition, asyncio.current_task())
         why = f"topic {self._topic} has not taken a dead letter for {self._slow_s:.0f} s: "

@@ -79,10 +79,11 @@ class _Place:
         self._objects: list[bool] = []
         self._is_key = False
 
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Of a value; None of a key."""
-        return () if self._is_key else tuple(self._keys)
+    def is_one_of(self, paths: frozenset[tuple[str, ...]]) -> bool:
+        """Whether a value at one of these paths is next; of a key it never is."""
+        # Before a copy is made: hostile records have a hundred thousand brackets in each other.
+        at_most = max(map(len, paths), default=0)
+        return not self._is_key and len(self._keys) <= at_most and tuple(self._keys) in paths
 
     def passed(self, sign: str) -> None:
         """A bracket, comma or colon."""
@@ -108,7 +109,7 @@ def _pieces(text: str, redactor: Redactor, kept: frozenset[tuple[str, ...]]) -> 
         last, part = match.end(), match[0]
         if part in "{}[],:":
             place.passed(part)
-        elif place.path not in kept:
+        elif not place.is_one_of(kept):
             part = _clean(part, place, redactor)
         yield part
     yield text[last:]
