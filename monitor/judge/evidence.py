@@ -66,7 +66,7 @@ def quote_requests(
         claim: [name for name in material.passages if answers[claim].supported[name]]
         for claim in material.of_text(RESPONSE)
     }
-    room = caps.prompt_tokens - material.fixed_tokens
+    room = material.room(caps)
     quotable = [claim for claim in held if held[claim]]
     passages = {name: material.texts[name] for name in material.passages}
     whole = QuoteRequest(material.nonce, material.question, passages, material.claims, ())
