@@ -57,7 +57,9 @@ async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
         async with treatment.limits.deadline():
             judgement = await judge.judge(interaction, bill)
     except TimeoutError:
-        return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
+        if bill.judgement is None:
+            return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
+        judgement = bill.judgement.model_copy(update={"usage": bill.usage})
     except JudgeFailed as error:
         return _failed(interaction, judge, error.reason, bill.usage)
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.asking import OUTPUT_LIMIT, Asker, at_once
@@ -30,11 +30,12 @@ class Quoter:
         judgement: the verdicts stand, and their evidence is unverified.
         """
         requests = quote_requests(material, self._caps, answers)
-        found: Evidence = {}
-        for quotes in await at_once(*(self._quoted(request, spent) for request in requests)):
-            for (claim, passage), quote in quotes.items():
-                found.setdefault(claim, {})[passage] = quote
-        return found
+        return _by_claim(await at_once(*(self._quoted(request, spent) for request in requests)))
+
+    def unverified(self, material: Material, answers: Mapping[str, ClaimVerdict]) -> Evidence:
+        """The same without a call: every pair that a quote would be asked for, and none found."""
+        requests = quote_requests(material, self._caps, answers)
+        return _by_claim(dict.fromkeys(request.pairs) for request in requests)
 
     async def _quoted(self, request: QuoteRequest, spent: Bill) -> Quotes:
         several = len(request.pairs) > 1
@@ -66,7 +67,7 @@ def quote_requests(
         claim: [name for name in material.passages if answers[claim].supported[name]]
         for claim in material.of_text(RESPONSE)
     }
-    room = caps.prompt_tokens - material.fixed_tokens
+    room = material.room(caps)
     quotable = [claim for claim in held if held[claim]]
     passages = {name: material.texts[name] for name in material.passages}
     whole = QuoteRequest(material.nonce, material.question, passages, material.claims, ())
@@ -78,6 +79,14 @@ def quote_requests(
             pairs = [(claim, name) for claim in batch for name in group if name in held[claim]]
             requests.append(_part(whole, tuple(pairs)))
     return requests
+
+
+def _by_claim(parts: Iterable[Quotes]) -> Evidence:
+    found: Evidence = {}
+    for quotes in parts:
+        for (claim, passage), quote in quotes.items():
+            found.setdefault(claim, {})[passage] = quote
+    return found
 
 
 def _halves(request: QuoteRequest) -> tuple[QuoteRequest, QuoteRequest]:

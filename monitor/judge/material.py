@@ -120,6 +120,14 @@ class Material:
         """What every verify call costs before its documents and claims, by estimate."""
         return estimated_tokens(self.instructions) + estimated_tokens(self.question) + 40
 
+    def room(self, caps: Caps) -> int:
+        """Tokens of the budget for the documents and claims of one call, by estimate.
+
+        An eighth of it at least: a question that leaves less would else be sent again with every
+        single claim and document.
+        """
+        return max(caps.prompt_tokens - self.fixed_tokens, caps.prompt_tokens // 8)
+
     def claim_tokens(self, claim: str) -> int:
         """Of one claim in the message, by estimate."""
         return estimated_tokens(self.claims[claim]) + _PER_ENTRY

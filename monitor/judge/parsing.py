@@ -51,7 +51,8 @@ class ExtractRequest:
         return dump(body, complaint)
 
     def read(self, reply: str) -> tuple[str, ...]:
-        """The claims of a reply. Raises ``ReplyRejected``."""
+        """The claims of a reply. Raises ``ReplyRejected``, as ``output_limit`` if it was cut."""
+        refuse_unterminated(reply)
         match _load(reply):
             case [("claims", list() as claims)]:
                 return tuple(_claim(number, claim) for number, claim in enumerate(claims, 1))

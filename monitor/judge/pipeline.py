@@ -17,7 +17,7 @@ from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyReque
 from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
 from monitor.judge.verification import Answers, Verifier
-from monitor.records import Claims, Evidence, Interaction, JudgeIdentity, Judgement, Verdicts
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 
 
 class Pipeline:
@@ -58,26 +58,29 @@ class Pipeline:
         spent = bill or Bill()
         try:
             with self._extract.for_one() as source:
-                answered = await self._answered(interaction, claims, source, spent)
+                extracted, material, answers = await self._answered(
+                    interaction, claims, source, spent
+                )
         except JudgeFailed as failure:
             failure.usage = spent.usage
             raise
-        claims, answers, evidence = answered
-        return Judgement(
-            claims=claims,
+        judgement = Judgement(
+            claims=extracted,
             passages=len(interaction.retrieved_contexts),
             has_reference=interaction.reference is not None,
-            verdicts=_verdicts(interaction, claims, answers),
+            verdicts=_verdicts(interaction, extracted, answers),
             judge=self._identity(spent),
             usage=spent.usage,
-            evidence=evidence,
         )
+        if self._quoter is None:
+            return judgement
+        return await _quoted(self._quoter, judgement, material, answers, spent)
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: Bill
-    ) -> tuple[Claims, Answers, Evidence]:
+    ) -> tuple[Claims, Material, Answers]:
         if not _can_be_judged(interaction):
-            return Claims(), {}, {}
+            return Claims(), self._material(interaction, Claims()), {}
         extracted = await _extracted(interaction, source, spent) if given is None else given
         material, plan, answers = await self._verified(interaction, extracted, spent)
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
@@ -87,14 +90,15 @@ class Pipeline:
             material, plan, answers = await self._verified(interaction, extracted, spent)
         await self._settle(interaction, source if given is None else None, material, answers)
         answers = await self._verifier.together(material, plan, answers, spent)
-        quoter = self._quoter
-        evidence = await quoter.evidence(material, answers, spent) if quoter else {}
-        return extracted, answers, evidence
+        return extracted, material, answers
+
+    def _material(self, interaction: Interaction, claims: Claims) -> Material:
+        return Material.of(interaction, claims, self._order, self._instructions)
 
     async def _verified(
         self, interaction: Interaction, claims: Claims, spent: Bill
     ) -> tuple[Material, Plan, Answers]:
-        material = Material.of(interaction, claims, self._order, self._instructions)
+        material = self._material(interaction, claims)
         return material, *await self._verifier.against_each(material, spent)
 
     async def _settle(
@@ -117,6 +121,16 @@ class Pipeline:
                 await source.vouch(interaction.user_input, text, claims)
         if missed:
             self._observe.self_check_missed(missed)
+
+
+async def _quoted(
+    quoter: Quoter, judgement: Judgement, material: Material, answers: Answers, spent: Bill
+) -> Judgement:
+    """The judgement with its evidence; until that is there, one without stands on the bill."""
+    unverified = quoter.unverified(material, answers)
+    spent.judgement = judgement.model_copy(update={"evidence": unverified})
+    evidence = await quoter.evidence(material, answers, spent)
+    return judgement.model_copy(update={"evidence": evidence, "usage": spent.usage})
 
 
 async def _extracted(

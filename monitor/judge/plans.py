@@ -59,7 +59,7 @@ def joint(material: Material, caps: Caps) -> Plan:
     """All documents beside each other, in as few calls as the caps allow."""
     batches = _batches(material, tuple(material.claims), caps)
     largest = max((_tokens(material, batch) for batch in batches), default=0)
-    groups = _groups(material, caps, caps.prompt_tokens - material.fixed_tokens - largest)
+    groups = _groups(material, caps, material.room(caps) - largest)
     return Plan(tuple(Block(batch, group) for group in groups for batch in batches))
 
 
@@ -143,7 +143,7 @@ def _seen(shown: Iterable[str], batch: Iterable[str], asked: Iterable[Block]) ->
 
 def _batches(material: Material, claims: tuple[str, ...], caps: Caps) -> list[tuple[str, ...]]:
     # At most half of the room for claims: documents have to stand beside them.
-    budget = (caps.prompt_tokens - material.fixed_tokens) // 2
+    budget = material.room(caps) // 2
     return packed(claims, material.claim_tokens, caps.claims, budget)
 
 
@@ -165,7 +165,7 @@ def _groups(material: Material, caps: Caps, budget: int) -> list[tuple[str, ...]
 
 def _best_that_fit(material: Material, caps: Caps, claim_tokens: int) -> tuple[str, ...]:
     """The best passages that a call beside so many tokens of claims holds, in the order shown."""
-    left = caps.prompt_tokens - material.fixed_tokens - claim_tokens
+    left = material.room(caps) - claim_tokens
     fit = set()
     for name in material.best_first:
         cost = material.document_tokens(name)

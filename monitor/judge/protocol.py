@@ -12,11 +12,13 @@ from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 class Bill:
     """The running cost of one judgement, right at any moment.
 
-    ``models`` is who answered last, by task of the wire format.
+    ``models`` is who answered last, by task of the wire format. ``judgement`` is the one that has
+    all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     """
 
     usage: Usage = field(default_factory=Usage)
     models: dict[str, str] = field(default_factory=dict)
+    judgement: Judgement | None = None
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

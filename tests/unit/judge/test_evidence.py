@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from random import Random
@@ -10,13 +11,20 @@ from typing import Any
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.ingest.sampling import Sampler
+from monitor.judge.limits import Limits
 from monitor.judge.material import Caps
+from monitor.judge.offline import OfflineJudge
 from monitor.judge.parsing import Task
 from monitor.judge.plans import PLANS, PipelineName
 from monitor.judge.ports import Reply
+from monitor.judge.protocol import Bill
 from monitor.judge.quoting import QuoteRequest
+from monitor.judging import Treatment
+from monitor.judging import judged as within_deadline
+from monitor.records import Claims, Interaction, Judgement
 from tests.servers.judge_labels import Labels
-from tests.unit.judge.truthful import Large, Truthful, judged, large
+from tests.unit.judge.truthful import Large, Truthful, judged, large, made
 
 CASE = large(Random(11), 6, 2, 5)
 REQUEST = QuoteRequest(742, "?", {"2": "It has “two”  parts."}, {"c1": "Two."}, (("c1", "2"),))
@@ -133,6 +141,53 @@ async def test_no_judgement_fails_for_its_evidence(changes: list[Change | Except
     found = await judged(Quoting(CASE.labels, *changes), CASE.interaction, evidence=True)
     assert found.verdicts == CASE.verdicts
     assert {quote for each in found.evidence.values() for quote in each.values()} == {None}
+
+
+class Overdue(Truthful, Limits):
+    """A model whose quotes take longer than the deadline, which passes once they are asked for."""
+
+    def __init__(self, labels: Labels) -> None:
+        Truthful.__init__(self, labels)
+        Limits.__init__(self, 1, 60.0)
+
+    def deadline(self) -> asyncio.Timeout:
+        self.left = super().deadline()
+        return self.left
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        reply = await super().__call__(task, system, user)
+        if task == "quote_evidence":
+            self.left.reschedule(asyncio.get_running_loop().time())
+            await asyncio.Event().wait()
+        return reply
+
+
+class Judging(OfflineJudge):
+    """The pipeline over the model, where a ``Judge`` is wanted."""
+
+    def __init__(self, model: Truthful) -> None:
+        super().__init__()
+        self._pipeline = made(model, evidence=True)
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        return await self._pipeline.judge(interaction, bill, claims)
+
+
+async def test_the_deadline_takes_the_quotes_and_not_the_verdicts() -> None:
+    """What has all its verdicts is scored when the time is up; its evidence is unverified."""
+    model = Overdue(CASE.labels)
+    treatment = Treatment(Sampler(1.0, "interaction_id"), Judging(model), model)
+    ending = await within_deadline(CASE.interaction, treatment)
+    assert (ending.outcome, ending.reason) == ("scored", None)
+    found = ending.judgement
+    assert found is not None
+    assert found.verdicts == CASE.verdicts
+    pairs = {(claim, j) for claim, each in found.evidence.items() for j in each}
+    assert pairs == supported(CASE)
+    assert {quote for each in found.evidence.values() for quote in each.values()} == {None}
+    assert ending.usage.calls == len(model.requests) - 1  # the one that is still out has no bill
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3])

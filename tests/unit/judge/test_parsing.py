@@ -109,7 +109,6 @@ def test_extract_reply_round_trips(claims: list[str]) -> None:
         '{"claims":["a"],"note":"b"}',
         '{"claims":["a"],"claims":["b"]}',
         '{"Claims":["a"]}',
-        '{"claims":["a"]',
         '{"claims":[NaN]}',
         'Here it is: {"claims":["a"]}',
         '{"claims":["a"]} Done.',
@@ -122,6 +121,12 @@ def test_extract_reply_round_trips(claims: list[str]) -> None:
 def test_bad_extract_replies_are_rejected(reply: str) -> None:
     """Anything but exactly one object with a list of non-empty strings is asked again."""
     assert rejection(ExtractRequest("", ""), reply).reason == "malformed_reply"
+
+
+@pytest.mark.parametrize("reply", ["{", '{"claims":["a', '{"claims":["a"]'])
+def test_an_extraction_that_ends_too_early_is_at_the_output_limit(reply: str) -> None:
+    """Whatever finish reason the provider gives with it."""
+    assert rejection(ExtractRequest("", ""), reply).reason == "output_limit"
 
 
 def test_pairs_follow_the_contract_order() -> None:

@@ -135,6 +135,21 @@ async def test_prompts_keep_to_their_budget(pipeline: PipelineName, budget: int)
     assert all(held <= true for held, true in pairs)
 
 
+@pytest.mark.parametrize("pipeline", PLANS)
+async def test_a_question_beyond_the_budget_does_not_multiply_calls(pipeline: PipelineName) -> None:
+    """It cannot be held then: claims and passages are not sent one by one beside it."""
+    case = large(Random(13), 7, 0, 5, words=20)
+    question = "Why so? " * 2_000
+    texts = {(question, text): claims for (_, text), claims in case.labels.claims.items()}
+    labels = Labels(texts, case.labels.supported, case.labels.together)
+    asked = case.interaction.model_copy(update={"user_input": question})
+    usual, long = Truthful(case.labels), Truthful(labels)
+    whole = await judged(usual, case.interaction, pipeline, Caps(8, 12, 5_000))
+    found = await judged(long, asked, pipeline, Caps(8, 12, 5_000))
+    assert found.verdicts == whole.verdicts == case.verdicts
+    assert long.verifications == usual.verifications
+
+
 async def test_all_passages_together_say_nothing_new_about_each_alone() -> None:
     """A judge that changes its mind there is believed on the context, and not on the passage."""
     case = large(Random(12), 1, 0, 3)

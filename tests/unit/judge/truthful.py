@@ -121,8 +121,19 @@ async def judged(
     evidence: bool = False,
 ) -> Judgement:
     """The judgement by a pipeline over the model."""
+    return await made(model, pipeline, caps, evidence=evidence).judge(interaction)
+
+
+def made(
+    model: Truthful,
+    pipeline: PipelineName = "joint",
+    caps: Caps | None = None,
+    *,
+    evidence: bool = False,
+) -> Pipeline:
+    """A pipeline over the model."""
     asker = Asker(model, load_prompts(evidence=evidence))
-    made = Pipeline(
+    return Pipeline(
         asker,
         Extractor(asker),
         lambda _: IDENTITY,
@@ -130,7 +141,6 @@ async def judged(
         caps=caps,
         quoter=Quoter(asker, caps or Caps()) if evidence else None,
     )
-    return await made.judge(interaction)
 
 
 def _logged(
