@@ -67,15 +67,19 @@ class Redactor:
         return after
 
     def value(self, found: Any) -> Any:
-        """A JSON value: texts and keys in it, and whole numbers that are values as digits."""
+        """A JSON value: texts and keys in it, and whole numbers that are values as digits.
+
+        A whole number may be written as ``4111111111111111.0``: some tools make it that.
+        """
         if isinstance(found, str):
             return self.text(found)
         if isinstance(found, list):
             return [self.value(each) for each in found]
         if isinstance(found, dict):
             return {self.text(key): self.value(each) for key, each in found.items()}
-        if isinstance(found, int) and not isinstance(found, bool):
-            digits = str(found)
+        is_whole = isinstance(found, int) or (isinstance(found, float) and found.is_integer())
+        if is_whole and not isinstance(found, bool):
+            digits = str(int(found))
             return found if (clean := self.text(digits)) == digits else clean
         return found
 
