@@ -18,10 +18,13 @@ from monitor.ingest.formats import native
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.score_records import Ending
 from monitor.judging import Treatment, hidden, judged
-from monitor.records import Interaction, ScoreRecord, Source, Usage
+from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
 from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import build_judges, build_redactor, traffic
+
+#: Failures of a judge that has not looked at the interaction at all.
+_REFUSALS = frozenset({"auth", "connection", "rejected"})
 
 
 @dataclass(slots=True)
@@ -32,12 +35,26 @@ class Summary:
     outcomes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     rejected: int = 0
+    answered: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: ScoreRecord) -> None:
         """One more record has been written."""
         self.records += 1
         self.outcomes[f"{record.outcome}{f' ({record.reason})' if record.reason else ''}"] += 1
         self.usage += record.usage
+        if record.outcome is Outcome.JUDGE_FAILED:
+            self.failed[record.reason or ""] += 1
+        elif record.outcome is Outcome.SCORED or record.usage.calls:
+            self.answered += 1
+
+    @property
+    def refused(self) -> str | None:
+        """Why the judge has refused all that it was asked; None where it has answered anything."""
+        if self.answered or not self.failed or not self.failed.keys() <= _REFUSALS:
+            return None
+        reason, times = self.failed.most_common(1)[0]
+        return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
 
 
 async def evaluate(

@@ -51,6 +51,7 @@ def evaluate(
     """Judge every interaction of a file, and write the score records that live traffic gets.
 
     Exit code 1 when a line is no interaction: it is named, and the others are judged all the same.
+    Exit code 3 when the judge refuses everything, as with a wrong key; the records are written.
     """
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]
@@ -60,6 +61,7 @@ def evaluate(
     import asyncio
 
     from monitor import logs
+    from monitor.errors import DependencyRefused
     from monitor.evaluation import evaluate as run
     from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -75,6 +77,8 @@ def evaluate(
     with _opened(file, out) as (lines, records):
         summary = asyncio.run(run(settings, telemetry, file.name, lines, records.write, rejected))
     typer.echo(_told(summary), err=True)
+    if summary.refused:
+        raise DependencyRefused(summary.refused)
     if summary.rejected:
         raise typer.Exit(1)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from monitor.ingest.redaction.kinds import Finder, Span
+from monitor.ingest.redaction.kinds import Span
+
+Own = Callable[[str, str, str], Iterator[Span]]
+"""Finds in a text, given what stands before and after it: there it neither begins nor ends."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def own(pattern: str) -> Finder:
+def own(pattern: str) -> Own:
     """Finds what the pattern matches; its first group, where it has one.
 
     Raises ``ValueError`` for what RE2 cannot read (a backreference, a lookaround) and for a pattern
@@ -22,11 +25,12 @@ def own(pattern: str) -> Finder:
         raise ValueError("it matches the empty text")
     group = 1 if compiled.groups else 0
 
-    def found(text: str) -> Iterator[Span]:
+    def found(text: str, before: str, after: str) -> Iterator[Span]:
         # Half a character has no UTF-8; one character stands for another, so that places hold.
-        for match in compiled.finditer(_SURROGATES.sub("\ufffd", text)):
-            start, end = match.span(group)
-            if start < end:
+        whole, shift = before + _SURROGATES.sub("\ufffd", text) + after, len(before)
+        for match in compiled.finditer(whole, shift, shift + len(text)):
+            start, end = (place - shift for place in match.span(group))
+            if 0 <= start < end:  # a group that took no part stands at -1
                 yield Span(start, end, text[start:end])
 
     return found

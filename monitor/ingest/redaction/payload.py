@@ -11,16 +11,25 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from monitor.ingest.event_time import parse_timestamp
 from monitor.ingest.letter import ERROR, REDRIVE
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.record import KafkaRecord
 
 _PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|-?\d[\d.eE+\-]*+', re.DOTALL)
-_INTEGER = re.compile(r"-?\d{1,40}")
-#: Names and ids by their path, "" for any place in a list: an interaction keeps them as well.
-_KEPT = frozenset(
-    {("interaction_id",), ("application",), ("timestamp",), ("retrieved_contexts", "", "id")}
+_HEX = "[0-9A-Fa-f]"
+#: In a text of JSON: what can be read (group 1), or an escape that stands for no whole character.
+#: Quotes and control characters stand in a text only where it is none.
+_READABLE = re.compile(
+    r'((?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]'
+    rf"|\\u[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}}|\\u(?![Dd][89A-Fa-f]){_HEX}{{4}})++)"
+    rf"|\\(?:u{_HEX}{{4}}|.)?",
+    re.DOTALL,
 )
+#: Names and ids by their path, "" for any place in a list: an interaction keeps them as well.
+_KEPT = frozenset({("interaction_id",), ("application",), ("retrieved_contexts", "", "id")})
+_TIME = ("timestamp",)
+_DEEPEST = max(map(len, _KEPT | {_TIME}))
 
 
 class Payload(NamedTuple):
@@ -49,7 +58,8 @@ def redacted(record: KafkaRecord, redactor: Redactor) -> Payload:
 def redacted_json(text: str, redactor: Redactor) -> str:
     r"""JSON with tokens in its texts and keys, and in place of whole numbers that are values.
 
-    What is no JSON is redacted as a plain text besides: nobody knows where its texts begin.
+    What is no JSON is redacted as if all of it were text, escaped or not: nobody knows where its
+    texts begin.
 
     >>> from monitor.ingest.redaction.redactor import Rules
     >>> redactor = Redactor(Rules(kinds=("email",)))
@@ -59,8 +69,8 @@ def redacted_json(text: str, redactor: Redactor) -> str:
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        return redactor.text("".join(_pieces(text, redactor, frozenset())))
-    return "".join(_pieces(text, redactor, _KEPT))
+        return redactor.text(_content(text, redactor))
+    return "".join(_pieces(text, redactor))
 
 
 def _plain(raw: bytes | None, redactor: Redactor) -> bytes | None:
@@ -79,11 +89,12 @@ class _Place:
         self._objects: list[bool] = []
         self._is_key = False
 
-    def is_one_of(self, paths: frozenset[tuple[str, ...]]) -> bool:
-        """Whether a value at one of these paths is next; of a key it never is."""
-        # Before a copy is made: hostile records have a hundred thousand brackets in each other.
-        at_most = max(map(len, paths), default=0)
-        return not self._is_key and len(self._keys) <= at_most and tuple(self._keys) in paths
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Of a value; none of a key, nor where it is deeper than anything that is kept."""
+        # Without a copy then: hostile records have a hundred thousand brackets in each other.
+        is_far = self._is_key or len(self._keys) > _DEEPEST
+        return () if is_far else tuple(self._keys)
 
     def passed(self, sign: str) -> None:
         """A bracket, comma or colon."""
@@ -102,28 +113,59 @@ class _Place:
             self._keys[-1] = text
 
 
-def _pieces(text: str, redactor: Redactor, kept: frozenset[tuple[str, ...]]) -> Iterator[str]:
+def _pieces(text: str, redactor: Redactor) -> Iterator[str]:
     place, last = _Place(), 0
     for match in _PARTS.finditer(text):
         yield text[last : match.start()]
         last, part = match.end(), match[0]
         if part in "{}[],:":
             place.passed(part)
-        elif not place.is_one_of(kept):
+        elif not _is_kept(place.path, part):
             part = _clean(part, place, redactor)
         yield part
     yield text[last:]
 
 
+def _is_kept(path: tuple[str, ...], part: str) -> bool:
+    """Whether a name or id stands there, or a time that is one: anything may be in its place."""
+    if path != _TIME:
+        return path in _KEPT
+    try:
+        return parse_timestamp(json.loads(part)) is not None
+    except ValueError:
+        return False
+
+
 def _clean(part: str, place: _Place, redactor: Redactor) -> str:
     """A text or a number, as it was written unless something is found in it."""
-    if part[0] != '"':
-        clean = redactor.text(part) if _INTEGER.fullmatch(part) else part
-        return part if clean == part else json.dumps(clean)
+    if part[0] == '"':
+        place.read(json.loads(part))
+        return f'"{_content(part[1:-1], redactor)}"'
     try:
-        found = str(json.loads(part, strict=False))
+        number = json.loads(part)
     except ValueError:
-        return part  # a wrong escape: the plain text is redacted later
-    place.read(found)
-    clean = redactor.text(found)
-    return part if clean == found else json.dumps(clean, ensure_ascii=False)
+        return part  # too long for a number, and for a value
+    clean = redactor.value(number)
+    return json.dumps(clean) if isinstance(clean, str) else part
+
+
+def _content(raw: str, redactor: Redactor) -> str:
+    r"""What stands between two quotes, with tokens; half characters and wrong escapes stay.
+
+    Half a character has no bytes in UTF-8, so it is never read: no letter could be written.
+
+    >>> from monitor.ingest.redaction.redactor import Rules
+    >>> _content(r"\ud800 \q a\u0040b.org \n", Redactor(Rules(kinds=("email",))))
+    '\\ud800 \\q <EMAIL:9e4577> \\n'
+    """
+
+    def clean(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        found = json.loads(f'"{match[1]}"')
+        redacted = redactor.text(found)
+        if redacted == found:
+            return match[0]
+        return json.dumps(redacted, ensure_ascii=False)[1:-1]
+
+    return _READABLE.sub(clean, raw)

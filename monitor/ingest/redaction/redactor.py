@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.kinds import BUILT_IN, Finder, Span
-from monitor.ingest.redaction.own import own
+from monitor.ingest.redaction.own import Own, own
 from monitor.ingest.redaction.phones import phones
 from monitor.records import Interaction, Passage
 
@@ -50,6 +50,8 @@ class Redactor:
     ) -> None:
         self._count = count
         self.tag = rules.tag if rules else OFF
+        # Own patterns go first, for they are meant.
+        self._own = [(name, _own(name, it)) for name, it in rules.patterns.items()] if rules else []
         self._finders = _finders(rules) if rules else []
         salt = rules.salt.encode() if rules else b""
         self._key = blake2b(salt).digest() if salt else b""
@@ -57,7 +59,7 @@ class Redactor:
     @property
     def is_on(self) -> bool:
         """Whether anything can be found."""
-        return bool(self._finders)
+        return bool(self._own or self._finders)
 
     def text(self, text: str) -> str:
         """The text with tokens. Done again, it changes nothing more: tokens are left alone."""
@@ -67,15 +69,19 @@ class Redactor:
         return after
 
     def value(self, found: Any) -> Any:
-        """A JSON value: texts and keys in it, and whole numbers that are values as digits."""
+        """A JSON value: texts and keys in it, and whole numbers that are values as digits.
+
+        A whole number may be written as ``4111111111111111.0``: some tools make it that.
+        """
         if isinstance(found, str):
             return self.text(found)
         if isinstance(found, list):
             return [self.value(each) for each in found]
         if isinstance(found, dict):
             return {self.text(key): self.value(each) for key, each in found.items()}
-        if isinstance(found, int) and not isinstance(found, bool):
-            digits = str(found)
+        is_whole = isinstance(found, int) or (isinstance(found, float) and found.is_integer())
+        if is_whole and not isinstance(found, bool):
+            digits = str(int(found))
             return found if (clean := self.text(digits)) == digits else clean
         return found
 
@@ -97,16 +103,24 @@ class Redactor:
         return passage.model_copy(update={"text": self.text(passage.text)})
 
     def _once(self, text: str) -> str:
-        for kind, finder in self._finders:
+        for kind, finder in self._own:
             pieces = _TOKEN.split(text)
-            # Texts and tokens take turns.
-            pieces[::2] = [self._replaced(piece, kind, finder) for piece in pieces[::2]]
+            last = len(pieces) - 1
+            # Texts and tokens take turns. Next to a token no text begins or ends: else a pattern
+            # with ^ would eat its way through.
+            for i in range(0, len(pieces), 2):
+                spans = finder(pieces[i], ">" if i else "", "<" if i < last else "")
+                pieces[i] = self._replaced(pieces[i], kind, spans)
+            text = "".join(pieces)
+        for kind, find in self._finders:
+            pieces = _TOKEN.split(text)
+            pieces[::2] = [self._replaced(piece, kind, find(piece)) for piece in pieces[::2]]
             text = "".join(pieces)
         return text
 
-    def _replaced(self, text: str, kind: str, finder: Finder) -> str:
+    def _replaced(self, text: str, kind: str, spans: Iterator[Span]) -> str:
         parts, last = [], 0
-        for span in _apart(finder(text)):
+        for span in _apart(spans):
             parts += [text[last : span.start], self._token(kind, span.value)]
             last = span.end
             self._count(kind)
@@ -119,9 +133,8 @@ class Redactor:
 
 
 def _finders(rules: Rules) -> list[tuple[str, Finder]]:
-    """By kind; own patterns go first, for they are meant; numbers last, for they are guessed."""
-    found = [(name, _own(name, pattern)) for name, pattern in rules.patterns.items()]
-    found += [(kind, finder) for kind, finder in BUILT_IN.items() if kind in rules.kinds]
+    """The built-in ones by kind; phone numbers last, for they are guessed."""
+    found = [(kind, finder) for kind, finder in BUILT_IN.items() if kind in rules.kinds]
     if "phone" in rules.kinds:
         try:
             found.append(("phone", phones(rules.regions)))
@@ -130,7 +143,7 @@ def _finders(rules: Rules) -> list[tuple[str, Finder]]:
     return found
 
 
-def _own(name: str, pattern: str) -> Finder:
+def _own(name: str, pattern: str) -> Own:
     try:
         return own(pattern)
     except ValueError as error:
@@ -141,7 +154,7 @@ def _own(name: str, pattern: str) -> Finder:
         ) from None
 
 
-def _apart(spans: Sequence[Span] | Any) -> list[Span]:
+def _apart(spans: Iterator[Span]) -> list[Span]:
     """In order and without overlaps: of two that overlap the earlier, then the longer one."""
     chosen: list[Span] = []
     for span in sorted(spans, key=lambda one: (one.start, -one.end)):

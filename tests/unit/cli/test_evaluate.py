@@ -184,6 +184,19 @@ async def test_a_failure_is_a_record_and_is_not_kept(tmp_path: Path) -> None:
     assert said.startswith("2 judged: 2 judge_failed (deadline); ")
 
 
+def test_a_judge_that_refuses_everything_is_named(tmp_path: Path) -> None:
+    """Exit code 3, also where some lines need no judge; their records and reasons are written."""
+    file = written(tmp_path / "traffic.jsonl", logged("a"), logged("b", response="!"), "no JSON")
+    out, nobody = tmp_path / "out.jsonl", "judge.api_base=http://127.0.0.1:9/v1"
+    asked = ["--judge", "llm", "--model", "openai/judge", "--set", nobody]
+    asked += ["--set", "judge.api_key=none", "--set", "judge.attempt_timeout_s=1"]
+    result = rag_monitor("evaluate", file, *asked, "--out", out)
+    assert result.returncode == 3
+    said = result.stderr.splitlines()[-1]
+    assert said == "rag-monitor: the judge answers nothing: 1 of 1 times connection"
+    assert [record.outcome for record in records(out)] == ["judge_failed", "unscorable"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

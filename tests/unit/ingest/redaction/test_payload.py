@@ -21,6 +21,7 @@ from tests.unit.ingest.redaction.test_redactor import TEXTS
 REDACTOR = Redactor(Rules(regions=Settings().redaction.regions))
 SOURCE = Source(topic="t", partition=0, offset=0)
 TOKEN = REDACTOR.text("bob@example.com")
+CARD, PHONE = REDACTOR.text("4111111111111111"), REDACTOR.text("13800138000")
 NAMES = st.sampled_from(["id", "user_input", "interaction_id", "bob@example.com", "x"])
 VALUES: st.SearchStrategy[Any] = st.recursive(
     TEXTS | st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.just(4111111111111111),
@@ -68,11 +69,28 @@ def test_letter_and_interaction_agree(logged: dict[str, Any], ascii_only: bool) 
         ('{"a":"bob@example.com\\q"}', f'{{"a":"{TOKEN}\\q"}}'),
         ('{"a": 0.4111111111111111}', '{"a": 0.4111111111111111}'),
         ("[" * 5_000 + "1", "[" * 5_000 + "1"),
+        ('{"timestamp":"2026-11-20T12:00:00Z"}', '{"timestamp":"2026-11-20T12:00:00Z"}'),
+        ('{"timestamp":"bob@example.com"}', f'{{"timestamp":"{TOKEN}"}}'),
+        ('{"a":4111111111111111.0}', f'{{"a":"{CARD}"}}'),
+        ('{"a":4.111111111111111e15}', f'{{"a":"{CARD}"}}'),
+        # Cut, or wrong: what stands behind an escape begins there.
+        (r'{"a":"x\n13800138000', rf'{{"a":"x\n{PHONE}'),
+        (r'{"a":"x\u0040 \q\n13800138000", "b":1', rf'{{"a":"x\u0040 \q\n{PHONE}", "b":1'),
+        (r'{"a":"C:\Users\n13800138000"}', rf'{{"a":"C:\Users\n{PHONE}"}}'),
     ],
 )
 def test_bytes_around_stay(line: str, clean: str) -> None:
     """White space, escapes and numbers; ids stay where an interaction keeps them."""
     assert redacted_json(line, REDACTOR) == clean
+
+
+@pytest.mark.parametrize("half", [r"\ud800", r"\udc80", r"\udfff\ud83d"])
+def test_half_a_character_stays_as_it_was_escaped(half: str) -> None:
+    """It has no bytes of its own: read and written out, it would make the letter impossible."""
+    value = rf'{{"user_input": "{half} bob@example.com", "{half}": "\ud83d\ude00 13800138000"}}'
+    clean = redacted(Record(value=value.encode()), REDACTOR).value
+    assert clean is not None
+    assert clean.decode() == rf'{{"user_input": "{half} {TOKEN}", "{half}": "😀 {PHONE}"}}'
 
 
 def test_a_number_that_is_a_value_becomes_a_text() -> None:

@@ -207,3 +207,21 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     text = (piece * 250_000)[:250_000]
     clean = REDACTOR.text(text)
     assert REDACTOR.text(clean) == clean
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "left"),
+    [
+        (r"^\S+ ?", "Anna wrote this text", "wrote this text"),
+        (r"\w+ *$", "文本 by Anna", "文本 by "),
+        (r"^\S+ ?", "安娜 写的 text", "写的 text"),
+        (r"(?m)^\w", "ab\ncd", "b\n|d"),
+        (r"[^ ]+", "Anna wrote", "| |"),
+    ],
+)
+def test_an_anchor_holds_where_the_text_was_logged(pattern: str, text: str, left: str) -> None:
+    """Not behind a token: else the pattern would find the next word there, until none is left."""
+    redactor = Redactor(Rules(kinds=(), patterns={"own": pattern}))
+    clean = redactor.text(text)
+    assert re.sub("<OWN:[0-9a-f]{6}>", "|", clean).strip("|") == left.strip("|")
+    assert redactor.text(clean) == clean
