@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import ScoreRecord, read_score_record
 from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import METRICS, Case, all_labels, as_logged, case
+from tests.e2e.labelled import Case, all_labels, as_logged, case
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, Samples, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
@@ -140,8 +141,8 @@ def _check_gauges(samples: Samples) -> None:
             judge = said["judge"].partition("@")[0]
             found.setdefault(said["application"], set()).add((judge, said["metric"]))
     assert found == {
-        "labelled": {("asked", metric) for metric in METRICS},
-        "half": {("screen", metric) for metric in METRICS},
+        "labelled": {("asked", metric) for metric in CATALOGUE},
+        "half": {("screen", metric) for metric in CATALOGUE},
         "bot": {("screen", "faithfulness")},
     }
 
