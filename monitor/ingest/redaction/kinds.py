@@ -95,6 +95,8 @@ _MARKS = (
 )
 _PLACES = ("key", "token", "secret", "pass", "pwd", "kennwort", "contraseña", "bearer", "://")
 _CHINESE_PLACES = ("密", "口令", "令牌")
+#: The shortest key of a known make.
+_LEAST = 15
 _QUOTES = "\"'`,;.)]}>"
 _RUN = re.compile(r"(?<![A-Za-z0-9_\-+/=])[A-Za-z0-9_\-]{32,200}(?![A-Za-z0-9_\-+/=])")
 _LEAST_BITS = 4.2
@@ -166,6 +168,14 @@ def keys(text: str) -> Iterator[Span]:
 
 BUILT_IN: dict[str, Finder] = {"key": keys, "email": emails, "iban": ibans, "card": cards}
 """All but phone numbers, in the order in which they are looked for."""
+
+
+def too_short(text: str) -> bool:
+    """Whether nothing built in can stand there: a short word, as names of fields are.
+
+    Numbers and passwords have digits, addresses a sign for «at», and keys are longer.
+    """
+    return len(text) < _LEAST and not any(c in "@\uff20" or c.isdigit() for c in text)
 
 
 def may_hold_numbers(text: str) -> bool:
