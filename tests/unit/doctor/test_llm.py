@@ -50,13 +50,16 @@ async def test_a_known_model_has_a_price() -> None:
     assert price.found == "0.15 $ in, 0.60 $ out, per million tokens"
 
 
-async def test_a_model_that_does_not_keep_to_the_format_fails() -> None:
-    """A reply that is cut twice is no judgement, and no price is looked up."""
-    plan = FaultPlan(rules=(FaultRule(fault=Fault.CUT_JSON, times=None),))
+@pytest.mark.parametrize(
+    ("fault", "mend"), [(Fault.EMPTY, "stronger model"), (Fault.CUT_JSON, "only what it is asked")]
+)
+async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend: str) -> None:
+    """A reply that is empty or cut twice is no judgement, and no price is looked up."""
+    plan = FaultPlan(rules=(FaultRule(fault=fault, times=None),))
     async with JudgeServer(LABELS, plan) as server:
         (line,) = await asked(server.url)
     assert line.status is Status.FAIL
-    assert "stronger model" in line.mend
+    assert mend in line.mend
 
 
 @pytest.fixture
