@@ -29,8 +29,9 @@ demo: ## broker, traffic with an incident in it, offline judge; Ctrl-C ends it
 	$(BOOTSTRAP) core
 	$(RUN) monitor demo $(ARGS)
 
+# Whole files go to a worker, the longest first (tests/parallel.py); ARGS="-n0 …": one process.
 test: setup ## the tests; REQUIRE_TOOLS=1 fails those whose tool is missing
-	$(RUN) pytest $(ARGS)
+	$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup ## lint, format, types, and who may import whom
 	$(RUN) ruff check

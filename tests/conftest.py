@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.parallel import pytest_collection_modifyitems, pytest_xdist_auto_num_workers
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import (
@@ -19,9 +20,11 @@ from tests.tools import (
 # pytest finds its hooks by name in this module.
 __all__ = [
     "kafka_broker",
+    "pytest_collection_modifyitems",
     "pytest_make_collect_report",
     "pytest_runtest_makereport",
     "pytest_terminal_summary",
+    "pytest_xdist_auto_num_workers",
     "redis_server",
     "requires_tool",
 ]
@@ -33,7 +36,7 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """One real Kafka broker for the whole run: use topics of your own, and leave it running.
+    """One real Kafka broker for a whole worker: use topics of your own, and leave it running.
 
     A test that stops, kills or freezes a broker, or needs other settings, starts its own.
     """
@@ -44,7 +47,7 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBrok
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """One real Redis for the whole run: use a prefix of your own, and leave it running."""
+    """One real Redis for a whole worker: use a prefix of your own, and leave it running."""
     requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server

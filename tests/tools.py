@@ -71,7 +71,7 @@ def pytest_terminal_summary(
     """End the summary with a table of the tools that tests were skipped for."""
     yield
     skipped: Counter[tuple[str, str]] = Counter(
-        value
+        tuple(value)  # a worker of pytest-xdist may have sent it as a list
         for report in terminalreporter.stats.get("skipped", [])
         for name, value in getattr(report, "user_properties", [])
         if name == "missing_tool"

@@ -20,9 +20,10 @@ from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.e2e.snapshot import snapshot
 from tests.servers.judge_server import JudgeServer, Labels
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 #: Seconds after which it hangs, as far as these tests are concerned.

@@ -15,8 +15,9 @@ from tests.e2e.conftest import MakeTopics
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, until
 from tests.servers.guarded import GuardedProcess
-from tests.servers.kafka_broker import KafkaBroker, free_ports
+from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 QUERY = 'rag_score{metric="faithfulness",window="5m"}'

@@ -15,8 +15,9 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from tests.e2e.conftest import Topics
 from tests.e2e.process import MonitorProcess, outcomes, until
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import create_topic
+from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 

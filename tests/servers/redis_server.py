@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.servers.guarded import GuardedProcess
-from tests.servers.kafka_broker import free_ports
+from tests.servers.ports import free_ports
 from tests.servers.started import Started
 
 HOW_TO_GET_REDIS = "apt-get install redis-server"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 
-class Started:
+class Started(ABC):
     """Runs inside its ``with``; ``start`` and ``stop`` may also be called."""
 
+    @abstractmethod
     def start(self) -> None:
         """From its return on it can be asked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self) -> None:
         """It has ended when this returns."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self.start()

@@ -14,8 +14,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 
 from tests.servers.guarded import GuardedProcess
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, free_ports, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 ROOT = Path(__file__).parents[2]

@@ -32,15 +32,16 @@ engine  2              apt-get install engine
 """
 
 
-def run_pytest(directory: Path, test_file: str, *, required: str) -> tuple[int, str]:
+def run_pytest(directory: Path, test_file: str, *options: str, required: str) -> tuple[int, str]:
     """Exit code and output of pytest on one file, with this project's conftest as a plugin."""
     (directory / "test_it.py").write_text(test_file)
     (directory / "pytest.ini").write_text("[pytest]\n")
+    path = os.pathsep.join([str(ROOT), *sys.path])
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        command,
+        [*command, *options],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "REQUIRE_TOOLS": required},
+        env={**os.environ, "PYTHONPATH": path, "REQUIRE_TOOLS": required},
         capture_output=True,
         text=True,
         check=False,
@@ -48,17 +49,21 @@ def run_pytest(directory: Path, test_file: str, *, required: str) -> tuple[int, 
     return done.returncode, done.stdout
 
 
-def test_missing_tools_skip_and_end_the_summary_with_a_table(tmp_path: Path) -> None:
-    """Skips by a session fixture count for each test; the table comes last."""
-    code, output = run_pytest(tmp_path, TESTS, required="")
+@pytest.mark.parametrize("options", [[], ["-n2"]], ids=["alone", "workers"])
+def test_missing_tools_skip_and_end_the_summary_with_a_table(
+    tmp_path: Path, options: list[str]
+) -> None:
+    """Skips by a session fixture count for each test; the table comes last, from workers too."""
+    code, output = run_pytest(tmp_path, TESTS, *options, required="")
     assert code == 0
     assert "1 passed, 3 skipped, 1 xfailed" in output.splitlines()[-1]
     assert output[: output.rindex("\n=")].endswith(TABLE.rstrip("\n"))
 
 
-def test_missing_tools_fail_where_they_are_required(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["-n2"]], ids=["alone", "workers"])
+def test_missing_tools_fail_where_they_are_required(tmp_path: Path, options: list[str]) -> None:
     """Nothing is skipped, each failure says what to get, and there is no table."""
-    code, output = run_pytest(tmp_path, TESTS, required="1")
+    code, output = run_pytest(tmp_path, TESTS, *options, required="1")
     assert code == 1
     assert "1 failed, 1 passed, 1 xfailed, 2 errors" in output.splitlines()[-1]
     assert "engine: no engine found; get it by apt-get install engine" in output

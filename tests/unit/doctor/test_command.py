@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.servers.kafka_broker import free_ports
+from tests.servers.ports import free_ports
 from tests.unit.cli.command import one_line, rag_monitor
 
 

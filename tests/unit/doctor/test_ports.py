@@ -15,7 +15,7 @@ from monitor.doctor.report import Status
 from monitor.export.http import HttpServer
 from monitor.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
-from tests.servers.kafka_broker import free_ports
+from tests.servers.ports import free_ports
 
 HOST = "127.0.0.1"
 

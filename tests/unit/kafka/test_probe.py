@@ -23,7 +23,7 @@ from monitor.errors import ConfigurationError
 from monitor.kafka.connection import Connection
 from monitor.kafka.diagnose import diagnose
 from monitor.kafka.probe import Step, probe
-from tests.servers.kafka_broker import free_ports
+from tests.servers.ports import free_ports
 from tests.unit.kafka.small_kafka import ended, noted, small_kafka
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

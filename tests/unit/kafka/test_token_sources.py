@@ -16,8 +16,8 @@ import trustme
 from monitor.errors import ConfigurationError
 from monitor.kafka.oauth import TokenRefused, TokenUnavailable
 from monitor.kafka.token_sources import OidcClient, imported, msk_iam
-from tests.servers.kafka_broker import free_ports
 from tests.servers.oauth_server import OAuthServer
+from tests.servers.ports import free_ports
 
 SECRET = "s3cr&t:+/ =%"
 

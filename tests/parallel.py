@@ -1,0 +1,48 @@
+"""The suite on several workers (pytest-xdist): how many, and what they begin with.
+
+A worker takes whole files, and has a broker and a Redis of its own. ``-n0``: all in one process.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+#: Files that take a minute or more, the longest first: begun last they would be waited for.
+LONGEST = (
+    "tests/e2e/test_rolling_restart.py",
+    "tests/e2e/test_chaos.py",
+    "tests/e2e/test_labelled_run.py",
+    "tests/e2e/test_hostile_records.py",
+    "tests/e2e/test_dead_letters_commands.py",
+    "tests/e2e/test_troubles.py",
+    "tests/e2e/test_outage.py",
+    "tests/e2e/test_doctor.py",
+    "tests/e2e/test_limits.py",
+    "tests/e2e/test_fault_matrix.py",
+    "tests/e2e/test_judge_faults.py",
+    "tests/e2e/test_access.py",
+    "tests/e2e/test_baselines.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_kill.py",
+    "tests/e2e/test_access_rotation.py",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What ``-n auto`` means: half as many again as there are cores, for tests often wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (cores or 1) * 3 // 2)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers begin with the files that take longest; one process keeps the usual order."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _turn(item.nodeid))
+
+
+def _turn(nodeid: str) -> int:
+    file = nodeid.partition("::")[0]
+    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
