@@ -139,11 +139,12 @@ class _Reader:
             source = Source(topic=self.name, partition=0, offset=number)
             try:
                 found = native.decode(line, source, int(self.clock() * 1000)).interaction
+                found = self.redactor.interaction(found)
             except MessageRejected as error:
                 self.summary.rejected += 1
-                self.rejected(f"line {number + 1}: {self.redactor.text(str(error))}")
+                self.rejected(f"line {number + 1}: {self.redactor.message(error)}")
             else:
-                yield self.redactor.interaction(found)
+                yield found
 
 
 def _written(record: ScoreRecord, summary: Summary, write: Callable[[bytes], object]) -> None:

@@ -127,6 +127,8 @@ class Scorer:
             interaction = self._decode(record, record.value)
         except MessageRejected as error:
             return self._reject(record, error)
+        except Exception as error:  # noqa: BLE001 - a bug of ours: a dead letter, and not our end
+            return self._reject(record, _bug(error, stage="decode"))
         self._dead_letters.gate.fine()
         treatment = self._traffic.treatment(interaction)
         if not self._takes(treatment.sampler, record, interaction):
@@ -163,9 +165,7 @@ class Scorer:
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         # It may name an unknown field, and people use the oddest keys.
-        error = MessageRejected(
-            self._redactor.text(str(error)), stage=error.stage, cause=error.cause
-        )
+        error = self._redactor.message(error)
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
@@ -193,16 +193,14 @@ class Scorer:
             raise
         except Exception as error:  # noqa: BLE001 - see above
             logger().exception("scorer_bug", interaction_id=name)
-            rejected = MessageRejected(
-                f"internal error: {type(error).__name__}", stage="score", cause=Reason.INTERNAL
-            )
+            rejected = _bug(error, stage="score")
         self._dead_letters.gate.failed(rejected.cause, was_fine=True)
         return await self._bury(record, rejected)
 
     async def _bury(
         self, record: KafkaRecord, error: MessageRejected
     ) -> tuple[Outcome, str | None]:
-        await self._dead_letters.bury(record, error, self._now())
+        error = await self._dead_letters.bury(record, error, self._now())
         self._telemetry.dead_letters.labels(error.stage, error.cause).inc()
         logger().warning(
             "dead_letter",
@@ -220,8 +218,8 @@ class Scorer:
     ) -> tuple[Outcome, str | None]:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
         size = len(record.value or b"")
-        interaction = await worked_through(size, self._redactor.interaction, interaction)
         try:
+            interaction = await worked_through(size, self._redactor.interaction, interaction)
             ending = await self._ending(interaction, treatment)
             await self._publish(interaction, ending, treatment)
         except MessageRejected as error:
@@ -307,6 +305,12 @@ class Scorer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _bug(error: Exception, *, stage: str) -> MessageRejected:
+    return MessageRejected(
+        f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
+    )
 
 
 def _unreadable(record: Unreadable) -> MessageRejected:

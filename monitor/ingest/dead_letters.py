@@ -7,6 +7,7 @@ nothing is committed past it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from monitor.ingest.apart import worked_through
 from monitor.ingest.gate import Gate, Hold
 from monitor.ingest.letter import ERROR, Headers, error_headers, original_headers
 from monitor.ingest.redaction.payload import Payload, redacted
-from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.redaction.redactor import FAILED, Redactor
 from monitor.kafka.patience import FIRST_WAIT_S, LONGEST_WAIT_S
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
@@ -42,10 +43,21 @@ class DeadLetters:
         self._group, self._version, self._slow_s = group, version, slow_s
         self._redactor = redactor or Redactor(None)
 
-    async def bury(self, record: KafkaRecord, error: MessageRejected, now: datetime) -> None:
-        """Send it, again and again with growing waits; meanwhile its partition is held."""
-        size = len(record.value or b"")
-        payload = await worked_through(size, redacted, record, self._redactor)
+    async def bury(
+        self, record: KafkaRecord, error: MessageRejected, now: datetime
+    ) -> MessageRejected:
+        """Send it, again and again with growing waits; meanwhile its partition is held.
+
+        Returns what the letter says: a record that cannot be redacted is named for that, and is a
+        letter without key, value and headers.
+        """
+        payload: Payload | None = None
+        if error.cause != FAILED:
+            try:
+                size = len(record.value or b"")
+                payload = await worked_through(size, redacted, record, self._redactor)
+            except MessageRejected as failed:
+                error = failed
         partition = Partition(record.topic, record.partition)
         hold = Hold(self.gate, partition, asyncio.current_task())
         why = f"topic {self._topic} has not taken a dead letter for {self._slow_s:.0f} s: "
@@ -56,11 +68,12 @@ class DeadLetters:
         finally:
             slow.cancel()
             hold.end()
+        return error
 
     async def _until_taken(
         self,
         record: KafkaRecord,
-        payload: Payload,
+        payload: Payload | None,
         error: MessageRejected,
         now: datetime,
         hold: Hold,
@@ -80,7 +93,7 @@ class DeadLetters:
             wait = min(2 * wait, LONGEST_WAIT_S)
 
     async def _send(
-        self, record: KafkaRecord, payload: Payload, error: MessageRejected, now: datetime
+        self, record: KafkaRecord, payload: Payload | None, error: MessageRejected, now: datetime
     ) -> None:
         """Key, value, timestamp and headers are the original ones, as far as the broker takes them.
 
@@ -89,22 +102,27 @@ class DeadLetters:
         still tells it). Then value and original headers are, too (the source topic still has
         them), and ``x-error.value_omitted`` is the size of the value in bytes; then the key. Raises
         ``RecordRefused`` when the topic takes not even that, and ``DependencyRefused`` when it may
-        not be written.
+        not be written. Without a payload only the last form is left.
         """
-        headers = self._headers(record, payload, error, now)
+        forms = list(self._forms(record, payload, error, now))
+        for form in forms[:-1]:
+            with suppress(RecordRefused):
+                return await self._write(*form)
+        return await self._write(*forms[-1])
+
+    def _forms(
+        self, record: KafkaRecord, payload: Payload | None, error: MessageRejected, now: datetime
+    ) -> Iterator[tuple[bytes | None, bytes | None, int | None, Headers]]:
+        kept = payload or Payload(None, None, ())
+        headers = self._headers(record, kept, error, now)
         bare = [header for header in headers if header[0].startswith(ERROR)]
         bare.append((f"{ERROR}value_omitted", str(len(record.value or b"")).encode()))
         # An empty value, not none: a record with neither key nor value cannot be written.
-        forms: list[tuple[bytes | None, bytes | None, int | None, Headers]] = [
-            (payload.key, payload.value, record.timestamp, headers),
-            (payload.key, payload.value, None, headers),
-            (payload.key, b"", None, bare),
-            (None, b"", None, bare),
-        ]
-        for key, value, timestamp_ms, said in forms[:-1]:
-            with suppress(RecordRefused):
-                return await self._write(key, value, timestamp_ms, said)
-        return await self._write(*forms[-1])
+        if payload:
+            yield payload.key, payload.value, record.timestamp, headers
+            yield payload.key, payload.value, None, headers
+            yield payload.key, b"", None, bare
+        yield None, b"", None, bare
 
     def _headers(
         self, record: KafkaRecord, payload: Payload, error: MessageRejected, now: datetime

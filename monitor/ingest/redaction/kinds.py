@@ -30,8 +30,27 @@ _LETTERS = "A-Za-z\u00c0-\u024f\u0370-\u052f"
 _LOCAL = rf"{_LETTERS}0-9._+\-"
 _EMAIL = re.compile(
     rf"(?<![{_LOCAL}])[._+\-]*+([{_LETTERS}0-9][{_LOCAL}]*+(?:@|\uff20|%40)"
-    rf"(?:[{_LETTERS}0-9\-]++\.)+([{_LETTERS}]{{2,24}})(?![{_LETTERS}0-9]))"
+    rf"(?:[{_LETTERS}0-9\-]++\.)+(xn--[A-Za-z0-9\-]{{2,59}}|[{_LETTERS}]{{2,24}})"
+    rf"(?![{_LETTERS}0-9]))"
 )
+_AT = re.compile("@|\uff20|%40")
+# Letters and their marks of all other scripts, of which Chinese and Japanese put no space between
+# words: there an address ends with a top level domain that is one.
+_OTHERS = "\u0530-\u1fff\u2c00-\u2dff\u3040-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00020000-\U0003ffff"
+_CHINESE = (
+    *("中国", "中國", "台湾", "台灣", "香港", "澳门", "澳門", "新加坡", "公司", "网络", "網路"),
+    *("网址", "网店", "网站", "商城", "商店", "在线", "中文网", "集团", "政务", "政府", "公益"),
+    *("移动", "组织机构", "机构", "信息", "世界", "企业", "健康", "コム", "みんな"),
+)
+_ELSEWHERE = re.compile(
+    rf"(?:[{_LETTERS}{_OTHERS}0-9\-]{{1,63}}+\.){{1,8}}"
+    rf"(?:xn--[A-Za-z0-9\-]{{2,59}}|[{_LETTERS}]{{2,24}}|{'|'.join(_CHINESE)}"
+    r"|[\u0530-\u1fff\uac00-\ud7a3\ufb1d-\ufdff\ufe70-\ufefc]{2,24})"
+    rf"(?![{_LETTERS}0-9])"
+)
+_BEFORE_AT = re.compile(rf"[{_LETTERS}0-9][{_LOCAL}]{{0,63}}$")
+_BEFORE_AT_ELSEWHERE = re.compile(rf"[{_OTHERS}0-9][{_OTHERS}0-9._+\-]{{0,63}}$")
+_OTHER = re.compile(f"[{_OTHERS}]")
 #: Like ``icon@2x.png``.
 _FILES = frozenset(
     ["css", "gif", "htm", "html", "ico", "jpeg", "jpg", "js", "json", "pdf", "png", "svg", "webp"]
@@ -41,8 +60,9 @@ _FILES = frozenset(
 _DIGITS = re.compile(r"\d(?:\D{0,2}\d){6}")
 # The looking back comes second: a search for a digit is quick.
 _CARD = re.compile(
-    r"\d(?<!\d\d)(?<!\d[.,]\d)(?:\d{3}([ \u00a0.\-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3}(?!\d))?"
-    r"|\d{3}([ \u00a0.\-])\d{6}\2\d{4,5}|\d{5}[ \u00a0\-]\d{13}|\d{12,18})(?!\d)"
+    r"\d(?<!\d\d)(?<!\d[.,]\d)"
+    r"(?:\d{3}([ \u00a0]{1,2}|[._\-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3}(?!\d))?"
+    r"|\d{3}([ \u00a0]{1,2}|[._\-])\d{6}\2\d{4,5}|\d{5}[ \u00a0_\-]\d{13}|\d{12,18})(?!\d)"
 )
 #: Issuers by their first digits, and how long their numbers are.
 _ISSUERS = re.compile(
@@ -91,12 +111,30 @@ _PLACED = re.compile(
 #: One of these stands in everything that the two find; to look for them first is much quicker.
 _MARKS = (
     *("sk-", "k_live_", "k_test_", "gh", "glpat-", "xox", "AKI", "ASIA", "AIDA", "AROA", "AIza"),
-    *("ya29.", "hf", "gsk", "npm", "r8", "dop_", "shpat", "pypi", "SG.", "LTAI", "eyJ", "-----"),
+    *(
+        "ya29.",
+        "hf",
+        "gsk",
+        "npm",
+        "r8",
+        "dop_",
+        "shpat",
+        "pypi",
+        "SG.",
+        "LTAI",
+        "eyJ",
+        "-----BEGIN",
+    ),
 )
 _PLACES = ("key", "token", "secret", "pass", "pwd", "kennwort", "contraseña", "bearer", "://")
 _CHINESE_PLACES = ("密", "口令", "令牌")
+_MARK = re.compile("|".join(map(re.escape, _MARKS)))
+_PLACE = re.compile("|".join((*_PLACES, *_CHINESE_PLACES)))
 #: The shortest key of a known make.
 _LEAST = 15
+#: The shortest phone number that is looked for, and no password is shorter.
+_LEAST_NUMBER = 8
+_DIGIT_OR_AT = re.compile(r"[\d@\uff20]")
 _QUOTES = "\"'`,;.)]}>"
 _RUN = re.compile(r"(?<![A-Za-z0-9_\-+/=])[A-Za-z0-9_\-]{32,200}(?![A-Za-z0-9_\-+/=])")
 _LEAST_BITS = 4.2
@@ -112,8 +150,9 @@ def emails(text: str) -> Iterator[Span]:
         return
     for match in _EMAIL.finditer(text):
         if match[2].lower() not in _FILES:
-            value = re.sub("\uff20|%40", "@", match[1]).lower()
-            yield Span(match.start(1), match.end(1), value)
+            yield Span(match.start(1), match.end(1), _address(match[1]))
+    if _OTHER.search(text):
+        yield from _emails_elsewhere(text)
 
 
 def cards(text: str) -> Iterator[Span]:
@@ -128,7 +167,7 @@ def cards(text: str) -> Iterator[Span]:
 
     for match in _CARD.finditer(text):
         # With what follows in a group of its own (a longer number), and without it (a year).
-        shorter = match.start() + 19
+        shorter = match.start() + 16 + 3 * len(match[1] or "")
         for end in (match.end(), shorter)[: 1 + (match[1] is not None and match.end() > shorter)]:
             value = _digits(text[match.start() : end])
             if len(set(value)) > 1 and _ISSUERS.fullmatch(value) and luhn.is_valid(value):
@@ -156,11 +195,9 @@ def ibans(text: str) -> Iterator[Span]:
 def keys(text: str) -> Iterator[Span]:
     """Keys of known makes, secrets by their place, and long mixed strings of high entropy."""
     if any(mark in text for mark in _MARKS):
-        for match in _KEY.finditer(text):
+        for match in _near(_MARK.finditer(text), _KEY, text, before=1):  # [spr]k_live_
             yield Span(match.start(), match.end(), match[0])
-    lower = text.lower()
-    if any(word in lower for word in (*_PLACES, *_CHINESE_PLACES)):
-        yield from _placed(text)
+    yield from _placed(text)
     for match in _RUN.finditer(text):
         if _random(match[0]):
             yield Span(match.start(), match.end(), match[0])
@@ -171,11 +208,13 @@ BUILT_IN: dict[str, Finder] = {"key": keys, "email": emails, "iban": ibans, "car
 
 
 def too_short(text: str) -> bool:
-    """Whether nothing built in can stand there: a short word, as names of fields are.
+    """Whether nothing built in can stand there: a short word, as names of fields are, or number.
 
     Numbers and passwords have digits, addresses a sign for «at», and keys are longer.
     """
-    return len(text) < _LEAST and not any(c in "@\uff20" or c.isdigit() for c in text)
+    if len(text) < _LEAST_NUMBER:
+        return "@" not in text and "\uff20" not in text
+    return len(text) < _LEAST and _DIGIT_OR_AT.search(text) is None
 
 
 def may_hold_numbers(text: str) -> bool:
@@ -183,12 +222,51 @@ def may_hold_numbers(text: str) -> bool:
     return _DIGITS.search(text) is not None
 
 
+def _emails_elsewhere(text: str) -> Iterator[Span]:
+    """Addresses with letters that are not European; of Chinese text, the whole run before it."""
+    for at in _AT.finditer(text):
+        domain = _ELSEWHERE.match(text, at.end())
+        before = text[max(0, at.start() - 64) : at.start()]
+        is_other = _OTHER.match(before[-1:]) is not None
+        if domain and (is_other or _OTHER.search(domain[0])):
+            name = (_BEFORE_AT_ELSEWHERE if is_other else _BEFORE_AT).search(before)
+            if name:
+                start = at.start() - len(name[0])
+                yield Span(start, domain.end(), _address(text[start : domain.end()]))
+
+
+def _address(raw: str) -> str:
+    return _AT.sub("@", raw).lower()
+
+
 def _placed(text: str) -> Iterator[Span]:
-    for match in _PLACED.finditer(text):
+    # The only letter that becomes two in lower case would move all places behind it.
+    lower = text.replace("İ", "I").lower()
+    if not any(word in lower for word in (*_PLACES, *_CHINESE_PLACES)):
+        return
+    # The word may stand behind others (client access key); a URL's user begins behind its sign.
+    for match in _near(_PLACE.finditer(lower), _PLACED, text, before=20, after=3):
         group = match.lastindex or 0
         value = match[group].rstrip(_QUOTES)
         if group == 3 or _mixed(value):
             yield Span(match.start(group), match.start(group) + len(value), value)
+
+
+def _near(
+    hints: Iterator[re.Match[str]], pattern: re.Pattern[str], text: str, before: int, after: int = 0
+) -> Iterator[re.Match[str]]:
+    """What the pattern finds, much quicker: tried where it may begin, not everywhere.
+
+    That is at most ``before`` characters before the beginning of a hint, or ``after`` behind it.
+    """
+    start = 0
+    for hint in hints:
+        start = max(start, hint.start() - before)
+        while start <= hint.start() + after:
+            match = pattern.match(text, start)
+            if match:
+                yield match
+            start = match.end() if match else start + 1
 
 
 def _digits(text: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from monitor.ingest.event_time import parse_timestamp
 from monitor.ingest.letter import ERROR, REDRIVE
-from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.redaction.redactor import Redactor, foreseen
 from monitor.kafka.record import KafkaRecord
 
 _PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|-?\d[\d.eE+\-]*+', re.DOTALL)
@@ -40,26 +40,40 @@ class Payload(NamedTuple):
     headers: Sequence[tuple[str, bytes | None]]
 
 
+# Six letters in a row, where each takes two bytes, or four.
+_BY_TWO, _BY_FOUR = re.compile(rb"\0(?:[^\0]\0){5}"), re.compile(rb"\0{3}(?:[^\0]\0{3}){5}")
+#: Encodings in which no word of ours looks as it does in UTF-8. What begins in the middle of a
+#: character of the one is whole in the other.
+_WIDE = {
+    "utf-16-le": _BY_TWO,
+    "utf-16-be": _BY_TWO,
+    "utf-32-le": _BY_FOUR,
+    "utf-32-be": _BY_FOUR,
+}
+
+
 def redacted(record: KafkaRecord, redactor: Redactor) -> Payload:
-    """Key, value and headers with tokens; as they are where nothing is found."""
+    """Key, value and headers with tokens; as they are where nothing is found.
+
+    Raises ``MessageRejected`` where that fails.
+    """
     if not redactor.is_on:
         return Payload(record.key, record.value, record.headers)
-    headers = [
-        (name, said if name.startswith((ERROR, REDRIVE)) else _plain(said, redactor))
-        for name, said in record.headers
-    ]
-    value = record.value
-    if value is not None:
-        text = redacted_json(value.decode(errors="surrogateescape"), redactor)
-        value = text.encode(errors="surrogateescape")
-    return Payload(_plain(record.key, redactor), value, headers)
+    with foreseen():
+        headers = [
+            (name, said if name.startswith((ERROR, REDRIVE)) else _bytes(said, redactor.text))
+            for name, said in record.headers
+        ]
+        value = _bytes(record.value, lambda text: redacted_json(text, redactor))
+        return Payload(_bytes(record.key, redactor.text), value, headers)
 
 
 def redacted_json(text: str, redactor: Redactor) -> str:
     r"""JSON with tokens in its texts and keys, and in place of whole numbers that are values.
 
     What is no JSON is redacted as if all of it were text, escaped or not: nobody knows where its
-    texts begin.
+    texts begin. What is not escaped there is left to the second look, at the whole: own patterns
+    alone may hold on to where a text begins.
 
     >>> from monitor.ingest.redaction.redactor import Rules
     >>> redactor = Redactor(Rules(kinds=("email",)))
@@ -69,15 +83,47 @@ def redacted_json(text: str, redactor: Redactor) -> str:
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        return redactor.text(_content(text, redactor))
+        return redactor.text(_content(text, redactor, escaped_only=not redactor.has_own))
     return "".join(_pieces(text, redactor))
 
 
-def _plain(raw: bytes | None, redactor: Redactor) -> bytes | None:
+def _bytes(raw: bytes | None, clean: Callable[[str], str]) -> bytes | None:
+    """Cleaned as UTF-8, in which bytes that are none stay; and first as what else it may be."""
     if raw is None:
         return None
-    text = raw.decode(errors="surrogateescape")
-    return redactor.text(text).encode(errors="surrogateescape")
+    if b"\0" in raw:
+        raw = _wide(raw, clean)
+    return clean(raw.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+
+
+def _wide(raw: bytes, clean: Callable[[str], str]) -> bytes:
+    """Cleaned in the encodings of two and four bytes that it may be in.
+
+    Raises ``UnicodeError`` where it has letters of four bytes among what is no character.
+    """
+    is_read = False
+    for encoding, letters in _WIDE.items():
+        text = _text_in(raw, encoding, letters)
+        if text is not None:
+            is_read |= letters is _BY_FOUR
+            found = clean(text)
+            if found != text:
+                rest = raw[len(text.encode(encoding, "surrogatepass")) :]
+                raw = found.encode(encoding, "surrogatepass") + rest
+    if not is_read and _BY_FOUR.search(raw):
+        raise UnicodeError("neither UTF-32 nor anything else")
+    return raw
+
+
+def _text_in(raw: bytes, encoding: str, letters: re.Pattern[bytes]) -> str | None:
+    """All whole characters; None where it is not in that encoding."""
+    size = len(raw) - len(raw) % (4 if letters is _BY_FOUR else 2)
+    # Noise has halves of characters, and no letters in a row.
+    errors = "surrogatepass" if letters.search(raw) else "strict"
+    try:
+        return raw[:size].decode(encoding, errors)
+    except UnicodeDecodeError:
+        return None
 
 
 class _Place:
@@ -149,7 +195,7 @@ def _clean(part: str, place: _Place, redactor: Redactor) -> str:
     return json.dumps(clean) if isinstance(clean, str) else part
 
 
-def _content(raw: str, redactor: Redactor) -> str:
+def _content(raw: str, redactor: Redactor, *, escaped_only: bool = False) -> str:
     r"""What stands between two quotes, with tokens; half characters and wrong escapes stay.
 
     Half a character has no bytes in UTF-8, so it is never read: no letter could be written.
@@ -160,7 +206,7 @@ def _content(raw: str, redactor: Redactor) -> str:
     """
 
     def clean(match: re.Match[str]) -> str:
-        if match[1] is None:
+        if match[1] is None or (escaped_only and "\\" not in match[1]):
             return match[0]
         found = json.loads(f'"{match[1]}"')
         redacted = redactor.text(found)

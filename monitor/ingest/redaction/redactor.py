@@ -4,22 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
-from monitor.errors import ConfigurationError
+from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, Finder, Span, too_short
 from monitor.ingest.redaction.own import Own, own
 from monitor.ingest.redaction.phones import phones
 from monitor.records import Interaction, Passage
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
-RULES_VERSION: Final = "1"
+RULES_VERSION: Final = "2"
 OFF: Final = "off"
+#: The cause of a dead letter whose record could not be redacted, and stays on its own topic.
+FAILED: Final = "redaction_failed"
 #: Without a salt, a short token says little of a value that somebody guesses.
 _TOKEN_BYTES = 3
 _TOKEN = re.compile(r"(<[A-Z][A-Z0-9_]*:[0-9a-f]{6}>)")
+
+
+@contextmanager
+def foreseen() -> Iterator[None]:
+    """Whatever goes wrong inside becomes ``MessageRejected``, whose message holds no text."""
+    try:
+        yield
+    except MessageRejected:
+        raise
+    except Exception as error:  # noqa: BLE001 - a text that cannot be redacted must not get out
+        last = error.__traceback__
+        while last and last.tb_next:
+            last = last.tb_next
+        where = f"{Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else "?"
+        raise MessageRejected(
+            f"redaction: {type(error).__name__} at {where}; key, value and headers stay on the "
+            "source topic",
+            stage="redact",
+            cause=FAILED,
+        ) from None  # the message of the cause may hold what was to be redacted
 
 
 @dataclass(frozen=True)
@@ -43,7 +67,10 @@ class Rules:
 
 
 class Redactor:
-    """Replaces what ``rules`` find (None: nothing); ``count`` hears the kind of each one."""
+    """Replaces what ``rules`` find (None: nothing); ``count`` hears the kind of each one.
+
+    Where that fails, all methods raise ``MessageRejected`` with the cause ``FAILED``.
+    """
 
     def __init__(
         self, rules: Rules | None, count: Callable[[str], None] = lambda kind: None
@@ -53,7 +80,6 @@ class Redactor:
         # Own patterns go first, for they are meant.
         self._own = [(name, _own(name, it)) for name, it in rules.patterns.items()] if rules else []
         self._finders = _finders(rules) if rules else []
-        self._only_built_in = not (rules and rules.patterns)
         salt = rules.salt.encode() if rules else b""
         self._key = blake2b(salt).digest() if salt else b""
 
@@ -62,14 +88,28 @@ class Redactor:
         """Whether anything can be found."""
         return bool(self._own or self._finders)
 
+    @property
+    def has_own(self) -> bool:
+        """Whether it looks for patterns of the user's own."""
+        return bool(self._own)
+
     def text(self, text: str) -> str:
         """The text with tokens. Done again, it changes nothing more: tokens are left alone."""
-        if self._only_built_in and too_short(text):
+        if not self._own and too_short(text):
             return text
         before, after = "", text
-        while before != after:  # what stood between two values may be one, now that they are gone
-            before, after = after, self._once(after)
+        with foreseen():
+            while before != after:  # what stood between two values may be one, now they are gone
+                before, after = after, self._once(after)
         return after
+
+    def message(self, error: MessageRejected) -> MessageRejected:
+        """The error with tokens in its message, which names fields; or that of failing at it."""
+        try:
+            said = self.text(str(error))
+        except MessageRejected as failed:
+            return failed
+        return MessageRejected(said, stage=error.stage, cause=error.cause)
 
     def value(self, found: Any) -> Any:
         """A JSON value: texts and keys in it, and whole numbers that are values as digits.
@@ -92,15 +132,16 @@ class Redactor:
         """The interaction with tokens in its texts and attributes; names and ids stay."""
         if not self.is_on:
             return found
-        return found.model_copy(
-            update={
-                "user_input": self.text(found.user_input),
-                "response": self.text(found.response),
-                "retrieved_contexts": tuple(map(self._passage, found.retrieved_contexts)),
-                "reference": None if found.reference is None else self.text(found.reference),
-                "attributes": self.value(found.attributes),
-            }
-        )
+        with foreseen():
+            return found.model_copy(
+                update={
+                    "user_input": self.text(found.user_input),
+                    "response": self.text(found.response),
+                    "retrieved_contexts": tuple(map(self._passage, found.retrieved_contexts)),
+                    "reference": None if found.reference is None else self.text(found.reference),
+                    "attributes": self.value(found.attributes),
+                }
+            )
 
     def _passage(self, passage: Passage) -> Passage:
         return passage.model_copy(update={"text": self.text(passage.text)})

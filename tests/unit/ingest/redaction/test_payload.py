@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from random import Random
 from typing import Any
 
 import pytest
@@ -123,3 +125,56 @@ def test_what_holds_nothing_stays_as_it_was(redactor: Redactor) -> None:
             record.value,
             list(record.headers),
         )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+@pytest.mark.parametrize("cut", [0, 1])
+def test_other_encodings_hide_nothing(encoding: str, cut: int) -> None:
+    """In value, key and header; as JSON, and cut within a character."""
+    line = '{"a": "\\u0062ob@example.com", "b": "用户@例子.中国, 4111111111111111", "c": 1}'
+    raw = line.encode(encoding)
+    record = Record(key=raw, value=raw[: len(raw) - cut], headers=(("user", raw),))
+    clean = redacted(record, REDACTOR)
+    for found in (clean.key, clean.value, dict(clean.headers)["user"]):
+        assert found is not None
+        text = found.decode(encoding, "ignore")
+        assert re.findall("<([A-Z]+):[0-9a-f]{6}>", text) == ["EMAIL", "EMAIL", "CARD"]
+        assert not [secret for secret in ("example.com", "例子", "4111") if secret in text]
+
+
+@pytest.mark.parametrize("before", [b"\x00\x01\x02", b"\xff\x00\x01\x02"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_letters_of_two_bytes_are_read_wherever_they_begin(before: bytes, encoding: str) -> None:
+    """Behind a frame of even or odd length."""
+    raw = before + 'x {"a": "bob@example.com"}'.encode(encoding) + b"\xff\xd8\xd8"
+    clean = redacted(Record(value=raw), REDACTOR).value
+    assert clean is not None
+    assert TOKEN in clean.replace(b"\0", b"").decode(errors="replace")
+    assert b"example" not in clean.replace(b"\0", b"")
+
+
+def test_letters_of_four_bytes_that_cannot_be_read_go_nowhere() -> None:
+    """Behind something that is no character: said without the text."""
+    raw = b"\xff\xff\xff\xff" + "bob@example.com".encode("utf-32-le")
+    with pytest.raises(MessageRejected) as caught:
+        redacted(Record(value=raw), REDACTOR)
+    assert str(caught.value).startswith("redaction: UnicodeError at payload.py:")
+
+
+def test_a_value_in_another_encoding_without_secrets_stays() -> None:
+    """To the byte, as do noise and text with a zero in it."""
+    noise = bytes(Random(1).randrange(256) for _ in range(5_000))
+    for value in (noise, b"a\0b", "warranty lasts".encode("utf-16"), "a\0b".encode("utf-32")):
+        assert redacted(Record(value=value), REDACTOR).value == value
+
+
+def test_what_fails_is_named_without_the_text() -> None:
+    """A pattern whose name has no bytes fails where it finds something: nothing is returned."""
+    redactor = Redactor(Rules(patterns={"\ud800": "C-[0-9]+"}))
+    assert redacted(Record(value=b"C-"), redactor).value == b"C-"
+    with pytest.raises(MessageRejected) as caught:
+        redacted(Record(value=b'{"user_input": "C-4711"}'), redactor)
+    assert (caught.value.stage, caught.value.cause) == ("redact", "redaction_failed")
+    assert str(caught.value).startswith("redaction: UnicodeEncodeError at redactor.py:")
+    assert "4711" not in str(caught.value)
+    assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)

@@ -25,7 +25,16 @@ def test_nothing_is_found_in_what_is_too_short(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["xoxb-abcdefghij", "a@b.co", "a\uff20b.co", "a%40b.co", "pwd=abcdefg1", "+493012345"]
+    "text",
+    [
+        "xoxb-abcdefghij",
+        "a@b.co",
+        "a\uff20b.co",
+        "a%40b.co",
+        "pwd=abcdefg1",
+        "+493012345",
+        "a@b.de",
+    ],
 )
 def test_the_shortest_values_are_not_passed_over(text: str) -> None:
     """The shortest key, address, password and number that there are."""
