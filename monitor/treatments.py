@@ -145,6 +145,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         structured=judge.structured,
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
+        relevant_to_question=judge.relevant_to_question,
         attempt_timeout_s=judge.attempt_timeout_s,
         redaction=handling,
     )
