@@ -295,6 +295,8 @@ class Scorer:
                 return
 
     def _count(self, interaction: Interaction, ending: Ending) -> None:
+        if ending.judgement is not None:
+            self._telemetry.count_evidence(ending.judgement.evidence)
         for metric, score in ending.scores.items():
             if isinstance(score, Unscored):
                 self._telemetry.unscored.labels(metric, score.value).inc()

@@ -6,7 +6,7 @@ Labels come from closed sets; the one that traffic supplies (``application``) is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -242,6 +242,21 @@ class ScorerTelemetry:
             "Claims that the judge does not find in the text that they were extracted from.",
             registry=registry,
         )
+
+        self.evidence_pairs = Counter(
+            "rag_monitor_judge_evidence_pairs",
+            "Pairs of a claim and a passage that supports it, by whether the judge's quote stands "
+            "there (verified) or not (unverified); only with judge.evidence.",
+            ["result"],
+            registry=registry,
+        )
+
+    def count_evidence(self, evidence: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Count the pairs of one judgement: by claim and passage a quote, None: unverified."""
+        for quotes in evidence.values():
+            for quote in quotes.values():
+                result = "unverified" if quote is None else "verified"
+                self.evidence_pairs.labels(result).inc()
 
     def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
         """Count one score; an id too long for an exemplar (128 characters) is left out."""

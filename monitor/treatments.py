@@ -56,7 +56,7 @@ def build_judges(
         if all(section != seat.section for seat in seats):
             limits = Limits(section.concurrency, section.deadline_s)
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, _handling(section, redaction_rules(settings)), telemetry, keep)
+            judge = _judge(section, handling(section, redaction_rules(settings)), telemetry, keep)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits))
@@ -115,21 +115,21 @@ def redaction_rules(settings: Settings) -> Rules | None:
     return Rules(chosen.kinds, chosen.regions, chosen.patterns, salt)
 
 
-def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
+def handling(judge: JudgeSettings, rules: Rules | None) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
     tag = rules.tag if rules else OFF
     return f"{tag}, labels win" if judge.relevance == "labels" else tag
 
 
 def _judge(
-    judge: JudgeSettings, handling: str, telemetry: ScorerTelemetry, cache: ClaimsCache | None
+    judge: JudgeSettings, handled: str, telemetry: ScorerTelemetry, cache: ClaimsCache | None
 ) -> Judge:
     if judge.kind == "offline":
-        return OfflineJudge(judge.label_name, redaction=handling)
-    return LlmJudge(llm_settings(judge, handling), observe=CountedCalls(telemetry), cache=cache)
+        return OfflineJudge(judge.label_name, redaction=handled)
+    return LlmJudge(llm_settings(judge, handled), observe=CountedCalls(telemetry), cache=cache)
 
 
-def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
+def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
     """How the section of an LLM judge says that the model is asked."""
     return LlmSettings(
         model=judge.model or "",
@@ -145,6 +145,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         structured=judge.structured,
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
+        relevant_to_question=judge.relevant_to_question,
         attempt_timeout_s=judge.attempt_timeout_s,
-        redaction=handling,
+        redaction=handled,
     )

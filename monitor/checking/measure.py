@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from monitor.checking.cases import Seen
 from monitor.checking.labelled import Labelled
 from monitor.checking.run import Cost, Measured, Run
 from monitor.checking.subject import Subject
 from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.judge.protocol import Bill
+from monitor.metrics.relevance import labelled as with_labels
 from monitor.records import Judgement
-
-T = TypeVar("T")
 
 #: Of so many seeds the first are taken that give an order not seen before: two passages have one.
 _SEEDS = 64
@@ -31,13 +30,15 @@ _PATIENCE = 16
 class Options:
     """``orders``: how many other passage orders; ``extraction``: whether to judge as in production.
 
-    ``deadline_s`` is of one judgement.
+    ``deadline_s`` is of one judgement. Where ``labels_win``, the files' labels of relevance outdo
+    what follows from the reference, for judge and labels alike.
     """
 
     concurrency: int = 8
     deadline_s: float = 60.0
     orders: int = 0
     extraction: bool = True
+    labels_win: bool = False
 
 
 async def measure(
@@ -130,10 +131,9 @@ class _Interaction:
         about, subject = self._about, self._subject
 
         async def ask(bill: Bill) -> Judgement:
-            verified = await subject.verify(about.interaction, about.claims, bill)
-            self._found.seen = verified.seen
+            verified = await subject.verify(about.interaction, about.claims, bill, self._found.seen)
             self._found.scores = await subject.scores(about.interaction, about.claims)
-            return _of(about, verified.judgement)
+            return _of(about, verified)
 
         self._found.verified = await self._within(self._run.verifying, ask)
 
@@ -144,8 +144,8 @@ class _Interaction:
         for seed in other_seeds(subject, about, self._options.orders):
 
             async def ask(bill: Bill, seed: int = seed) -> Judgement:
-                found = await subject.verify(about.interaction, about.claims, bill, seed=seed)
-                return _of(about, found.judgement)
+                asked = about.interaction, about.claims
+                return _of(about, await subject.verify(*asked, bill, Seen(), seed=seed))
 
             judgement = await self._within(self._run.permuting, ask)
             if judgement is not None:
@@ -154,18 +154,29 @@ class _Interaction:
     async def _whole(self, bill: Bill) -> Judgement:
         return await self._subject.judge(self._about.interaction, bill)
 
-    async def _within(self, cost: Cost, ask: Callable[[Bill], Awaitable[T]]) -> T | None:
-        """The answer, or None after counting why there is none; its price is counted anyway."""
+    async def _within(
+        self, cost: Cost, ask: Callable[[Bill], Awaitable[Judgement]]
+    ) -> Judgement | None:
+        """The judgement with the file's labels of relevance, or None after counting why not.
+
+        Its price is counted anyway. As in production, one that lacks only its evidence counts.
+        """
         bill, begun = Bill(), self._clock()
+        found: Judgement | None = None
         try:
             async with asyncio.timeout(self._options.deadline_s):
-                return await ask(bill)
+                found = await ask(bill)
         except JudgeFailed as failure:
             cost.failed[failure.reason] += 1
         except TimeoutError:
-            cost.failed["deadline"] += 1
+            found = bill.judgement
+            if found is None:
+                cost.failed["deadline"] += 1
         finally:
             cost.usage += bill.usage
             cost.seconds += self._clock() - begun
             cost.judgements += 1
-        return None
+        if found is None:
+            return None
+        passages = self._about.interaction.retrieved_contexts
+        return with_labels(found, passages, labels_win=self._options.labels_win)

@@ -30,7 +30,7 @@ class Measured:
 
     about: Labelled
     verified: Judgement | None = None
-    seen: Seen | None = None
+    seen: Seen = field(default_factory=Seen)
     scores: Scores | None = None
     others: list[Judgement] = field(default_factory=list)
     whole: Judgement | None = None

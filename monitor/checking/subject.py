@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from monitor.checking.cases import Seen
 from monitor.judge.identity import LlmSettings
@@ -15,13 +15,6 @@ from monitor.judge.overlap import Scores
 from monitor.judge.parsing import passage_order
 from monitor.judge.protocol import Bill
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
-
-
-class Verified(NamedTuple):
-    """The verdicts on given claims; ``seen`` is None for a judge that sends no messages."""
-
-    judgement: Judgement
-    seen: Seen | None
 
 
 class Subject(Protocol):
@@ -36,11 +29,12 @@ class Subject(Protocol):
         """As last known."""
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, *, seed: int = 0
-    ) -> Verified:
+        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+    ) -> Judgement:
         """The verdicts on these claims; nothing is extracted.
 
-        ``seed`` chooses the order in which passages are shown; 0 is that of production.
+        ``seen`` hears the messages that are sent for them, if any. ``seed`` chooses the order in
+        which passages are shown; 0 is that of production.
         """
 
     async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
@@ -72,10 +66,10 @@ class OfflineSubject:
         return self._judge.identity
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, *, seed: int = 0
-    ) -> Verified:
-        """The verdicts on these claims."""
-        return Verified(await self._judge.judge(interaction, bill, claims), None)
+        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+    ) -> Judgement:
+        """The verdicts on these claims; no message is sent."""
+        return await self._judge.judge(interaction, bill, claims)
 
     async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
         """With its own claims."""
@@ -120,16 +114,14 @@ class LlmSubject:
         return self._with(0).identity
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, *, seed: int = 0
-    ) -> Verified:
-        """The verdicts on these claims, and where each pair stood in its message."""
-        seen = Seen()
+        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+    ) -> Judgement:
+        """The verdicts on these claims; ``seen`` hears where each pair stands in its message."""
         before = _SEEN.set(seen)
         try:
-            judgement = await self._with(seed).judge(interaction, bill, claims)
+            return await self._with(seed).judge(interaction, bill, claims)
         finally:
             _SEEN.reset(before)
-        return Verified(judgement, seen)
 
     async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
         """With its own claims."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.checking.report import Report
     from monitor.checking.run import Run
     from monitor.checking.subject import Subject
-    from monitor.config import Judge as JudgeSettings
+    from monitor.config import Settings
 
 LabelledFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045 - typer reads the annotation at run time
@@ -85,13 +85,19 @@ def judge_check(
 
     from monitor.checking import gates
     from monitor.checking.measure import Options
+    from monitor.checking.redacted import redacted
     from monitor.checking.report import report
+    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.treatments import redaction_rules
 
     asked = [gates.parse(text) for text in fail_if or []]
-    section = _section(config, set_, judge, model)
+    settings = _settings(config, set_, judge, model)
+    section = settings.judge
     labelled, read = _labelled(files or [], format_)
-    options = Options(section.concurrency, section.deadline_s, permute, extraction)
-    subjects = _subjects(section, pipeline)
+    labels_win = section.relevance == "labels"
+    options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
+    subjects = _subjects(settings, pipeline)
+    labelled = redacted(labelled, Redactor(redaction_rules(settings)))
     runs = asyncio.run(_runs(subjects, labelled, options))
     found = report(read, runs)
     outcomes = [gates.judged(gate, found) for gate in asked]
@@ -100,17 +106,17 @@ def judge_check(
         raise typer.Exit(1)
 
 
-def _section(
+def _settings(
     config: Path | None, overrides: list[str] | None, judge: str | None, model: str | None
-) -> JudgeSettings:
-    """The judge's settings, with the command's own options on top."""
+) -> Settings:
+    """The settings, with the command's own options on top."""
     from monitor import logs
 
     given = {"judge.kind": judge, "judge.model": model}
     options = [f"{path}={value}" for path, value in given.items() if value is not None]
     settings = settings_of(config, [*(overrides or []), *options])
     logs.configure("error", settings.log.format)
-    return settings.judge
+    return settings
 
 
 def _labelled(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
@@ -138,24 +144,26 @@ def _text(file: Path) -> str:
         raise ConfigurationError(f"{file}:{line}: not UTF-8; save the file as UTF-8") from None
 
 
-def _subjects(section: JudgeSettings, pipelines: str | None) -> list[Subject]:
-    """One for each pipeline; the offline judge has only its own."""
+def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
+    """One for each pipeline, the judge of production in it; the offline judge has only its own."""
     from monitor.checking.subject import LlmSubject, OfflineSubject
     from monitor.config import Judge
     from monitor.errors import ConfigurationError
     from monitor.judge.offline import OfflineJudge
     from monitor.judge.plans import PLANS
-    from monitor.treatments import llm_settings
+    from monitor.treatments import handling, llm_settings, redaction_rules
 
+    section = settings.judge
+    handled = handling(section, redaction_rules(settings))
     if section.kind == "offline":
         if pipelines is not None:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
-        return [OfflineSubject(OfflineJudge(section.label_name))]
+        return [OfflineSubject(OfflineJudge(section.label_name, redaction=handled))]
     names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
     if unknown := [name for name in names if name not in PLANS]:
         raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(PLANS)}")
     sections = [Judge.model_validate({**section.model_dump(), "pipeline": n}) for n in names]
-    return [LlmSubject(llm_settings(each)) for each in sections]
+    return [LlmSubject(llm_settings(each, handled)) for each in sections]
 
 
 async def _runs(

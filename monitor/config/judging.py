@@ -78,6 +78,11 @@ class Judge(Section):
         description="which passages are relevant: those that support the reference; labels: where "
         "the log labels a passage, its label outdoes that",
     )
+    relevant_to_question: Literal["labels", "judged"] = Field(
+        "labels",
+        description="which passages are relevant to user_input: those that the log labels so; "
+        "judged: the llm judge says it of passages without a label",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(

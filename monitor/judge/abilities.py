@@ -9,6 +9,7 @@ from typing import Any
 
 from monitor.judge.identity import Effort, Structured
 from monitor.judge.parsing import ExtractRequest, Task
+from monitor.judge.relating import ANSWER, RelevanceRequest
 
 _EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
 _JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
@@ -77,7 +78,9 @@ def _schema(task: Task, user: str) -> dict[str, Any]:
     else:
         properties = {"n": {"type": "integer"}}
         body = json.loads(user)
-        properties |= {key: {"type": "string"} for key in body.get("pairs", body["claims"])}
+        asked = body.get("pairs", body.get("claims"))
+        keys = [ANSWER] if task == RelevanceRequest.task else asked
+        properties |= {key: {"type": "string"} for key in keys}
     return {
         "type": "object",
         "properties": properties,

@@ -12,11 +12,13 @@ from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
 from monitor.judge.protocol import Bill
 from monitor.judge.quoting import QuoteRequest
+from monitor.judge.relating import RelevanceRequest
 
 OUTPUT_LIMIT = "output_limit"
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+U = TypeVar("U")
 
 
 class Request(Protocol[T_co]):
@@ -42,6 +44,7 @@ class Asker:
             ExtractRequest.task: prompts.extract,
             VerifyRequest.task: prompts.verify,
             QuoteRequest.task: prompts.quote,
+            RelevanceRequest.task: prompts.relevance,
         }
         self.observe = observe or Silent()
 
@@ -101,3 +104,10 @@ async def at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """The same for two of different kinds."""
+    jobs: tuple[Coroutine[Any, Any, Any], ...] = (one, other)
+    first, second = await at_once(*jobs)
+    return first, second

@@ -14,6 +14,11 @@ from monitor.records import JudgeIdentity
 Structured = Literal["auto", "json_object", "json_schema", "prompt"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 
+_SELDOM_CHANGED = (
+    *("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"),
+    "relevant_to_question",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
@@ -45,11 +50,17 @@ class LlmSettings:
     order_seed: int = 0
     redaction: str = "off"
     evidence: Literal["off", "quote"] = "off"
+    relevant_to_question: Literal["labels", "judged"] = "labels"
 
     @property
     def caps(self) -> Caps:
         """What one verify call may hold."""
         return Caps(self.claims_per_call, self.passages_per_call, self.prompt_tokens)
+
+    @property
+    def relevance_caps(self) -> Caps:
+        """What one call about relevance may hold: ``single`` asks about one document a call."""
+        return replace(self.caps, passages=1) if self.pipeline == "single" else self.caps
 
     def models(self) -> tuple[str, ...]:
         """The model of verification and, if it is another, that of extraction."""
@@ -92,7 +103,8 @@ def extraction_version(settings: LlmSettings, instructions: str, model: str) -> 
     """
     asked, where = settings.models()[-1], settings.api_base or ""
     fixed = (model, asked, where, instructions, f"redaction {settings.redaction}")
-    return (*fixed, str(settings.max_tokens), *_unusual(replace(settings, order_seed=0)))
+    alone = replace(settings, order_seed=0, relevant_to_question="labels")
+    return (*fixed, str(settings.max_tokens), *_unusual(alone))
 
 
 def _caps(settings: LlmSettings) -> tuple[str, ...]:
@@ -102,7 +114,7 @@ def _caps(settings: LlmSettings) -> tuple[str, ...]:
 
 def _unusual(settings: LlmSettings) -> Iterator[str]:
     """What changes verdicts and is seldom changed: absent from the version as it is shipped."""
-    for name in ("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"):
+    for name in _SELDOM_CHANGED:
         value = getattr(settings, name)
         if value != LlmSettings.__dataclass_fields__[name].default:
             yield f"{name} {value}"

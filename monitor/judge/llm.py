@@ -34,6 +34,7 @@ from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
+from monitor.judge.relevance import Relevance
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
@@ -59,7 +60,8 @@ class LlmJudge:
         self._settings = settings
         self._listen = listen
         quotes = settings.evidence == "quote"
-        self._prompts = prompts or load_prompts(evidence=quotes)
+        relates = settings.relevant_to_question == "judged"
+        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
         self._clients = tuple(
             LlmClient(settings.of_model(model), observe=observe, rng=rng)
             for model in settings.models()
@@ -76,6 +78,7 @@ class LlmJudge:
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
             quoter=Quoter(asker, settings.caps) if quotes else None,
+            relevance=Relevance(asker, settings.relevance_caps) if relates else None,
         )
 
     @property

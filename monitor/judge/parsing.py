@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NoReturn
 
 from monitor.errors import ReplyRejected
 
-Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]
 
 RESPONSE, REFERENCE = "A", "R"
 
@@ -236,9 +236,8 @@ def _claim(number: int, claim: object) -> str:
 def _key_complaint(asked: Sequence[str], found: Sequence[str]) -> str:
     if found[:1] != ["n"] and found.count("n") == 1:
         return 'the first key must be "n"'
-    strangers = sum(name != "n" and not _CLAIM_ID.fullmatch(name) for name in found)
-    named = [name for name in found if name == "n" or _CLAIM_ID.fullmatch(name)]
-    return _differences("key", asked, named, strangers)
+    named = [name for name in found if name in asked or _CLAIM_ID.fullmatch(name)]
+    return _differences("key", asked, named, len(found) - len(named))
 
 
 def _verdict(value: object, asked: Sequence[str]) -> ClaimVerdict:
@@ -246,16 +245,24 @@ def _verdict(value: object, asked: Sequence[str]) -> ClaimVerdict:
         raise ReplyRejected("the value must be a string")
     tokens = value.split()
     together = tokens[-1:] == ["+"]
-    matches = [_PAIR.fullmatch(token) for token in (tokens[:-1] if together else tokens)]
+    supported = answered(tokens[:-1] if together else tokens, asked)
+    if together:
+        _check_together([supported[name] for name in asked if name.isdigit()])
+    return ClaimVerdict(supported, together)
+
+
+def answered(tokens: Sequence[str], asked: Sequence[str]) -> dict[str, bool]:
+    """What tokens like ``2y`` say, by document: exactly those asked, in that order.
+
+    Raises ``ReplyRejected``.
+    """
+    matches = [_PAIR.fullmatch(token) for token in tokens]
     pairs = [(match[1], match[2] == "y") for match in matches if match]
     named = [name for name, _ in pairs]
     strangers = len(matches) - len(pairs)
     if strangers or named != list(asked):
         raise ReplyRejected(_differences("pair", asked, named, strangers))
-    supported = dict(pairs)
-    if together:
-        _check_together([supported[name] for name in asked if name.isdigit()])
-    return ClaimVerdict(supported, together)
+    return dict(pairs)
 
 
 def _check_together(by_passage: Sequence[bool]) -> None:

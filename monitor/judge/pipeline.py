@@ -9,22 +9,23 @@ from collections.abc import Callable
 
 from monitor.errors import JudgeFailed
 from monitor.judge import parsing
-from monitor.judge.asking import Asker, at_once
+from monitor.judge.asking import Asker, at_once, both
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extraction
 from monitor.judge.material import Caps, Material, by_context
 from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
 from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
+from monitor.judge.relevance import Relevance
 from monitor.judge.verification import Answers, Verifier
-from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
 
 
 class Pipeline:
     """A judge over a model: the same extraction for all, a plan of calls for the verification.
 
     ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
-    claim.
+    claim, ``relevance`` which passages are relevant to the question.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Pipeline:
         caps: Caps | None = None,
         order: PassageOrder = parsing.passage_order,
         quoter: Quoter | None = None,
+        relevance: Relevance | None = None,
     ) -> None:
         self._observe = asker.observe
         self._instructions = asker.systems[VerifyRequest.task]
@@ -44,6 +46,7 @@ class Pipeline:
         self._identity = identity
         self._order = order
         self._quoter = quoter
+        self._relevance = relevance
         self._verifier = Verifier(asker, planner, caps or Caps())
 
     async def judge(
@@ -58,9 +61,8 @@ class Pipeline:
         spent = bill or Bill()
         try:
             with self._extract.for_one() as source:
-                extracted, material, answers = await self._answered(
-                    interaction, claims, source, spent
-                )
+                found = await self._answered(interaction, claims, source, spent)
+                extracted, material, answers, relevant = found
         except JudgeFailed as failure:
             failure.usage = spent.usage
             raise
@@ -68,7 +70,7 @@ class Pipeline:
             claims=extracted,
             passages=len(interaction.retrieved_contexts),
             has_reference=interaction.reference is not None,
-            verdicts=_verdicts(interaction, extracted, answers),
+            verdicts=_verdicts(interaction, extracted, answers, relevant),
             judge=self._identity(spent),
             usage=spent.usage,
         )
@@ -78,11 +80,14 @@ class Pipeline:
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: Bill
-    ) -> tuple[Claims, Material, Answers]:
+    ) -> tuple[Claims, Material, Answers, Labels]:
         if not _can_be_judged(interaction):
-            return Claims(), self._material(interaction, Claims()), {}
+            return Claims(), self._material(interaction, Claims()), {}, ()
         extracted = await _extracted(interaction, source, spent) if given is None else given
-        material, plan, answers = await self._verified(interaction, extracted, spent)
+        (material, plan, answers), relevant = await both(
+            self._verified(interaction, extracted, spent),
+            self._relevant(interaction, extracted, spent),
+        )
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
         if astray and given is None:
             self._observe.retried("self_check")
@@ -90,7 +95,13 @@ class Pipeline:
             material, plan, answers = await self._verified(interaction, extracted, spent)
         await self._settle(interaction, source if given is None else None, material, answers)
         answers = await self._verifier.together(material, plan, answers, spent)
-        return extracted, material, answers
+        return extracted, material, answers, relevant
+
+    async def _relevant(self, interaction: Interaction, claims: Claims, spent: Bill) -> Labels:
+        """Which passages are relevant to the question; nobody wants to know without claims."""
+        if self._relevance is None or not claims.response:
+            return ()
+        return await self._relevance.of(interaction, self._order, spent)
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
         return Material.of(interaction, claims, self._order, self._instructions)
@@ -174,7 +185,9 @@ def _all_missed(material: Material, answers: Answers, own: str) -> bool:
     return bool(claims) and _missed(material, answers, own) == len(claims)
 
 
-def _verdicts(interaction: Interaction, claims: Claims, answers: Answers) -> Verdicts:
+def _verdicts(
+    interaction: Interaction, claims: Claims, answers: Answers, relevant: Labels
+) -> Verdicts:
     """The matrices in the order of the log: passages by number, claims by number."""
     columns = [str(j) for j in range(1, len(interaction.retrieved_contexts) + 1)]
     c = [answers[f"c{i}"] for i in range(1, len(claims.response) + 1)]
@@ -186,4 +199,5 @@ def _verdicts(interaction: Interaction, claims: Claims, answers: Answers) -> Ver
         response_by_reference=tuple(answer.supported[REFERENCE] for answer in c if has_reference),
         reference_by_passage=tuple(tuple(answer.supported[j] for j in columns) for answer in r),
         reference_by_response=tuple(answer.supported[RESPONSE] for answer in r),
+        relevant_to_question=relevant,
     )

@@ -7,10 +7,11 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from monitor.judge.parsing import passage_order
-from monitor.records import Flags, Judgement, Matrix
+from monitor.records import Flags, Judgement, Labels, Matrix
 
-Kind = Literal["passage", "context", "reference", "response"]
-"""What claims were checked against: each passage, all of them, the reference, the response."""
+Kind = Literal["passage", "context", "reference", "response", "question"]
+"""What claims were checked against: each passage, all of them, the reference, the response. The
+last one is no kind of claims: which passages are relevant to the question."""
 
 
 class Equal(NamedTuple):
@@ -60,8 +61,15 @@ def agreement(first: Judgement, second: Judgement) -> dict[Kind, Equal]:
         else Equal(0, 0),
         "reference": _equal(a.response_by_reference, b.response_by_reference),
         "response": _equal(a.reference_by_response, b.reference_by_response),
+        "question": _equal_relevance(a.relevant_to_question, b.relevant_to_question),
     }
     return {kind: equal for kind, equal in found.items() if equal.verdicts}
+
+
+def _equal_relevance(first: Labels, second: Labels) -> Equal:
+    """Of the passages that the second judge was asked about: labels outdo judges in the first."""
+    judged = [(a, b) for a, b in zip(first, second, strict=False) if b is not None]
+    return Equal(sum(a == b for a, b in judged), len(judged))
 
 
 def _flat(matrix: Matrix) -> Flags:

@@ -26,6 +26,20 @@ SIZES: dict[PipelineName, tuple[int, int]] = {
 }
 
 
+#: A fault that never ends, and why the judgement then fails.
+ENDLESS: dict[Fault, str] = {
+    Fault.RATE_LIMITED: "rate_limited",
+    Fault.SERVER_ERROR: "server_error",
+    Fault.TIMEOUT: "timeout",
+    Fault.TRICKLE: "timeout",
+    **dict.fromkeys(sorted(MALFORMED), "malformed_reply"),
+    # The wire format is halved down to one claim before it is given up.
+    Fault.CUT_JSON: "output_limit",
+}
+#: Faults of several verdict lines, and of the ``+``: a reply about relevance has one line.
+MANY_LINES = {Fault.OUT_OF_ORDER_IDS, Fault.STRAY_PLUS}
+
+
 def can_strike(fault: Fault, pipeline: PipelineName) -> bool:
     """Whether the pipeline has calls that can go wrong in this way: ragas asks one pair a claim."""
     return not (pipeline == "ragas" and fault is Fault.OUT_OF_ORDER_PAIRS)
@@ -54,11 +68,17 @@ def labels(found: Sequence[Large]) -> Labels:
         {key: claims for one in found for key, claims in one.labels.claims.items()},
         frozenset().union(*(one.labels.supported for one in found)),
         frozenset().union(*(one.labels.together for one in found)),
+        frozenset().union(*(one.labels.relevant for one in found)),
     )
 
 
 async def all_judged(
-    server: JudgeServer, pipeline: PipelineName, found: Sequence[Large], retries: int = 4
+    server: JudgeServer,
+    pipeline: PipelineName,
+    found: Sequence[Large],
+    retries: int = 4,
+    *,
+    relevance: bool = False,
 ) -> list[Judgement | JudgeFailed]:
     settings = LlmSettings(
         model="openai/judge",
@@ -67,6 +87,7 @@ async def all_judged(
         pipeline=pipeline,
         attempt_timeout_s=4.0,
         retries=retries,
+        relevant_to_question="judged" if relevance else "labels",
     )
     judge, places = LlmJudge(settings), asyncio.Semaphore(4)
 
@@ -112,19 +133,43 @@ async def test_a_thousand_faulty_replies_give_no_wrong_verdict(pipeline: Pipelin
 @pytest.mark.parametrize("pipeline", PLANS)
 async def test_a_fault_without_end_is_a_failure_with_its_reason(pipeline: PipelineName) -> None:
     """Whatever goes wrong with every verification: no judgement, and why not."""
-    reasons = {
-        Fault.RATE_LIMITED: "rate_limited",
-        Fault.SERVER_ERROR: "server_error",
-        Fault.TIMEOUT: "timeout",
-        Fault.TRICKLE: "timeout",
-        **dict.fromkeys(sorted(MALFORMED), "malformed_reply"),
-        # The wire format is halved down to one claim before it is given up.
-        Fault.CUT_JSON: "output_limit",
-    }
-    reasons = {fault: why for fault, why in reasons.items() if can_strike(fault, pipeline)}
+    reasons = {fault: why for fault, why in ENDLESS.items() if can_strike(fault, pipeline)}
     found = [case for fault in reasons for case in cases(fault, 1)]
     rules = tuple(rule(fault, times=None, task="verify_claims") for fault in reasons)
     async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
         ended = await all_judged(server, pipeline, found, retries=0)
+    why = [end.reason if isinstance(end, JudgeFailed) else "judged" for end in ended]
+    assert dict(zip(reasons, why, strict=True)) == reasons
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("pipeline", ["joint", "single"])
+async def test_faults_about_relevance_heal_like_any_other(pipeline: PipelineName) -> None:
+    """Each call about relevance goes wrong once, in every way: all are judged, and right."""
+    faults = [fault for fault in Fault if fault not in MANY_LINES]
+    if pipeline == "single":  # one pair a call
+        faults.remove(Fault.OUT_OF_ORDER_PAIRS)
+    found = [case for fault in faults for case in cases(fault, 2)]
+    rules = tuple(rule(fault, task="judge_relevance") for fault in faults)
+    async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
+        ended = await all_judged(server, pipeline, found, relevance=True)
+        struck = {entry.fault for entry in server.log if entry.fault}
+    assert struck == {fault.value for fault in faults} - {"latency"}
+    for case, end in zip(found, ended, strict=True):
+        assert isinstance(end, Judgement), (case.interaction.interaction_id, end)
+        relevant = end.verdicts.relevant_to_question
+        assert relevant == case.relevant, case.interaction.interaction_id
+        plain = end.verdicts.model_copy(update={"relevant_to_question": ()})
+        assert plain == case.verdicts
+
+
+@pytest.mark.timeout(120)
+async def test_an_endless_fault_about_relevance_is_a_failure_with_its_reason() -> None:
+    """Relevance is never guessed: the judgement fails, and is counted."""
+    reasons = {fault: why for fault, why in ENDLESS.items() if fault not in MANY_LINES}
+    found = [case for fault in reasons for case in cases(fault, 1)]
+    rules = tuple(rule(fault, times=None, task="judge_relevance") for fault in reasons)
+    async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
+        ended = await all_judged(server, "joint", found, retries=0, relevance=True)
     why = [end.reason if isinstance(end, JudgeFailed) else "judged" for end in ended]
     assert dict(zip(reasons, why, strict=True)) == reasons

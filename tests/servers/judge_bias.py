@@ -31,6 +31,8 @@ class Bias:
         """The biased reply."""
         if reply.nonce is None:
             return replace(reply, claims=reply.claims[: self.claims_listed])
+        if request.task == "judge_relevance":
+            return reply
         lines = enumerate(reply.lines)
         return replace(reply, lines=tuple(self._line(i, line, request) for i, line in lines))
 

@@ -64,7 +64,9 @@ def _missing_id(lines: Lines, rng: Random) -> Lines | None:
 
 def _extra_id(lines: Lines, rng: Random) -> Lines | None:
     last = lines[-1]
-    return (*lines, replace(last, claim_id=f"{last.claim_id[0]}{int(last.claim_id[1:]) + 1}"))
+    letter, number = last.claim_id[0], last.claim_id[1:]
+    following = f"{letter}{int(number) + 1}" if number.isdigit() else "c1"
+    return (*lines, replace(last, claim_id=following))
 
 
 def _duplicate_id(lines: Lines, rng: Random) -> Lines | None:

@@ -18,18 +18,20 @@ class Labels:
 
     ``claims``: (question, text) → the claims of that text. ``supported``: the (claim, text) pairs
     that hold; all others do not. ``together``: (claim, passage texts), where only those passages
-    together support the claim.
+    together support the claim. ``relevant``: the (question, text) pairs where the text is relevant.
 
     The file is JSONL with one label a line::
 
         {"kind": "claims", "question": "…", "text": "…", "claims": ["…"]}
         {"kind": "supported", "claim": "…", "text": "…"}
         {"kind": "together", "claim": "…", "texts": ["…", "…"]}
+        {"kind": "relevant", "question": "…", "text": "…"}
     """
 
     claims: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     supported: frozenset[tuple[str, str]] = frozenset()
     together: frozenset[Together] = frozenset()
+    relevant: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
     def known_claims(self) -> frozenset[str]:
@@ -58,6 +60,7 @@ class Labels:
             {**self.claims, **other.claims},
             self.supported | other.supported,
             self.together | other.together,
+            self.relevant | other.relevant,
         )
 
     def lines(self) -> Iterator[str]:
@@ -68,6 +71,8 @@ class Labels:
             yield _line(kind="supported", claim=claim, text=text)
         for claim, texts in sorted(self.together):
             yield _line(kind="together", claim=claim, texts=texts)
+        for question, text in sorted(self.relevant):
+            yield _line(kind="relevant", question=question, text=text)
 
     def write(self, path: Path) -> None:
         """Write the labels to ``path`` as JSONL."""
@@ -79,6 +84,7 @@ class Labels:
         claims: dict[tuple[str, str], tuple[str, ...]] = {}
         supported: set[tuple[str, str]] = set()
         together: set[Together] = set()
+        relevant: set[tuple[str, str]] = set()
         for number, line in enumerate(lines, start=1):
             match json.loads(line):
                 case {"kind": "claims", "question": str(q), "text": str(t), "claims": list(found)}:
@@ -87,9 +93,11 @@ class Labels:
                     supported.add((claim, text))
                 case {"kind": "together", "claim": str(claim), "texts": list(texts)}:
                     together.add((claim, tuple(str(text) for text in texts)))
+                case {"kind": "relevant", "question": str(question), "text": str(text)}:
+                    relevant.add((question, text))
                 case _:
                     raise ValueError(f"line {number} is not a label: {line.strip()[:200]}")
-        return cls(claims, frozenset(supported), frozenset(together))
+        return cls(claims, frozenset(supported), frozenset(together), frozenset(relevant))
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -13,7 +13,7 @@ from tests.servers.judge_request import BadRequest, Request
 
 @dataclass(frozen=True)
 class Line:
-    """The verdicts on one claim, as in ``"c1":"1n 2y Rn Ay"``: ``tokens`` may end in ``+``."""
+    """Verdicts under one key, as in ``"c1":"1n 2y Rn Ay"``: ``tokens`` may end in ``+``."""
 
     claim_id: str
     tokens: tuple[str, ...]
@@ -48,7 +48,15 @@ def honest_reply(request: Request, labels: Labels) -> Reply:
         return Reply(None, claims=_claims(request.content, labels))
     if request.task == "quote_evidence":
         return Reply(request.nonce, quotes=_quotes(request.content))
+    if request.task == "judge_relevance":
+        return Reply(request.nonce, lines=(_relevance(request.content, labels),))
     return Reply(request.nonce, lines=_lines(request.content, labels))
+
+
+def _relevance(content: Mapping[str, Any], labels: Labels) -> Line:
+    question, documents = content["question"], content["documents"]
+    said = {name: (question, text) in labels.relevant for name, text in documents.items()}
+    return Line("relevant", tuple(f"{name}{'y' if said[name] else 'n'}" for name in said))
 
 
 def _quotes(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -13,16 +13,18 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-Task = Literal["extract_claims", "verify_claims", "quote_evidence"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]
 TASKS: Mapping[Task, str] = {
     "extract_claims": "extract",
     "verify_claims": "verify",
     "quote_evidence": "quote",
+    "judge_relevance": "relevance",
 }
 KEYS: Mapping[Task, list[str]] = {
     "extract_claims": ["task", "question", "text"],
     "verify_claims": ["task", "n", "question", "documents", "claims"],
     "quote_evidence": ["task", "n", "question", "documents", "claims", "pairs"],
+    "judge_relevance": ["task", "n", "question", "documents"],
 }
 # Parameters of a completion that carry no traffic text.
 BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
@@ -101,7 +103,7 @@ def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None
         return
     replies = ["claims"]
     if task != "extract_claims":
-        replies = ["n", *content.get("pairs", content["claims"])]
+        replies = ["n", *content.get("pairs", content.get("claims", ["relevant"]))]
     match found:
         case {
             "type": "json_schema",
@@ -163,7 +165,11 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
         if not isinstance(content[key], str):
             raise BadRequest(f"{key}: expected a string")
     if task != "extract_claims":
-        _check_verify(content)
+        _check_documents(content)
+    if task in ("verify_claims", "quote_evidence"):
+        _check_claims(content)
+    if task == "judge_relevance" and not all(map(str.isdigit, content["documents"])):
+        raise BadRequest("documents: expected passages only")
     if task == "quote_evidence":
         _check_pairs(content)
     complaint: str | None = content.get("complaint")
@@ -172,16 +178,19 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
     return complaint
 
 
-def _check_verify(content: Mapping[str, Any]) -> None:
+def _check_documents(content: Mapping[str, Any]) -> None:
     nonce = content["n"]
     if type(nonce) is not int or not 100 <= nonce <= 999:
         raise BadRequest(f"n: found {nonce!r}, expected an integer 100…999")
     # Passages stand in a permuted order; the texts of the interaction follow them.
     documents = _ids("documents", content["documents"], "([1-9][0-9]*)|(A)|(R)")
-    claims = _ids("claims", content["claims"], "c([1-9][0-9]*)|r([1-9][0-9]*)")
     groups = [group for group, _ in documents]
     if groups != sorted(groups):
         raise BadRequest(f"documents: {list(content['documents'])}: expected passages, A, R")
+
+
+def _check_claims(content: Mapping[str, Any]) -> None:
+    claims = _ids("claims", content["claims"], "c([1-9][0-9]*)|r([1-9][0-9]*)")
     if claims != sorted(claims):
         raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*")
 

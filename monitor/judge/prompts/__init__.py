@@ -12,15 +12,17 @@ from importlib.resources import files
 EXTRACT_FILE = "extract_claims.v2.md"
 VERIFY_FILE = "verify_claims.v2.md"
 QUOTE_FILE = "quote_evidence.v1.md"
+RELEVANCE_FILE = "judge_relevance.v1.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The system messages of the wire format; ``quote`` is empty where no evidence is asked for."""
+    """The system messages of the wire format; the last two are empty where they are not asked."""
 
     extract: str
     verify: str
     quote: str = ""
+    relevance: str = ""
 
     @property
     def hash(self) -> str:
@@ -30,16 +32,20 @@ class Prompts:
         False
         """
         digest = blake2b(digest_size=4)
-        for text in (self.extract, self.verify, *filter(None, [self.quote])):
+        for text in (self.extract, self.verify, *filter(None, [self.quote, self.relevance])):
             raw = text.encode()
             digest.update(len(raw).to_bytes(8, "big") + raw)
         return digest.hexdigest()
 
 
-def load_prompts(*, evidence: bool = False) -> Prompts:
-    """The prompt files of this version, that of evidence only if it is asked for."""
-    quote = _read(QUOTE_FILE) if evidence else ""
-    return Prompts(extract=_read(EXTRACT_FILE), verify=_read(VERIFY_FILE), quote=quote)
+def load_prompts(*, evidence: bool = False, relevance: bool = False) -> Prompts:
+    """The prompt files of this version, those of evidence and relevance only if asked for."""
+    return Prompts(
+        extract=_read(EXTRACT_FILE),
+        verify=_read(VERIFY_FILE),
+        quote=_read(QUOTE_FILE) if evidence else "",
+        relevance=_read(RELEVANCE_FILE) if relevance else "",
+    )
 
 
 def _read(name: str) -> str:

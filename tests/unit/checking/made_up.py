@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -57,6 +57,23 @@ def made_up(
         found.lines.append(line)
         found.labels |= labels
     return found
+
+
+def changed(found: MadeUp, change: Callable[[str], str]) -> MadeUp:
+    """The same set with every text and every claim changed in one way."""
+    made = MadeUp()
+    for line in found.lines:
+        said = line["interaction"]
+        interaction = {
+            "user_input": change(said["user_input"]),
+            "response": change(said["response"]),
+            "retrieved_contexts": list(map(change, said["retrieved_contexts"])),
+            "reference": None if said["reference"] is None else change(said["reference"]),
+        }
+        claims = {name: list(map(change, each)) for name, each in line["claims"].items()}
+        made.lines.append({**line, "interaction": interaction, "claims": claims})
+        made.labels |= _labels(made.lines[-1])
+    return made
 
 
 def entries(found: MadeUp, kinds: Sequence[str]) -> list[Entry]:

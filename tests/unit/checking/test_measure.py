@@ -287,3 +287,19 @@ async def test_offline_judge_has_scores(small: MadeUp) -> None:
     assert judge.kinds["response_by_passage"].agreement.kappa.value == 1.0
     assert not judge.flips
     assert "position_shown" not in judge.by
+
+
+async def test_a_deadline_takes_the_quotes_and_not_the_verdicts(small: MadeUp) -> None:
+    """As in production: verdicts that lack only their evidence count, with their places."""
+    labelled, files = formats.read({"made-up.jsonl": "\n".join(map(_dump, small.lines[:3]))})
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.TIMEOUT, times=None, task="quote_evidence"),))
+    async with JudgeServer(small.labels, plan) as server:
+        subject = LlmSubject(LlmSettings(model="judge", api_base=server.url, evidence="quote"))
+        await subject.prepare()
+        options = Options(deadline_s=2.0, extraction=False)
+        run = await measure(subject, labelled, options, time.perf_counter)
+        await subject.aclose()
+    (judge,) = report(files, [run]).judges
+    assert not judge.verifying.failed
+    assert judge.kinds["response_by_passage"].agreement.kappa.value == 1.0
+    assert "position" in "".join(judge.by)

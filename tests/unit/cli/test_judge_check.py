@@ -9,8 +9,10 @@ from random import Random
 
 import pytest
 
+from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
-from tests.unit.checking.made_up import entries, made_up
+from tests.unit.checking.made_up import changed, entries, made_up
 from tests.unit.cli.command import one_line, rag_monitor
 
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
@@ -115,3 +117,61 @@ async def test_judge_that_answers_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
     assert result.returncode == 3
     assert one_line(result).startswith("the judge answers nothing: ")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("judge.evidence=quote",),
+        ("judge.relevance=labels", "judge.relevant_to_question=judged"),
+        ("redaction.enabled=false", "judge.name=strict", "judge.pipeline=single"),
+    ],
+)
+async def test_the_judge_measured_is_the_judge_of_production(
+    settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Personal data is replaced in texts and claims, and name@version is that of score records."""
+    secret = "Mail ann@example.com."
+    redactor = Redactor(None if "redaction.enabled=false" in settings else Rules())
+    found = changed(made_up(3), lambda text: f"{text} {secret}")
+    shown = changed(made_up(3), lambda text: redactor.text(f"{text} {secret}"))
+    labelled, logged = found.write(tmp_path / "labels.jsonl"), tmp_path / "log.jsonl"
+    when = {"timestamp": "2026-11-20T12:00:00Z"}
+    lines = [
+        {**when, "interaction_id": e["interaction_id"], **e["interaction"]} for e in found.lines
+    ]
+    logged.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    options: list[str] = ["--judge", "llm", "--model", "judge"]
+    async with JudgeServer(shown.labels) as server:
+        for setting in (f"judge.api_base={server.url}", *settings):
+            options += ["--set", setting]
+        checked = await asyncio.to_thread(
+            rag_monitor, "judge-check", labelled, *options, "--permute", "1", "--json"
+        )
+        scored = await asyncio.to_thread(rag_monitor, "evaluate", logged, *options)
+    assert (checked.returncode, scored.returncode) == (0, 0), checked.stderr + scored.stderr
+    records = [read_score_record(line.encode()) for line in scored.stdout.splitlines()]
+    (judge,) = json.loads(checked.stdout)["judges"]
+    assert {record.judge.label for record in records} == {
+        f"{judge['judge']['name']}@{judge['judge']['version']}"
+    }
+    assert judge["verifying"]["failed"] == judge["judging"]["failed"] == {}
+    kinds = judge["kinds"].values()
+    assert all(kind["agreement"]["kappa"]["value"] == 1.0 for kind in kinds)
+
+
+def test_the_offline_judge_measured_is_that_of_production(tmp_path: Path) -> None:
+    """Its version, too, says what is redacted."""
+    found = made_up(2)
+    labelled, logged = found.write(tmp_path / "labels.jsonl"), tmp_path / "log.jsonl"
+    when = {"timestamp": "2026-11-20T12:00:00Z", "interaction_id": "i"}
+    logged.write_text(json.dumps({**when, **found.lines[0]["interaction"]}), encoding="utf-8")
+    labels = set()
+    for setting in ("redaction.enabled=true", "redaction.enabled=false", "redaction.kinds=email"):
+        checked = rag_monitor("judge-check", labelled, "--set", setting, "--json")
+        scored = rag_monitor("evaluate", logged, "--set", setting)
+        (judge,) = json.loads(checked.stdout)["judges"]
+        record = read_score_record(scored.stdout.encode())
+        assert record.judge.version == judge["judge"]["version"]
+        labels.add(record.judge.label)
+    assert len(labels) == 3

@@ -30,14 +30,17 @@ from tests.unit.judge.test_rechecking import Waiting
 class Bench:
     """A scorer without Kafka, whose judgements are all made twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: OfflineJudge | None = None) -> None:
         self.registry, self.written, self.second = CollectorRegistry(), Memory(), Waiting()
         telemetry = ScorerTelemetry(self.registry)
         gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         limits, book = Limits(8, 60.0), AgreementBook(telemetry.recheck)
         self.rechecks = Rechecks(1.0, self.second, limits, book, telemetry.recheck)
         treatment = Treatment(
-            Sampler(1.0, "interaction_id"), OfflineJudge(), limits, recheck=self.rechecks
+            Sampler(1.0, "interaction_id"),
+            judge or OfflineJudge(),
+            limits,
+            recheck=self.rechecks,
         )
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),

@@ -51,6 +51,7 @@ def hostile(i: int) -> tuple[Interaction, Labels]:
     return item, Labels(
         claims={(item.user_input, item.response): c, (item.user_input, reference): r},
         supported=frozenset(own | {(c[0], first), (c[0], joined), (c[1], reference)}),
+        relevant=frozenset([(item.user_input, second)]),
     )
 
 
@@ -63,7 +64,13 @@ async def test_every_verdict_is_the_labels_own(pipeline: PipelineName) -> None:
         labels |= known
     async with JudgeServer(labels) as server:
         judge = LlmJudge(
-            LlmSettings(model="judge", api_base=server.url, pipeline=pipeline, retries=0)
+            LlmSettings(
+                model="judge",
+                api_base=server.url,
+                pipeline=pipeline,
+                retries=0,
+                relevant_to_question="judged",
+            )
         )
         places = asyncio.Semaphore(16)
 
@@ -83,3 +90,4 @@ async def test_every_verdict_is_the_labels_own(pipeline: PipelineName) -> None:
         assert verdicts.response_by_reference == (False, True)
         assert verdicts.reference_by_passage == ((False, False),)
         assert verdicts.reference_by_response == (False,)
+        assert verdicts.relevant_to_question == (False, True)

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from monitor.errors import ReplyRejected
 from monitor.judge.parsing import ExtractRequest, VerifyRequest, documents, nonce
+from monitor.judge.relating import RelevanceRequest
 from tests.servers.judge_cases import system
 from tests.servers.judge_request import Request, Task, read_request, shipped_prompts
 from tests.unit.judge.hostile import FRAGMENTS, hostile_texts
 
 EXAMPLES, AT_ONCE = 1_000, 10
 PROMPTS = shipped_prompts()
+SAYS_ALL = r"\s*2[yn]\s+1[yn]\s+3[yn]\s*"
 SYSTEMS: dict[Task, str] = {task: system(task) for task in PROMPTS}
 TEXTS = st.lists(hostile_texts(), min_size=AT_ONCE, max_size=AT_ONCE)
 
@@ -59,6 +61,7 @@ def test_what_is_sent_parses_back_and_ids_are_ours(texts: list[str]) -> None:
     for text in texts:
         _extraction_parses_back(text)
         _verification_parses_back(text)
+        _relevance_parses_back(text)
 
 
 def _extraction_parses_back(text: str) -> None:
@@ -83,6 +86,44 @@ def _verification_parses_back(text: str) -> None:
     found = second_opinion("verify_claims", message)
     assert found.content["documents"] == dict(request.documents)
     assert found.content["claims"] == dict(request.claims)
+
+
+def relevance_request(text: str) -> RelevanceRequest:
+    """The same about relevance: traffic is the question and the passages."""
+    passages = {"2": text, "1": "P", "3": text}
+    return RelevanceRequest(nonce=nonce(text), question=text, documents=passages)
+
+
+def _relevance_parses_back(text: str) -> None:
+    request = relevance_request(text)
+    message = request.message()
+    assert as_sent(message) == [
+        ("task", "judge_relevance"),
+        ("n", request.nonce),
+        ("question", text),
+        ("documents", [("2", text), ("1", "P"), ("3", text)]),
+    ]
+    found = second_opinion("judge_relevance", message)
+    assert found.content["documents"] == dict(request.documents)
+
+
+@often(EXAMPLES // 5)
+@given(TEXTS)
+def test_replies_that_repeat_a_text_say_nothing_of_relevance(texts: list[str]) -> None:
+    """The same for relevance: only the tokens asked are let in."""
+    for text in texts:
+        request = relevance_request(text)
+        for reply in (
+            {"n": request.nonce, "relevant": text},
+            {"n": request.nonce, "relevant": "2n 1n 3n", text: "2y"},
+            {text: request.nonce, "relevant": "2n 1n 3n"},
+            {"n": text, "relevant": "2n 1n 3n"},
+        ):
+            complaint = _complaint(request, json.dumps(reply))
+            if complaint is None:
+                assert text in ("n", "relevant") or re.fullmatch(SAYS_ALL, text)
+            else:
+                assert len(text) < 12 or text not in complaint
 
 
 @often(EXAMPLES // 5)
@@ -111,7 +152,7 @@ def _refused(request: VerifyRequest, reply: str, text: str) -> None:
         assert len(text) < 12 or text not in complaint
 
 
-def _complaint(request: VerifyRequest, reply: str) -> str | None:
+def _complaint(request: VerifyRequest | RelevanceRequest, reply: str) -> str | None:
     try:
         request.read(reply)
     except ReplyRejected as rejected:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from monitor.judge.abilities import Abilities, response_format
-from monitor.judge.identity import Effort, LlmSettings, identify
+from monitor.judge.identity import Effort, LlmSettings, extraction_version, identify
 from monitor.judge.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.relating import RelevanceRequest
 
 SHIPPED = LlmSettings(model="openai/judge")
 
@@ -35,6 +36,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
         {"seed": 8},
         {"order_seed": 1},
         {"evidence": "quote"},
+        {"relevant_to_question": "judged"},
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
@@ -57,6 +59,12 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
 def test_how_the_model_is_reached_is_not_in_the_version(change: dict[str, Any]) -> None:
     """The configured name is only asked for; the model is the one that answers."""
     assert version(replace(SHIPPED, **change)) == version()
+
+
+def test_claims_are_kept_whoever_judges_relevance() -> None:
+    """Texts are extracted alone: whether passages are judged changes no claim."""
+    judged = replace(SHIPPED, relevant_to_question="judged")
+    assert extraction_version(judged, "i", "m") == extraction_version(SHIPPED, "i", "m")
 
 
 def test_caps_beyond_the_hardest_are_the_hardest() -> None:
@@ -142,6 +150,11 @@ def test_a_schema_holds_ids_and_no_texts() -> None:
     found = response_format("json_schema", "verify_claims", verify.message()) or {}
     schema = found["json_schema"]["schema"]
     assert schema["required"] == list(schema["properties"]) == ["n", "c9", "r2"]
+    assert "secret" not in str(found)
+    relevance = RelevanceRequest(742, "secret?", {"1": "secret"})
+    found = response_format("json_schema", "judge_relevance", relevance.message()) or {}
+    schema = found["json_schema"]["schema"]
+    assert schema["required"] == list(schema["properties"]) == ["n", "relevant"]
     assert "secret" not in str(found)
     extract = ExtractRequest("secret?", "secret")
     found = response_format("json_schema", "extract_claims", extract.message()) or {}

@@ -9,7 +9,10 @@ from importlib.resources import files
 from monitor.judge.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
 from monitor.judge.quoting import QuoteRequest
+from monitor.judge.relating import RelevanceRequest
 from tests.tokens import count_tokens
+
+OFF_ON = (False, True)
 
 # A published file never changes. A new wording is a new file, and a new line here.
 PUBLISHED = {
@@ -18,6 +21,7 @@ PUBLISHED = {
     "verify_claims.v1.md": "8232b652bb02a21a4ba182e525640e29",
     "verify_claims.v2.md": "0b8d16a78a997bb25da6e32e1c983358",
     "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
+    "judge_relevance.v1.md": "4399ed19f206efd39d8b545cb8639481",
 }
 
 
@@ -93,10 +97,20 @@ def test_quote_example_is_the_real_wire_format() -> None:
     assert all(quotes.values())
 
 
-def test_evidence_is_in_the_hash_only_where_it_is_asked_for() -> None:
-    """Without it the instructions are those of always."""
-    assert load_prompts().quote == ""
-    assert load_prompts(evidence=True).hash != load_prompts().hash
+def test_relevance_example_is_the_real_wire_format() -> None:
+    """The worked example is byte for byte what is sent, and its reply parses."""
+    message, reply = example(load_prompts(relevance=True).relevance)
+    body = json.loads(message)
+    request = RelevanceRequest(body["n"], body["question"], body["documents"])
+    assert request.message() == message
+    assert request.read(reply) == {"3": False, "1": True, "2": True}
+
+
+def test_what_is_seldom_asked_is_in_the_hash_only_where_it_is_asked_for() -> None:
+    """Without evidence and relevance the instructions are those of always."""
+    assert (load_prompts().quote, load_prompts().relevance) == ("", "")
+    hashes = {load_prompts(evidence=e, relevance=r).hash for e in OFF_ON for r in OFF_ON}
+    assert len(hashes) == 4
 
 
 def test_prompts_fit_their_token_budget() -> None:

@@ -31,6 +31,7 @@ from tests.e2e.process import until
 from tests.servers.judge_labels import Labels
 from tests.unit.judge.truthful import IDENTITY, Large, Truthful, judged, large
 
+#: What is always asked about.
 KINDS: tuple[Kind, ...] = ("passage", "context", "reference", "response")
 
 
@@ -338,6 +339,21 @@ async def test_without_claims_there_is_nothing_to_judge_again() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
     assert judge.asked == 0
+
+
+async def test_relevance_to_the_question_is_compared_where_the_second_judge_said_it() -> None:
+    """A label of the first judgement is no verdict of a judge."""
+    (case,) = cases(1)
+    first = await judged(Truthful(case.labels), case.interaction)
+
+    def of(*relevant: bool | None) -> Judgement:
+        verdicts = first.verdicts.model_copy(update={"relevant_to_question": relevant})
+        return first.model_copy(update={"verdicts": verdicts})
+
+    found = agreement(of(True, False, True, False), of(None, True, True, False))
+    assert found["question"] == (2, 3)
+    assert "question" not in agreement(of(True, False, True, False), of())
+    assert "question" not in agreement(of(), of())
 
 
 async def test_different_claims_cannot_be_compared() -> None:

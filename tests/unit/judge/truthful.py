@@ -16,6 +16,7 @@ from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS, PipelineName
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
+from monitor.judge.relevance import Relevance
 from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Verdicts
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_reply import honest_reply
@@ -44,7 +45,9 @@ class Truthful:
         self.prompt_bytes.append(len((system + user).encode()))
         reply = honest_reply(request, self._labels)
         whole = reply.encode()
-        if self._lines is not None and len(reply.lines or reply.quotes) > self._lines:
+        relevance = task == "judge_relevance"
+        size = len(reply.lines[0].tokens if relevance else reply.lines or reply.quotes)
+        if self._lines is not None and size > self._lines:
             return Reply(whole[: len(whole) // 2], "length")
         return Reply(whole, "stop")
 
@@ -60,11 +63,15 @@ class Truthful:
 
 @dataclass(frozen=True)
 class Large:
-    """An interaction, its labels, and the matrices that they amount to."""
+    """An interaction, its labels, and the matrices that they amount to.
+
+    ``relevant`` says per passage whether it is relevant to the question.
+    """
 
     interaction: Interaction
     labels: Labels
     verdicts: Verdicts
+    relevant: tuple[bool, ...]
 
 
 def large(
@@ -88,6 +95,7 @@ def large(
         for j, k in [sorted(rng.sample(range(passages), 2))]
     }
     f = [any(row) or i in pairs for i, row in enumerate(a)]
+    relevant = tuple(Random(f"relevant {name} {j}").random() < 0.5 for j in range(passages))
     joined = "\n".join(texts)
     columns = {response: [True] * claims, reference: t, joined: f}
     held = {(c[i], text) for text, column in columns.items() for i in range(claims) if column[i]}
@@ -101,6 +109,7 @@ def large(
             claims={(question, response): tuple(c), (question, reference): tuple(r)},
             supported=frozenset(held),
             together=frozenset((c[i], pair) for i, pair in pairs.items()),
+            relevant=frozenset((question, texts[j]) for j in range(passages) if relevant[j]),
         ),
         verdicts=Verdicts(
             response_by_passage=tuple(map(tuple, a)),
@@ -109,6 +118,7 @@ def large(
             reference_by_passage=tuple(map(tuple, g)),
             reference_by_response=tuple(q),
         ),
+        relevant=relevant,
     )
 
 
@@ -119,9 +129,11 @@ async def judged(
     caps: Caps | None = None,
     *,
     evidence: bool = False,
+    relevance: bool = False,
 ) -> Judgement:
     """The judgement by a pipeline over the model."""
-    return await made(model, pipeline, caps, evidence=evidence).judge(interaction)
+    pipe = made(model, pipeline, caps, evidence=evidence, relevance=relevance)
+    return await pipe.judge(interaction)
 
 
 def made(
@@ -130,9 +142,10 @@ def made(
     caps: Caps | None = None,
     *,
     evidence: bool = False,
+    relevance: bool = False,
 ) -> Pipeline:
     """A pipeline over the model."""
-    asker = Asker(model, load_prompts(evidence=evidence))
+    asker = Asker(model, load_prompts(evidence=evidence, relevance=relevance))
     return Pipeline(
         asker,
         Extractor(asker),
@@ -140,6 +153,7 @@ def made(
         planner=PLANS[pipeline],
         caps=caps,
         quoter=Quoter(asker, caps or Caps()) if evidence else None,
+        relevance=Relevance(asker, caps or Caps()) if relevance else None,
     )
 
 
