@@ -189,6 +189,7 @@ def _dead_letters(plan: Plan) -> Alert:
         "ticket",
         HEALTH,
         expr=f"sum by ({plan.by}) ({DEAD}) >= {plan.alerts.dead_letters}",
+        labels={"cause": "rejected"},
         summary="Interactions become dead letters",
         description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window}; "
         f"most often: {most}.",

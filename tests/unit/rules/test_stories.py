@@ -242,7 +242,7 @@ def test_a_small_sample_is_not_blind(tmp_path: Path) -> None:
     story = without(calm(), 'outcome="scored"')
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
-        story[outcome(process, "not_sampled", "hash")] = growing(10)
+        story[outcome(process, "not_sampled", "hash")] = growing(10, 998)
     story = with_all(story, constant(0), "in_flight")
     stage = Stage(tmp_path, sampling__rate="0.001")
     stage.tells(story, (60, []), (400, []))
@@ -253,7 +253,7 @@ def test_a_sample_of_much_traffic_may_be_blind(tmp_path: Path) -> None:
     story = without(calm(), 'outcome="scored"')
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
-        story[outcome(process, "not_sampled", "hash")] = growing(10)
+        story[outcome(process, "not_sampled", "hash")] = growing(10, 998)
     Stage(tmp_path, sampling__rate="0.1").fires(story, 60, blind(30))
 
 
@@ -262,7 +262,7 @@ def test_what_rules_hold_back_is_not_missed(stage: Stage) -> None:
     story = without(calm(), 'outcome="scored"')
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
-        story[outcome(process, "not_sampled", "filtered")] = growing(10)
+        story[outcome(process, "not_sampled", "filtered")] = growing(10, 998)
     stage.fires(story, 60)
 
 
@@ -307,8 +307,8 @@ def test_killed_scorers_lag(stage: Stage) -> None:
     stage.tells(
         story,
         (104, []),
-        (112, [lagging(144), unreachable(SCORE)]),
-        (130, [lagging(504), unreachable(SCORE), blind(300)]),
+        (112, [lagging(146), unreachable(SCORE)]),
+        (130, [lagging(506), unreachable(SCORE), blind(300)]),
     )
 
 
@@ -449,7 +449,7 @@ def test_a_dead_letter(stage: Stage) -> None:
     cause = 'stage="decode",cause="invalid_json"'
     story[of("score-1", "rag_monitor_dead_letters_total", cause)] = f"_x99 1x{LENGTH - 100}"
     text = "1 records could not be read or scored within 15m; most often: decode/invalid_json."
-    letter = Firing("RagMonitorDeadLetters", HERE, text, {})
+    letter = Firing("RagMonitorDeadLetters", HERE, text, {"cause": "rejected"})
     stage.tells(story, (98, []), (101, [letter]), (150, [letter]), (200, []))
 
 
