@@ -74,7 +74,7 @@ def test_all_alerts_are_there() -> None:
     assert {alert.alert for alert in alerts()} == names == PENDING.keys() == KEEP_FIRING.keys()
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: getattr(rule, "record", "alert"))
+@pytest.mark.parametrize("rule", [*rules()], ids=lambda rule: getattr(rule, "record", "alert"))
 def test_rules_name_what_there_is(rule: Recording | Alert) -> None:
     """Every metric in an expression, or in a question of a template, is declared or recorded."""
     named = metrics_named_in(rule.expr)
