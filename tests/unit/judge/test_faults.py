@@ -65,7 +65,7 @@ ANSWERED = [
     (404, "rejected", False),
     (408, "timeout", True),
     (409, "rejected", True),
-    (413, "rejected", False),
+    (413, "too_long", False),
     (422, "rejected", False),
     (425, "rejected", True),
     (429, "rate_limited", True),
