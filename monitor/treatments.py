@@ -12,6 +12,7 @@ from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.judge.breaker import Patience
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
@@ -56,7 +57,8 @@ def build_judges(
     told of a model that does not answer for now, and with None when it does.
     """
     seats: list[Seat] = []
-    pressures = Pressures(ShownState(telemetry, paused))
+    patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
+    pressures = Pressures(ShownState(telemetry, paused), patience)
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             made = llm_settings(section, _handling(section, redaction_rules(settings)))
@@ -159,6 +161,5 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
-        stop_probe_s=seconds(judge.stop_probe),
         redaction=handling,
     )

@@ -101,9 +101,6 @@ class Judge(Section):
         60.0, gt=0, description="seconds for one judgement, from when the limits admit it"
     )
     attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
-    stop_probe: str = Field(
-        "5m", description="how often a model is tried that refuses all (bad key, no credit)"
-    )
     concurrency: int = Field(8, ge=1, description="judgements at the same time")
     recheck_rate: Fraction = Field(
         0.01,
@@ -111,12 +108,6 @@ class Judge(Section):
         "a call, to measure what batching costs; 0 switches it off",
     )
     cache: Cache = Cache()
-
-    @field_validator("stop_probe")
-    @classmethod
-    def _is_duration(cls, interval: str) -> str:
-        seconds(interval)
-        return interval
 
     @property
     def label_name(self) -> str:

@@ -17,11 +17,13 @@ class Pressures:
     def __init__(
         self,
         observe: StateObserver | None = None,
+        patience: Patience | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
     ) -> None:
         self._observe, self._clock, self._rng = observe, clock, rng
+        self._patience = patience or Patience()
         self._made: dict[tuple[str, str | None, str | None], Pressure] = {}
 
     def of(self, settings: LlmSettings) -> Pressure:
@@ -30,7 +32,7 @@ class Pressures:
         if key not in self._made:
             self._made[key] = Pressure(
                 settings.model,
-                Patience(stop_probe_s=settings.stop_probe_s),
+                self._patience,
                 clock=self._clock,
                 rng=self._rng,
                 observe=self._observe,
