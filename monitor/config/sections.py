@@ -15,9 +15,11 @@ from pydantic import (
 )
 
 from monitor.config.access import Access, KafkaOutput
+from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
+from monitor.config.limits import Limits
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
@@ -136,8 +138,10 @@ class Settings(Section):
     redaction: Redaction = Redaction()
     sampling: Sampling = Sampling()
     judge: Judge = Judge()
+    limits: Limits = Limits()
     export: Export = Export()
     drift: Drift = Drift()
+    alerts: Alerts = Alerts()
     http: Http = Http()
     log: Log = Log()
     applications: Annotated[tuple[Application, ...], BeforeValidator(items)] = Field(
