@@ -342,9 +342,8 @@ def _distribution(metric: Shown) -> Json:
 
 
 def _median(metric: Shown) -> Json:
-    total, count = (
-        rate(f"rag_interaction_score_{end}", "", metric.matcher, APPLICATION) for end in _PARTS
-    )
+    chosen = metric.matcher, APPLICATION
+    total, count = (rate(f"rag_interaction_score_{end}", "", *chosen) for end in ("sum", "count"))
     texts = Texts(
         f"{metric.title}: median beside mean",
         f"Of the single scores (`rag_interaction_score` of `{metric.name}`, not weighted by "
