@@ -249,8 +249,8 @@ def _rebalances() -> Json:
 def _commits() -> Json:
     texts = Texts(
         "Commits",
-        "Offset commits a second by result (`rag_monitor_commits_total`). Without any an interaction"
-        " is read again after a restart.",
+        "Offset commits a second by result (`rag_monitor_commits_total`). Without any, "
+        "interactions are read again after a restart.",
         "cps",
     )
     query = Query(or_zero(rate("rag_monitor_commits_total", "result"), "result"), "{{result}}")
@@ -313,14 +313,13 @@ def _skipped() -> Json:
         "`rag_monitor_alarm_records_total` whose result is not read, a second.",
         "cps",
     )
-    queries = [
-        Query(
-            or_zero(
-                rate(f"rag_monitor_{kind}_records_total", "result", 'result!="read"'), "result"
-            ),
-            f"{kind} {{{{result}}}}",
-        )
+    left_out = {
+        kind: rate(f"rag_monitor_{kind}_records_total", "result", 'result!="read"')
         for kind in ("score", "control", "alarm")
+    }
+    queries = [
+        Query(or_zero(expression, "result"), f"{kind} {{{{result}}}}")
+        for kind, expression in left_out.items()
     ]
     return lines(texts, *queries, min=0)
 

@@ -88,8 +88,8 @@ def _spent() -> str:
 
 _RATE: Final = Texts(
     "Calls",
-    "Calls to the judge model a second (`rag_monitor_judge_calls_total`). 0 with the offline judge, "
-    "which needs none.",
+    "Calls to the judge model a second (`rag_monitor_judge_calls_total`). 0 with the offline "
+    "judge, which needs none.",
     "cps",
     1,
 )
