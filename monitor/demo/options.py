@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from monitor.config import Settings, load
@@ -19,7 +20,11 @@ KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """Times in seconds; ``run_for`` None runs until Ctrl-C."""
+    """Times in seconds; ``run_for`` None runs until Ctrl-C.
+
+    With ``stack`` Prometheus and Alertmanager run beside it, on the configuration in ``deploy``
+    (None: the one of this checkout).
+    """
 
     run_for: float | None = None
     incident_at: int = 24
@@ -30,6 +35,8 @@ class DemoOptions:
     judge: str = "offline"
     model: str | None = None
     port: int = 0
+    stack: bool = False
+    deploy: Path | None = None
 
 
 def demo_settings(
