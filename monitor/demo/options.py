@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.config import Settings, load
+from monitor.demo.stack.pace import alert_settings
 
 WINDOWS: Final = "15s,1m,5m"
 #: What takes hours or a day elsewhere is to be seen within a minute.
@@ -58,6 +59,7 @@ def demo_settings(
         "drift.learn_slots": LEARN_SLOTS,
         "drift.learn_wait": LEARN_WAIT,
         "drift.settle": SETTLE,
+        **alert_settings(),
     }
     if options.sampling:  # its true rate; without a pick there is nothing to alarm about
         flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S

@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import yaml
-
 from monitor import logs
 from monitor.app import Monitor, stop_on_signals
 from monitor.demo.broker import EmbeddedBroker
@@ -30,6 +28,7 @@ from monitor.demo.traffic import Traffic
 from monitor.demo.view import SCREEN, View
 from monitor.demo.watch import Watch
 from monitor.kafka.producer import Producer
+from monitor.rules.render import rendered
 
 
 async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: float) -> None:
@@ -83,7 +82,7 @@ async def stacked(demo: Demo, shipped: Shipped | None) -> AsyncIterator[None]:
         return
     await demo.watch.first_page()
     target = demo.watch.url.removeprefix("http://")
-    async with beside(shipped, demo.rules(), target, demo.hear) as stack:
+    async with beside(shipped, rendered(demo.monitor.settings), target, demo.hear) as stack:
         demo.links = {"prometheus": stack.prometheus.url, "alertmanager": stack.alertmanager.url}
         yield
 
@@ -133,13 +132,6 @@ class Demo:
             traffic_began_s=round(start - self._began_at, 1),
         )
         return report(page, self.monitor.book, self.chronicle, run, self.inbox.summary())
-
-    def rules(self) -> dict[str, dict[str, Any]]:
-        """The rules for the settings of this demo, by file name."""
-        return {
-            p.name: yaml.safe_load(p.read_text())
-            for p in (DEPLOY / "prometheus" / "rules").glob("*.yml")
-        }
 
     def view(self) -> View:
         """An empty picture of this demo."""

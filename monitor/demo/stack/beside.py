@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from monitor.demo.stack.notification import Notification
 from monitor.demo.stack.receiver import Receiver
@@ -28,7 +28,7 @@ def prepared(deploy: Path) -> Shipped:
 @asynccontextmanager
 async def beside(
     shipped: Shipped,
-    rules: Mapping[str, Mapping[str, Any]],
+    rules: Mapping[str, str],
     target: str,
     heard: Callable[[Notification], None],
 ) -> AsyncIterator[Stack]:

@@ -13,8 +13,6 @@ from monitor.demo.stack.pace import hurried
 
 Config = Mapping[str, Any]
 SCRAPE: Final = "1s"
-#: A rate needs two scrapes in its range, and one of them may be late.
-LEAST_RANGE_S: Final = 5
 
 
 def prometheus_config(
@@ -48,13 +46,7 @@ def alertmanager_config(shipped: Config, webhook: str, pace: float) -> dict[str,
         for each in shipped["receivers"]
     ]
     return {
-        "route": hurried(shipped["route"], pace, least=LEAST_RANGE_S),
+        "route": hurried(shipped["route"], pace),
         "inhibit_rules": shipped.get("inhibit_rules", []),
         "receivers": receivers,
     }
-
-
-def rules_config(rendered: Config, pace: float) -> dict[str, Any]:
-    """Rules with all their waits and ranges divided."""
-    faster: dict[str, Any] = hurried(rendered, pace, least=LEAST_RANGE_S)
-    return faster

@@ -8,12 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from monitor.demo.stack.configs import alertmanager_config, prometheus_config, rules_config
+from monitor.demo.stack.configs import alertmanager_config, prometheus_config
+from monitor.demo.stack.pace import PACE
 from monitor.demo.stack.servers import Alertmanager, Prometheus
 from monitor.errors import ConfigurationError, DependencyRefused
 
-#: So much faster than what is shipped do waits pass: five minutes are five seconds.
-PACE: Final = 60.0
 #: What a checkout brings; an installed package has none.
 DEPLOY: Final = Path(__file__).resolve().parents[3] / "deploy"
 
@@ -47,11 +46,17 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
+def _as_yaml(tree: Mapping[str, Any]) -> str:
+    text: str = yaml.safe_dump(dict(tree), allow_unicode=True, sort_keys=False)
+    return text
+
+
 class Stack:
     """Scrapes ``targets`` (``host:port``), and posts alerts to ``webhook``/RECEIVER.
 
-    ``rules`` are rule files by name, with the waits of the real ones; ``alertmanager`` takes the
-    place of the configuration that posts to ``webhook``. Everything lies in ``directory``.
+    ``rules`` are rule files by name, as ``monitor.rules.render.rendered`` gives them; the waits of
+    the routes are divided by ``pace``. ``alertmanager`` takes the place of the configuration that
+    posts to ``webhook``. Everything lies in ``directory``.
     ``start`` and ``stop`` block.
     """
 
@@ -59,7 +64,7 @@ class Stack:
         self,
         directory: Path,
         shipped: Shipped,
-        rules: Mapping[str, Mapping[str, Any]],
+        rules: Mapping[str, str],
         targets: Sequence[str],
         webhook: str,
         *,
@@ -71,16 +76,13 @@ class Stack:
         self._routes = directory / "alertmanager.yml"
         self.prometheus = Prometheus(directory, self._config)
         self.alertmanager = Alertmanager(directory, self._routes)
-        self._files: dict[Path, Mapping[str, Any]] = {
-            directory / name: rules_config(content, pace) for name, content in rules.items()
-        }
+        self._files = {directory / name: text for name, text in rules.items()}
         paths = [str(path) for path in self._files]
-        self._files[self._config] = prometheus_config(
+        scraping = prometheus_config(
             shipped.prometheus, targets, f"127.0.0.1:{self.alertmanager.port}", paths
         )
-        self._files[self._routes] = alertmanager or alertmanager_config(
-            shipped.alertmanager, webhook, pace
-        )
+        routes = alertmanager or alertmanager_config(shipped.alertmanager, webhook, pace)
+        self._files |= {self._config: _as_yaml(scraping), self._routes: _as_yaml(routes)}
 
     def start(self) -> None:
         """Write the configuration, and run both until they are ready.
@@ -88,8 +90,7 @@ class Stack:
         Raises ``ConfigurationError`` when one is not installed, ``DependencyRefused`` when one
         does not start.
         """
-        for path, content in self._files.items():
-            text = yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False)
+        for path, text in self._files.items():
             path.write_text(text, encoding="utf-8")
         self.alertmanager.start()
         self.prometheus.start()
