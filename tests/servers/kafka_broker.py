@@ -13,7 +13,6 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from monitor.demo.ports import free_ports as free_ports
 from tests.servers.guarded import GuardedProcess
 from tests.servers.ports import free_ports
 from tests.servers.started import Started
