@@ -12,12 +12,25 @@ class Limits:
 
     def __init__(self, concurrency: int, deadline_s: float) -> None:
         self._slots = asyncio.Semaphore(concurrency)
+        self._given_back = asyncio.Event()
         self._deadline_s = deadline_s
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         """Wait for a place; hold it while inside."""
         async with self._slots:
+            try:
+                yield
+            finally:
+                self._given_back.set()
+
+    @asynccontextmanager
+    async def admitted_last(self) -> AsyncIterator[None]:
+        """The same for what can wait: a place is taken only once nobody else waits for one."""
+        while self._slots.locked():
+            self._given_back.clear()
+            await self._given_back.wait()
+        async with self.admitted():  # at once: the place is free
             yield
 
     def deadline(self) -> asyncio.Timeout:
