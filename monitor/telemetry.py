@@ -97,6 +97,7 @@ class ScorerTelemetry:
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
+        self._doubts(registry)
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
         self.applications = LabelCap()
@@ -238,6 +239,8 @@ class ScorerTelemetry:
             ["reason"],
             registry=registry,
         )
+
+    def _doubts(self, registry: CollectorRegistry) -> None:
         self.self_check_misses = Counter(
             "rag_monitor_judge_self_check_misses",
             "Claims that the judge does not find in the text that they were extracted from.",
