@@ -18,11 +18,11 @@ class Limits:
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         """Wait for a place; hold it while inside."""
-        async with self._slots:
-            try:
+        try:
+            async with self._slots:
                 yield
-            finally:
-                self._given_back.set()
+        finally:  # also when a waiter gave up that was just let in
+            self._given_back.set()
 
     @asynccontextmanager
     async def admitted_last(self) -> AsyncIterator[None]:
