@@ -10,6 +10,7 @@ from monitor.ingest.outcomes import Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
 from monitor.judge.limits import Limits
+from monitor.judge.parsing import has_words
 from monitor.judge.protocol import Bill, Judge
 from monitor.logs import logger
 from monitor.metrics.catalogue import CATALOGUE, score_all
@@ -46,12 +47,28 @@ def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
     return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
 
 
+def judgeable(interaction: Interaction) -> Interaction:
+    """What can be judged of it: nothing that is hidden, and no reference without words.
+
+    Passages that all lack words are no passages: an empty text in their place is how some log that
+    nothing was retrieved.
+    """
+    found = readable(interaction)
+    update: dict[str, object] = {}
+    passages = found.retrieved_contexts
+    if passages and not any(has_words(passage.text) for passage in passages):
+        update["retrieved_contexts"] = ()
+    if found.reference is not None and not has_words(found.reference):
+        update["reference"] = None
+    return found.model_copy(update=update) if update else found
+
+
 async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
     """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
 
     The caller has been admitted.
     """
-    unseen, interaction = hidden_metrics(interaction), readable(interaction)
+    unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
     bill, judge = Bill(), treatment.judge
     try:
         async with treatment.limits.deadline():

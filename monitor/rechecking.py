@@ -8,7 +8,7 @@ It changes no score and no record, and is dropped at shutdown.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -25,6 +25,8 @@ from monitor.telemetry import RecheckTelemetry
 LATEST = 1_000
 #: Judgements that may wait for their turn; what comes on top is dropped.
 MOST_WAITING = 16
+#: Judges that are shown, with every version one: of a model that answers under ever new ids, too.
+MOST_JUDGES = 16
 #: For those under way to end at shutdown; then they are left to themselves.
 GRACE_S = 1.0
 
@@ -42,25 +44,36 @@ class SecondJudge(Protocol):
 
 
 class AgreementBook:
-    """How far the latest second judgements agree with the first, as gauges."""
+    """How far the latest second judgements agree with the first, as gauges by judge and kind.
 
-    def __init__(self, telemetry: RecheckTelemetry, latest: int = LATEST) -> None:
-        self._telemetry, self._latest = telemetry, latest
-        self._kept: dict[Kind, deque[Equal]] = {}
+    Judges never mix, and neither do versions of one: a judge here is ``name@version``. Of those
+    only the ``judges`` that were judged again last are shown: old versions go.
+    """
 
-    def add(self, found: Mapping[Kind, Equal]) -> None:
-        """One more interaction, by kind of verdict."""
+    def __init__(
+        self, telemetry: RecheckTelemetry, latest: int = LATEST, judges: int = MOST_JUDGES
+    ) -> None:
+        self._telemetry, self._latest, self._judges = telemetry, latest, judges
+        self._kept: OrderedDict[str, dict[Kind, deque[Equal]]] = OrderedDict()
+
+    def add(self, judge: str, found: Mapping[Kind, Equal]) -> None:
+        """One more interaction that ``judge`` has judged, by kind of verdict."""
+        of_judge = self._kept.setdefault(judge, {})
+        self._kept.move_to_end(judge)
         for kind, equal in found.items():
-            kept = self._kept.setdefault(kind, deque(maxlen=self._latest))
+            kept = of_judge.setdefault(kind, deque(maxlen=self._latest))
             kept.append(equal)
             # Verdicts of one interaction are no independent ones, hence by interaction.
             estimate = proportion([e.equal for e in kept], [e.verdicts for e in kept])
             verdicts = sum(e.verdicts for e in kept)
-            self._telemetry.show(kind, *estimate, verdicts=verdicts, interactions=len(kept))
+            self._telemetry.show(judge, kind, *estimate, verdicts=verdicts, interactions=len(kept))
+        if len(self._kept) > self._judges:
+            oldest, kinds = self._kept.popitem(last=False)
+            self._telemetry.hide(oldest, kinds)
 
 
 class Rechecks:
-    """The second judgements of one judge: one at a time, in a place that its limits admit."""
+    """The second judgements of one judge: one at a time, in a place that nobody else waits for."""
 
     def __init__(
         self,
@@ -106,7 +119,7 @@ class Rechecks:
             self._telemetry.results.labels(result).inc()
 
     async def _judged(self, interaction: Interaction, judgement: Judgement) -> str:
-        async with self._turn, self._limits.admitted():
+        async with self._turn, self._limits.admitted_last():
             try:
                 async with self._limits.deadline():
                     second = await self._judge.judge(interaction, Bill(), judgement.claims)
@@ -114,5 +127,5 @@ class Rechecks:
                 return "deadline"
             except JudgeFailed as failure:
                 return failure.reason
-        self._book.add(agreement(judgement, second))
+        self._book.add(judgement.judge.label, agreement(judgement, second))
         return "done"

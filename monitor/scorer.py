@@ -25,11 +25,10 @@ from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
 from monitor.ingest.worker import Work
-from monitor.judging import Treatment, hidden, judged
+from monitor.judging import Treatment, hidden, judgeable, judged
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
-from monitor.metrics.hidden import readable
 from monitor.records import Interaction, Outcome, Source, Unscored
 from monitor.telemetry import ScorerTelemetry
 
@@ -227,7 +226,7 @@ class Scorer:
             return await self._bury(record, error)
         self._count(interaction, ending)
         if treatment.recheck and ending.judgement:
-            treatment.recheck.offer(readable(interaction), ending.judgement)
+            treatment.recheck.offer(judgeable(interaction), ending.judgement)
         return ending.outcome, ending.reason
 
     async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:

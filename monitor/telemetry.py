@@ -6,7 +6,8 @@ Labels come from closed sets; the one that traffic supplies (``application``) is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from prometheus_client import (
     CollectorRegistry,
@@ -96,6 +97,7 @@ class ScorerTelemetry:
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
+        self._doubts(registry)
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
         self.applications = LabelCap()
@@ -245,6 +247,8 @@ class ScorerTelemetry:
             ["model", "state"],
             registry=registry,
         )
+
+    def _doubts(self, registry: CollectorRegistry) -> None:
         self.self_check_misses = Counter(
             "rag_monitor_judge_self_check_misses",
             "Claims that the judge does not find in the text that they were extracted from.",
@@ -350,12 +354,15 @@ class RecheckTelemetry:
             "_interactions": "Interactions behind it.",
         }
         self._gauges = {
-            end: Gauge(f"rag_monitor_judge_agreement{end}", text, ["kind"], registry=registry)
+            end: Gauge(
+                f"rag_monitor_judge_agreement{end}", text, ["kind", "judge"], registry=registry
+            )
             for end, text in meanings.items()
         }
 
     def show(
         self,
+        judge: str,
         kind: str,
         value: float | None,
         lower: float | None,
@@ -364,11 +371,18 @@ class RecheckTelemetry:
         verdicts: int,
         interactions: int,
     ) -> None:
-        """Show the agreement of one kind; what is None is left out."""
+        """Show the agreement of one judge's verdicts of one kind; what is None is left out."""
         shown = (value, lower, upper, verdicts, interactions)
         for gauge, number in zip(self._gauges.values(), shown, strict=True):
             if number is not None:
-                gauge.labels(kind).set(number)
+                gauge.labels(kind, judge).set(number)
+
+    def hide(self, judge: str, kinds: Iterable[str]) -> None:
+        """Show a judge's agreement no longer."""
+        for kind in kinds:
+            for gauge in self._gauges.values():
+                with suppress(KeyError):  # a bound that was left out has no series
+                    gauge.remove(kind, judge)
 
 
 class ExporterTelemetry:

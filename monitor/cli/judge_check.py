@@ -85,19 +85,15 @@ def judge_check(
 
     from monitor.checking import gates
     from monitor.checking.measure import Options
-    from monitor.checking.redacted import redacted
     from monitor.checking.report import report
-    from monitor.ingest.redaction.redactor import Redactor
-    from monitor.treatments import redaction_rules
 
     asked = [gates.parse(text) for text in fail_if or []]
     settings = _settings(config, set_, judge, model)
     section = settings.judge
-    labelled, read = _labelled(files or [], format_)
+    labelled, read = _labelled(files or [], format_, settings)
     labels_win = section.relevance == "labels"
     options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
     subjects = _subjects(settings, pipeline)
-    labelled = redacted(labelled, Redactor(redaction_rules(settings)))
     runs = asyncio.run(_runs(subjects, labelled, options))
     found = report(read, runs)
     outcomes = [gates.judged(gate, found) for gate in asked]
@@ -119,7 +115,19 @@ def _settings(
     return settings
 
 
-def _labelled(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
+def _labelled(
+    files: Sequence[Path], format_: str | None, settings: Settings
+) -> tuple[list[Labelled], list[FileRead]]:
+    """What the files hold, redacted as live traffic is."""
+    from monitor.checking.redacted import redacted
+    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.treatments import redaction_rules
+
+    labelled, found = _read(files, format_)
+    return redacted(labelled, Redactor(redaction_rules(settings))), found
+
+
+def _read(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
     from monitor.checking.formats import FORMATS, read
     from monitor.checking.shipped import NAME, shipped_pairs
     from monitor.errors import ConfigurationError

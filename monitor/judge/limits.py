@@ -19,6 +19,7 @@ class Limits:
         self, concurrency: int, deadline_s: float, pressures: Sequence[Pressure] = ()
     ) -> None:
         self._slots = asyncio.Semaphore(concurrency)
+        self._given_back = asyncio.Event()
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
         self._pressures = sorted(pressures, key=id)
@@ -26,9 +27,21 @@ class Limits:
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         """Wait for a place; hold it while inside."""
-        async with self._slots, AsyncExitStack() as stack:
-            for pressure in self._pressures:
-                await stack.enter_async_context(pressure.judgement())
+        try:
+            async with self._slots, AsyncExitStack() as stack:
+                for pressure in self._pressures:
+                    await stack.enter_async_context(pressure.judgement())
+                yield
+        finally:  # also when a waiter gave up that was just let in
+            self._given_back.set()
+
+    @asynccontextmanager
+    async def admitted_last(self) -> AsyncIterator[None]:
+        """The same for what can wait: a place is taken only once nobody else waits for one."""
+        while self._slots.locked():
+            self._given_back.clear()
+            await self._given_back.wait()
+        async with self.admitted():  # at once: the place is free
             yield
 
     def deadline(self) -> asyncio.Timeout:

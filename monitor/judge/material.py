@@ -57,7 +57,8 @@ class Material:
 
     ``texts`` are the documents in the order of showing: passages ``"1"…"n"`` permuted, ``"A"``,
     ``"R"`` if there is a reference. ``best_first`` are the passages by the retriever's score where
-    each has one, else by their rank in the log.
+    each has one, else by their rank in the log. Texts without words are in none of them: they are
+    ``blank``, support nothing, and nobody is asked about them.
     """
 
     nonce: int
@@ -66,6 +67,7 @@ class Material:
     best_first: tuple[str, ...]
     claims: Mapping[str, str]
     instructions: str = field(repr=False)
+    blank: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -74,20 +76,23 @@ class Material:
         """The material of an interaction whose claims are known."""
         named = [(f"c{i}", claim) for i, claim in enumerate(claims.response, 1)]
         named += [(f"r{i}", claim) for i, claim in enumerate(claims.reference, 1)]
-        texts = parsing.documents(
+        every = parsing.documents(
             interaction.interaction_id,
             [passage.text for passage in interaction.retrieved_contexts],
             interaction.response,
             interaction.reference,
             order,
         )
+        texts = {name: text for name, text in every.items() if parsing.has_words(text)}
+        ranked = _best_first(interaction.retrieved_contexts)
         return cls(
             nonce=parsing.nonce(interaction.interaction_id),
             question=interaction.user_input,
             texts=texts,
-            best_first=_best_first(interaction.retrieved_contexts),
+            best_first=tuple(name for name in ranked if name in texts),
             claims=dict(named),
             instructions=instructions,
+            blank=tuple(name for name in every if name not in texts),
         )
 
     @cached_property
@@ -98,7 +103,7 @@ class Material:
     @property
     def joined(self) -> str:
         """The name of all passages as one document, which ``texts`` does not list."""
-        return str(len(self.passages) + 1)
+        return str(1 + len(self.passages) + sum(map(str.isdigit, self.blank)))
 
     def of_text(self, own: str) -> tuple[str, ...]:
         """The ids of the claims that come from a text, ``A`` or ``R``."""

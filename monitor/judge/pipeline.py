@@ -163,8 +163,9 @@ async def _extracted(
 
 
 def _can_be_judged(interaction: Interaction) -> bool:
-    has_evidence = bool(interaction.retrieved_contexts) or interaction.reference is not None
-    return has_evidence and parsing.has_words(interaction.response)
+    against = [passage.text for passage in interaction.retrieved_contexts]
+    against.append(interaction.reference or "")
+    return any(map(parsing.has_words, against)) and parsing.has_words(interaction.response)
 
 
 def _texts(interaction: Interaction) -> dict[str, str]:

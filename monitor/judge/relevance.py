@@ -30,9 +30,8 @@ class Relevance:
         unlabelled = {str(j): p for j, p in enumerate(passages, 1) if p.relevant is None}
         if not unlabelled or not has_words(interaction.user_input):
             return ()
-        asked = {name for name, passage in unlabelled.items() if has_words(passage.text)}
         material = Material.of(interaction, Claims(), order, self._instructions)
-        requests = relevance_requests(material, self._caps, asked)
+        requests = relevance_requests(material, self._caps, unlabelled)
         found = dict.fromkeys(unlabelled, False)
         for part in await at_once(*(self._asked(request, spent) for request in requests)):
             found |= part
@@ -53,7 +52,8 @@ def relevance_requests(
     material: Material, caps: Caps, asked: Iterable[str]
 ) -> list[RelevanceRequest]:
     """As few requests about these passages as the caps allow, evenly full."""
-    names = [name for name in material.passages if name in set(asked)]
+    wanted = set(asked)
+    names = [name for name in material.passages if name in wanted]
     calls = -(-len(names) // caps.passages)
     even = -(-len(names) // max(1, calls))
     room = material.room(caps)

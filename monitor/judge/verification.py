@@ -22,10 +22,15 @@ class Verifier:
         self._asker, self._planner, self._caps = asker, planner, caps
 
     async def against_each(self, material: Material, spent: Bill) -> tuple[Plan, Answers]:
-        """The plan for this material and what it found; raises ``JudgeFailed``."""
+        """The plan for this material and what it found; raises ``JudgeFailed``.
+
+        A blank document supports no claim, and is in no plan.
+        """
         plan = self._planner(material, self._caps)
         found = await self._all(material, plan.blocks, spent, plan.joined)
-        return plan, plan.spread(found)
+        blank = ClaimVerdict(dict.fromkeys(material.blank, False), together=False)
+        of_blank = dict.fromkeys(material.claims, blank) if material.blank else {}
+        return plan, merged([plan.spread(found), of_blank])
 
     async def together(
         self, material: Material, plan: Plan, found: Answers, spent: Bill

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from monitor.records import ScoreRecord, read_score_record
-from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from monitor.records import ScoreRecord, UnscoredMark, read_score_record
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.redis_server import RedisServer
 from tests.unit.cli.command import one_line, rag_monitor
 from tests.unit.judge.test_contract import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
@@ -149,6 +149,26 @@ async def test_a_model_judges_the_same_content_once(tmp_path: Path) -> None:
     assert sum(record.usage.calls for record in found) == calls
     assert [bool(record.usage.calls) for record in found] == [True, True, False, False]
     assert f"{calls} calls" in said
+
+
+async def test_relevance_is_judged_where_that_is_configured(tmp_path: Path) -> None:
+    """Half of the response stands in the old note only: one call more, and another judge."""
+    file = written(tmp_path / "traffic.jsonl", logged("a", reference=None))
+    out = tmp_path / "out.jsonl"
+    relevant = Labels(relevant=frozenset([(QUESTION, PASSAGES[0])]))
+    judges, calls = set(), []
+    for setting in ("labels", "judged"):
+        async with JudgeServer(LABELS | relevant) as server:
+            await with_llm(server, file, out, "--set", f"judge.relevant_to_question={setting}")
+        (record,) = records(out)
+        judges.add(record.judge.label)
+        calls.append(record.usage.calls)
+        score = record.scores["irrelevant_context_reliance"]
+        expected = 0.5 if setting == "judged" else UnscoredMark(unscored="NO_RELEVANCE")
+        assert score == expected
+    assert record.verdicts.relevant_to_question == (True, False, False)
+    assert calls == [2, 3]
+    assert len(judges) == 2
 
 
 async def test_from_redis_a_second_run_costs_nothing(

@@ -17,6 +17,7 @@ from monitor.judge.extraction import Extraction, Extractor
 from monitor.judge.material import Caps
 from monitor.judge.parsing import Task, VerifyRequest, nonce, passage_order
 from monitor.judge.pipeline import Pipeline
+from monitor.judge.plans import PLANS, PipelineName, Planner, joint
 from monitor.judge.ports import Reply
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
@@ -126,12 +127,15 @@ def interaction(
 
 
 async def judged(
-    model: Model, item: Interaction, *, claims_per_call: int = 8, watcher: Watcher | None = None
+    model: Model,
+    item: Interaction,
+    *,
+    claims_per_call: int = 8,
+    watcher: Watcher | None = None,
+    planner: Planner = joint,
 ) -> Judgement:
-    asker = Asker(model, load_prompts(), watcher)
-    pipeline = Pipeline(
-        asker, Extractor(asker), lambda _: IDENTITY, caps=Caps(claims=claims_per_call)
-    )
+    asker, caps = Asker(model, load_prompts(), watcher), Caps(claims=claims_per_call)
+    pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, planner=planner, caps=caps)
     return await pipeline.judge(item)
 
 
@@ -247,6 +251,31 @@ async def test_nothing_to_judge_by_costs_nothing() -> None:
     assert (found.passages, found.has_reference) == (0, False)
 
 
+@pytest.mark.parametrize("reference", [None, "", "…"])
+async def test_nothing_but_blank_texts_to_judge_by_costs_nothing(reference: str | None) -> None:
+    """Passages and reference without words are nothing that claims could be held against."""
+    model = Model({})
+    found = await judged(model, interaction(passages=("", " \n"), reference=reference))
+    assert model.asked == []
+    assert (found.passages, found.usage) == (2, Usage())
+
+
+@pytest.mark.parametrize("pipeline", PLANS)
+async def test_blank_passages_are_not_sent_and_support_nothing(pipeline: PipelineName) -> None:
+    """The others keep their names and their verdicts, and so does the context as a whole."""
+    model = Model(TWO_TEXTS)
+    item = interaction(passages=("", "P A1.", "…", "Q"), reference="R1. A2.")
+    found = await judged(model, item, planner=PLANS[pipeline])
+    shown = {name for body in model.asked for name in body.get("documents", {})}
+    assert shown >= {"2", "4", "A", "R"}
+    assert not shown & {"1", "3"}
+    assert found.verdicts.response_by_passage == (
+        (False, True, False, False),
+        (False, False, False, False),
+    )
+    assert found.verdicts.response_by_context == (True, False)
+
+
 async def test_without_any_claims_nothing_is_verified() -> None:
     """Only the extracts are paid for."""
     model = Model({"Hello you": [], "Hello!": []})
@@ -268,12 +297,12 @@ async def test_response_without_claims_leaves_the_reference_to_be_judged() -> No
 
 
 @pytest.mark.parametrize("reference", ["", "?!"])
-async def test_wordless_reference_is_sent_but_not_extracted(reference: str) -> None:
-    """It is still a reference: R is a document, and no claim follows from it."""
+async def test_wordless_reference_is_neither_sent_nor_extracted(reference: str) -> None:
+    """No claim follows from it, and nobody has to be asked about that."""
     model = Model(TWO_TEXTS)
     found = await judged(model, interaction(passages=("A1",), reference=reference))
     assert model.tasks() == ["x", "v"]
-    assert model.asked[1]["documents"]["R"] == reference
+    assert list(model.asked[1]["documents"]) == ["1", "A"]
     assert found.has_reference
     assert found.claims.reference == ()
     assert found.verdicts.response_by_reference == (False, False)

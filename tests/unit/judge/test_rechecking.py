@@ -24,7 +24,7 @@ from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
 from monitor.judge.second_look import Kind, agreement, is_chosen, other_order
 from monitor.rechecking import MOST_WAITING, AgreementBook, Rechecks, SecondJudge
-from monitor.records import Claims, Interaction, Judgement
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 from tests.e2e.process import until
@@ -118,7 +118,7 @@ class Stage:
         self.registry = CollectorRegistry()
         telemetry = RecheckTelemetry(self.registry)
         made = judge or (second(telemetry) if second else Waiting())
-        book = AgreementBook(telemetry, latest=3)
+        book = AgreementBook(telemetry, latest=3, judges=2)
         self.rechecks = Rechecks(share, made, limits or Limits(8, 60.0), book, telemetry)
 
     def sample(self, name: str, **labels: str) -> float | None:
@@ -131,9 +131,9 @@ class Stage:
         """Until so many have ended like that."""
         await until(lambda: self.ended(result) == number, f"{number} {result}", every_s=0.002)
 
-    def agreement(self, kind: Kind) -> tuple[float | None, ...]:
+    def agreement(self, kind: Kind, judge: str = IDENTITY.label) -> tuple[float | None, ...]:
         ends = ("", "_lower", "_upper", "_verdicts", "_interactions")
-        return tuple(self.sample(f"agreement{end}", kind=kind) for end in ends)
+        return tuple(self.sample(f"agreement{end}", kind=kind, judge=judge) for end in ends)
 
 
 def cases(n: int) -> list[Large]:
@@ -272,6 +272,54 @@ async def test_it_waits_for_a_place_like_any_judgement() -> None:
     await stage.until("timeout", 1)
     async with asyncio.timeout(5), limits.admitted():
         pass
+
+
+async def test_whoever_waits_for_a_place_goes_first() -> None:
+    """Live judgements that came later are let in before; then the second one is."""
+    (case,) = cases(1)
+    first = await judged(Truthful(case.labels), case.interaction)
+    limits, order = Limits(1, 60.0), asyncio.Queue[str]()
+    stage = Stage(judge := Waiting(), limits=limits)
+    judge.go.set()
+
+    async def live() -> None:
+        async with limits.admitted():
+            assert judge.asked == 0
+            order.put_nowait("live")
+            await asyncio.sleep(0)
+
+    async with limits.admitted():
+        stage.rechecks.offer(case.interaction, first)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        waiting = [asyncio.create_task(live()) for _ in range(5)]
+        await asyncio.sleep(0)
+    await stage.until("timeout", 1)
+    assert (order.qsize(), judge.asked) == (5, 1)
+    await asyncio.gather(*waiting)
+
+
+async def test_judges_and_versions_never_mix() -> None:
+    """One that errs and one that does not, each with its own share; a third puts out the oldest."""
+    (case,) = cases(1)
+    right = await judged(Truthful(case.labels), case.interaction)
+    stage = Stage(second=lambda telemetry: Second(Truthful(case.labels), telemetry))
+    tired = await judged(Tiring(case.labels), case.interaction)
+    first, second, third = (
+        JudgeIdentity(**{**IDENTITY.model_dump(), "version": version}) for version in "abc"
+    )
+    for number, (verdicts, judge) in enumerate([(tired, first), (right, second)] * 2, 1):
+        stage.rechecks.offer(case.interaction, verdicts.model_copy(update={"judge": judge}))
+        await stage.until("done", number)
+    assert (stage.agreement("passage", "llm@a")[0] or 1.0) < 1.0
+    assert stage.agreement("passage", "llm@b")[0] == 1.0
+    for judge in (first, second):
+        assert stage.agreement("passage", judge.label)[4] == 2
+    stage.rechecks.offer(case.interaction, right.model_copy(update={"judge": third}))
+    await stage.until("done", 5)
+    assert all(stage.agreement(kind, "llm@a") == (None,) * 5 for kind in KINDS)
+    assert stage.agreement("passage", "llm@b")[4] == 2
+    assert stage.agreement("passage", "llm@c")[4] == 1
 
 
 @pytest.mark.parametrize(
