@@ -112,25 +112,34 @@ class _InOrder:
     summary: Summary
     write: Callable[[bytes], object]
     ahead: int
+    under_way: deque[tuple[int, asyncio.Task[ScoreRecord]]] = field(default_factory=deque)
 
     async def run(self, reader: _Reader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                under_way: deque[asyncio.Task[ScoreRecord]] = deque()
                 for line, interaction in reader.interactions(lines):
                     if stop.is_set():
                         self.summary.stopped_before = line
                         break
-                    under_way.append(group.create_task(self.desk.record(interaction)))
-                    while len(under_way) >= self.ahead or (under_way and under_way[0].done()):
-                        self._written(await under_way.popleft())
-                while under_way:
-                    self._written(await under_way.popleft())
+                    task = group.create_task(self.desk.record(interaction))
+                    self.under_way.append((line, task))
+                    while len(self.under_way) >= self.ahead or self._oldest_is_done():
+                        await self._write_oldest()
+                while self.under_way:
+                    await self._write_oldest()
         except* BrokenPipeError:
             pass  # what is under way has been cancelled: it would cost, and nobody reads it
+        finally:
+            if self.under_way:
+                self.summary.stopped_before = self.under_way[0][0]
 
-    def _written(self, record: ScoreRecord) -> None:
+    def _oldest_is_done(self) -> bool:
+        return bool(self.under_way) and self.under_way[0][1].done()
+
+    async def _write_oldest(self) -> None:
+        record = await self.under_way[0][1]
         self.write(record.to_json() + b"\n")
+        self.under_way.popleft()
         self.summary.add(record)
 
 

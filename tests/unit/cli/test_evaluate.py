@@ -298,3 +298,25 @@ def test_a_model_needs_a_judge_that_asks_one(tmp_path: Path) -> None:
     result = rag_monitor("evaluate", file, "--model", "openai/gpt-4o")
     assert result.returncode == 2
     assert "--model goes with --judge llm" in result.stderr
+
+
+async def test_what_does_not_end_in_time_is_left_out(tmp_path: Path) -> None:
+    """A judge that hangs gets ``ingest.drain_s``; the summary names the first line not written."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.TIMEOUT, containing=LOST, times=None),))
+    lines = [logged("a"), logged("b", retrieved_contexts=[LOST]), logged("c")]
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
+    async with JudgeServer(LABELS, plan) as server:
+        command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "monitor", *command, "--set", "ingest.drain_s=3"),
+            cwd=ROOT,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        # Two extractions, and a verification for each of two contents.
+        await until(lambda: len(server.log) == 4, "the question that hangs")
+        assert [entry.fault for entry in server.log].count("timeout") == 1
+        process.send_signal(signal.SIGTERM)
+        _, said = await process.communicate()
+    assert process.returncode == 0
+    assert [each.interaction_id for each in records(out)] == ["a"]
+    assert said.decode().splitlines()[-1].endswith("; stopped before line 2")
