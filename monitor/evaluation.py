@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -23,19 +23,19 @@ from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import build_judges, build_redactor, traffic
 
-#: Failures of a judge that has not looked at the interaction at all.
-_REFUSALS = frozenset({"auth", "connection", "rejected"})
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(slots=True)
 class Summary:
-    """What became of a file."""
+    """What became of a file; the number of the line, from 1, before which it was told to stop."""
 
     records: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     rejected: int = 0
     answered: int = 0
+    stopped_before: int | None = None
     failed: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: ScoreRecord) -> None:
@@ -50,8 +50,8 @@ class Summary:
 
     @property
     def refused(self) -> str | None:
-        """Why the judge has refused all that it was asked; None where it has answered anything."""
-        if self.answered or not self.failed or not self.failed.keys() <= _REFUSALS:
+        """Why the judge has failed at all that it was asked; None where it answered anything."""
+        if self.answered or not self.failed:
             return None
         reason, times = self.failed.most_common(1)[0]
         return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
@@ -64,9 +64,13 @@ async def evaluate(
     lines: Iterable[bytes],
     write: Callable[[bytes], object],
     rejected: Callable[[str], object],
+    stop: asyncio.Event,
     clock: Callable[[], float] = time.time,
 ) -> Summary:
     """Judge every line, and write the records in the order of the lines.
+
+    From ``stop`` on no further line is begun, and those under way have ``ingest.drain_s`` seconds.
+    When ``write`` raises ``BrokenPipeError``, nobody wants more: that is the end, too.
 
     ``name`` stands for the topic and the line's number, from 0, for the offset. A line that is no
     interaction is told to ``rejected`` and left out; blank ones are passed over. Every interaction
@@ -84,15 +88,59 @@ async def evaluate(
         reader = _Reader(name, build_redactor(settings, telemetry), rejected, summary, clock)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(seat.section.concurrency for seat in seats)
-        async with asyncio.TaskGroup() as group:
-            under_way: deque[asyncio.Task[ScoreRecord]] = deque()
-            for interaction in reader.interactions(lines):
-                under_way.append(group.create_task(desk.record(interaction)))
-                while len(under_way) >= ahead or (under_way and under_way[0].done()):
-                    _written(await under_way.popleft(), summary, write)
-            while under_way:
-                _written(await under_way.popleft(), summary, write)
+        lines_in_order = _InOrder(desk, summary, write, ahead)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                waiting = asyncio.create_task(_drained(stop, limit, settings.ingest.drain_s))
+                try:
+                    await lines_in_order.run(reader, lines, stop)
+                finally:
+                    waiting.cancel()
     return summary
+
+
+async def _drained(stop: asyncio.Event, limit: asyncio.Timeout, drain_s: float) -> None:
+    await stop.wait()
+    limit.reschedule(asyncio.get_running_loop().time() + drain_s)
+
+
+@dataclass(slots=True)
+class _InOrder:
+    """Judges up to ``ahead`` interactions at a time, and writes them in the order they came in."""
+
+    desk: _Desk
+    summary: Summary
+    write: Callable[[bytes], object]
+    ahead: int
+    under_way: deque[tuple[int, asyncio.Task[ScoreRecord]]] = field(default_factory=deque)
+
+    async def run(self, reader: _Reader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for line, interaction in reader.interactions(lines):
+                    if stop.is_set():
+                        self.summary.stopped_before = line
+                        break
+                    task = group.create_task(self.desk.record(interaction))
+                    self.under_way.append((line, task))
+                    while len(self.under_way) >= self.ahead or self._oldest_is_done():
+                        await self._write_oldest()
+                while self.under_way:
+                    await self._write_oldest()
+        except* BrokenPipeError:
+            pass  # what is under way has been cancelled: it would cost, and nobody reads it
+        finally:
+            if self.under_way:
+                self.summary.stopped_before = self.under_way[0][0]
+
+    def _oldest_is_done(self) -> bool:
+        return bool(self.under_way) and self.under_way[0][1].done()
+
+    async def _write_oldest(self) -> None:
+        record = await self.under_way[0][1]
+        self.write(record.to_json() + b"\n")
+        self.under_way.popleft()
+        self.summary.add(record)
 
 
 class _Desk:
@@ -132,8 +180,11 @@ class _Reader:
     summary: Summary
     clock: Callable[[], float]
 
-    def interactions(self, lines: Iterable[bytes]) -> Iterator[Interaction]:
+    def interactions(self, lines: Iterable[bytes]) -> Iterator[tuple[int, Interaction]]:
+        """Each with the number of its line, from 1."""
         for number, line in enumerate(lines):
+            if number == 0:  # some editors write one
+                line = line.removeprefix(_BYTE_ORDER_MARK)
             if not line.strip():
                 continue
             source = Source(topic=self.name, partition=0, offset=number)
@@ -144,9 +195,4 @@ class _Reader:
                 self.summary.rejected += 1
                 self.rejected(f"line {number + 1}: {self.redactor.message(error)}")
             else:
-                yield found
-
-
-def _written(record: ScoreRecord, summary: Summary, write: Callable[[bytes], object]) -> None:
-    write(record.to_json() + b"\n")
-    summary.add(record)
+                yield number + 1, found

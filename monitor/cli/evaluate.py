@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ import typer
 from monitor.cli.common import ConfigFile, Overrides, settings_of
 
 if TYPE_CHECKING:
+    from monitor.config import Settings
     from monitor.evaluation import Summary
 
 #: Lines that are no interactions are named one by one up to here.
@@ -51,7 +52,8 @@ def evaluate(
     """Judge every interaction of a file, and write the score records that live traffic gets.
 
     Exit code 1 when a line is no interaction: it is named, and the others are judged all the same.
-    Exit code 3 when the judge refuses everything, as with a wrong key; the records are written.
+    Exit code 3 when the judge answers nothing, as with a wrong key; the records are written.
+    SIGTERM and Ctrl-C end it in order: what is under way is written, and the exit code is as ever.
     """
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]
@@ -62,8 +64,6 @@ def evaluate(
 
     from monitor import logs
     from monitor.errors import DependencyRefused
-    from monitor.evaluation import evaluate as run
-    from monitor.telemetry import ScorerTelemetry, new_registry
 
     logs.configure(settings.log.level, settings.log.format)
     named: list[str] = []
@@ -73,14 +73,32 @@ def evaluate(
         if len(named) <= MOST_NAMED:
             typer.echo(f"{file.name}: {said}", err=True)
 
-    telemetry = ScorerTelemetry(new_registry())
     with _opened(file, out) as (lines, records):
-        summary = asyncio.run(run(settings, telemetry, file.name, lines, records.write, rejected))
+        summary = asyncio.run(_run(settings, file.name, lines, records.write, rejected))
     typer.echo(_told(summary), err=True)
     if summary.refused:
         raise DependencyRefused(summary.refused)
     if summary.rejected:
         raise typer.Exit(1)
+
+
+async def _run(
+    settings: Settings,
+    name: str,
+    lines: BinaryIO,
+    write: Callable[[bytes], object],
+    rejected: Callable[[str], object],
+) -> Summary:
+    import asyncio
+
+    from monitor.app import stop_on_signals
+    from monitor.evaluation import evaluate as run
+    from monitor.telemetry import ScorerTelemetry, new_registry
+
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    telemetry = ScorerTelemetry(new_registry())
+    return await run(settings, telemetry, name, lines, write, rejected, stop)
 
 
 @contextmanager
@@ -96,7 +114,7 @@ def _opened(file: Path, out: Path | None) -> Iterator[tuple[BinaryIO, BinaryIO]]
         with file.open("rb") as lines:
             if out is None:
                 yield lines, sys.stdout.buffer
-                sys.stdout.buffer.flush()
+                _flushed(sys.stdout.buffer)
             else:
                 with out.open("wb") as records:
                     yield lines, records
@@ -109,11 +127,23 @@ def _opened(file: Path, out: Path | None) -> Iterator[tuple[BinaryIO, BinaryIO]]
         raise ConfigurationError(f"{where}: {why}") from error
 
 
+def _flushed(out: BinaryIO) -> None:
+    """Also where nobody reads any more, as behind ``| head``: that is an end like another."""
+    import os
+
+    try:
+        out.flush()
+    except BrokenPipeError:
+        # What is left in the buffer would fail again, and be told, when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
 def _told(summary: Summary) -> str:
     outcomes = ", ".join(f"{n} {name}" for name, n in summary.outcomes.most_common())
-    usage = summary.usage
+    usage, stopped = summary.usage, summary.stopped_before
     return (
         f"{summary.records} judged: {outcomes or 'none'}; {summary.rejected} lines left out; "
         f"{usage.calls} calls, {usage.prompt_tokens} prompt and {usage.completion_tokens} "
         f"completion tokens, {usage.usd:.4f} USD"
+        f"{f'; stopped before line {stopped}' if stopped else ''}"
     )

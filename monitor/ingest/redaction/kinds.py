@@ -93,14 +93,14 @@ _PREFIXED = (
     r"AKID[A-Za-z0-9]{32}",
     r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}",  # a JSON web token
 )
-_KEY = re.compile(
+KNOWN_MAKE = re.compile(
     rf"(?<![A-Za-z0-9_\-])(?:{'|'.join(_PREFIXED)})(?![A-Za-z0-9_\-])"
     # A private key, also one that was cut.
     r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^\-]|-(?!----))*"
     r"(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
 )
 #: What follows these words, or stands in a URL before the host, is a secret by its place.
-_PLACED = re.compile(
+PLACED = re.compile(
     r"(?i:(?<![a-z0-9])(?:api|secret|access|private|auth|client|account)[ _\-]?(?:access[ _\-]?)?"
     r"(?:key|token|secret)|(?<![a-z0-9])(?:password|passwd|passphrase|pwd|secret|token|kennwort"
     r"|passwort|contraseña|mot de passe)|密码|口令|密钥|令牌)"
@@ -194,13 +194,27 @@ def ibans(text: str) -> Iterator[Span]:
 
 def keys(text: str) -> Iterator[Span]:
     """Keys of known makes, secrets by their place, and long mixed strings of high entropy."""
-    if any(mark in text for mark in _MARKS):
-        for match in _near(_MARK.finditer(text), _KEY, text, before=1):  # [spr]k_live_
-            yield Span(match.start(), match.end(), match[0])
+    for match in known_makes(text):
+        yield Span(match.start(), match.end(), match[0])
     yield from _placed(text)
     for match in _RUN.finditer(text):
         if _random(match[0]):
             yield Span(match.start(), match.end(), match[0])
+
+
+def known_makes(text: str) -> Iterator[re.Match[str]]:
+    """All matches of ``KNOWN_MAKE``."""
+    if any(mark in text for mark in _MARKS):
+        yield from _near(_MARK.finditer(text), KNOWN_MAKE, text, before=1)  # [spr]k_live_
+
+
+def secret_places(text: str) -> Iterator[re.Match[str]]:
+    """All matches of ``PLACED``."""
+    # The only letter that becomes two in lower case would move all places behind it.
+    lower = text.replace("İ", "I").lower()
+    if any(word in lower for word in (*_PLACES, *_CHINESE_PLACES)):
+        # The word may stand behind others (client access key); a URL's user begins behind its sign.
+        yield from _near(_PLACE.finditer(lower), PLACED, text, before=20, after=3)
 
 
 BUILT_IN: dict[str, Finder] = {"key": keys, "email": emails, "iban": ibans, "card": cards}
@@ -240,12 +254,7 @@ def _address(raw: str) -> str:
 
 
 def _placed(text: str) -> Iterator[Span]:
-    # The only letter that becomes two in lower case would move all places behind it.
-    lower = text.replace("İ", "I").lower()
-    if not any(word in lower for word in (*_PLACES, *_CHINESE_PLACES)):
-        return
-    # The word may stand behind others (client access key); a URL's user begins behind its sign.
-    for match in _near(_PLACE.finditer(lower), _PLACED, text, before=20, after=3):
+    for match in secret_places(text):
         group = match.lastindex or 0
         value = match[group].rstrip(_QUOTES)
         if group == 3 or _mixed(value):

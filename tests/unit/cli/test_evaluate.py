@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -11,10 +14,14 @@ from uuid import uuid4
 import pytest
 
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
+from tests.e2e.process import until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.redis_server import RedisServer
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.unit.cli.command import ROOT, one_line, rag_monitor
 from tests.unit.judge.test_contract import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+
+LOST = "The note that was lost."
+KEY = ["--set", "judge.api_key=none"]
 
 
 def logged(name: str, **fields: Any) -> str:
@@ -45,11 +52,22 @@ def scores(record: ScoreRecord) -> dict[str, float]:
     return {name: score for name, score in record.scores.items() if isinstance(score, float)}
 
 
+def model_at(server: JudgeServer) -> list[str]:
+    """The options of a model that a server plays."""
+    base = f"judge.api_base={server.url}"
+    return ["--judge", "llm", "--model", "openai/judge", "--set", base, *KEY]
+
+
+async def asking(
+    server: JudgeServer, file: Path, *more: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """Evaluate with such a model."""
+    return await asyncio.to_thread(rag_monitor, "evaluate", file, *model_at(server), *more)
+
+
 async def with_llm(server: JudgeServer, file: Path, out: Path, *more: str) -> str:
     """Evaluate with the model that a server plays; what is said on stderr."""
-    base = f"judge.api_base={server.url}"
-    options = ["--judge", "llm", "--model", "openai/judge", "--set", base, *more]
-    result = await asyncio.to_thread(rag_monitor, "evaluate", file, *options, "--out", out)
+    result = await asking(server, file, *more, "--out", out)
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""
     return result.stderr.splitlines()[-1]
@@ -194,14 +212,72 @@ async def test_from_redis_a_second_run_costs_nothing(
 
 
 async def test_a_failure_is_a_record_and_is_not_kept(tmp_path: Path) -> None:
-    """Each row of the same content is tried by itself; the reason stands on its record."""
+    """Each row of the same content is tried by itself; where all fail the exit code is 3."""
     plan = FaultPlan(rules=(FaultRule(fault=Fault.SERVER_ERROR, times=None),))
-    file = written(tmp_path / "traffic.jsonl", logged("a"), logged("b"))
+    file, out = written(tmp_path / "traffic.jsonl", logged("a"), logged("b")), tmp_path / "out"
     async with JudgeServer(LABELS, plan) as server:
-        said = await with_llm(server, file, tmp_path / "out.jsonl", "--set", "judge.deadline_s=1.5")
-    found = records(tmp_path / "out.jsonl")
-    assert [record.outcome for record in found] == ["judge_failed"] * 2
-    assert said.startswith("2 judged: 2 judge_failed (deadline); ")
+        result = await asking(server, file, "--set", "judge.deadline_s=1.5", "--out", out)
+    assert result.returncode == 3
+    assert [record.outcome for record in records(out)] == ["judge_failed"] * 2
+    *_, told, said = result.stderr.splitlines()
+    assert told.startswith("2 judged: 2 judge_failed (deadline); ")
+    assert said == "rag-monitor: the judge answers nothing: 2 of 2 times deadline"
+
+
+async def test_some_failures_are_told_and_no_error(tmp_path: Path) -> None:
+    """The record says why; the exit code stays 0, as judge-check's does without a gate."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.EMPTY, containing=LOST, times=None),))
+    file = written(tmp_path / "traffic.jsonl", logged("a"), logged("b", retrieved_contexts=[LOST]))
+    async with JudgeServer(LABELS, plan) as server:
+        said = await with_llm(server, file, tmp_path / "out.jsonl")
+    assert [each.outcome for each in records(tmp_path / "out.jsonl")] == ["scored", "judge_failed"]
+    assert said.startswith("2 judged: 1 scored, 1 judge_failed (")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    """Some editors write one; further down it is none."""
+    file, out = tmp_path / "traffic.jsonl", tmp_path / "out.jsonl"
+    file.write_text(f"\ufeff{logged('a')}\n\ufeff{logged('b')}\n{logged('c')}", encoding="utf-8")
+    result = rag_monitor("evaluate", file, "--out", out)
+    assert result.returncode == 1
+    assert result.stderr.startswith("traffic.jsonl: line 2: record: ")
+    assert [each.interaction_id for each in records(out)] == ["a", "c"]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None:
+    """Exit code 0, whole lines from the first one on, and the line before which it stopped."""
+    lines = [logged(f"i{n}", retrieved_contexts=[*PASSAGES, f"Note {n}."]) for n in range(3_000)]
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
+    async with JudgeServer(LABELS) as server:
+        command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        )
+        await until(lambda: server.counts()["requests"] > 20, "the first judgements")
+        process.send_signal(sign)
+        _, said = await process.communicate()
+    assert process.returncode == 0
+    found = records(out)
+    assert 0 < len(found) < len(lines)
+    assert [each.interaction_id for each in found] == [f"i{n}" for n in range(len(found))]
+    last = said.decode().splitlines()[-1]
+    assert last.startswith(f"{len(found)} judged: ")
+    assert last.endswith(f"; stopped before line {len(found) + 1}")
+
+
+@pytest.mark.parametrize("lines", [3, 2_000])
+def test_a_reader_who_leaves_is_no_error(tmp_path: Path, lines: int) -> None:
+    """``| head -n 1``: the first record, and nothing about a pipe, be the buffer full or not."""
+    file = written(tmp_path / "traffic.jsonl", *(logged(f"i{n}") for n in range(lines)))
+    command = f'"{sys.executable}" -m monitor evaluate "{file}" | head -n 1'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert read_score_record(done.stdout.rstrip(b"\n")).interaction_id == "i0"
+    (said,) = done.stderr.decode().splitlines()
+    assert " judged: " in said
 
 
 def test_a_judge_that_refuses_everything_is_named(tmp_path: Path) -> None:
@@ -242,3 +318,25 @@ def test_a_model_needs_a_judge_that_asks_one(tmp_path: Path) -> None:
     result = rag_monitor("evaluate", file, "--model", "openai/gpt-4o")
     assert result.returncode == 2
     assert "--model goes with --judge llm" in result.stderr
+
+
+async def test_what_does_not_end_in_time_is_left_out(tmp_path: Path) -> None:
+    """A judge that hangs gets ``ingest.drain_s``; the summary names the first line not written."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.TIMEOUT, containing=LOST, times=None),))
+    lines = [logged("a"), logged("b", retrieved_contexts=[LOST]), logged("c")]
+    file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
+    async with JudgeServer(LABELS, plan) as server:
+        command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "monitor", *command, "--set", "ingest.drain_s=3"),
+            cwd=ROOT,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        # Two extractions, and a verification for each of two contents.
+        await until(lambda: len(server.log) == 4, "the question that hangs")
+        assert [entry.fault for entry in server.log].count("timeout") == 1
+        process.send_signal(signal.SIGTERM)
+        _, said = await process.communicate()
+    assert process.returncode == 0
+    assert [each.interaction_id for each in records(out)] == ["a"]
+    assert said.decode().splitlines()[-1].endswith("; stopped before line 2")

@@ -197,7 +197,7 @@ def test_a_text_full_of_numbers_is_not_looked_up_without_an_end() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        *("a", "@", "a@", "a@b.", "1", "1 ", "(1", "+1 ", "1/", "\u00a0 "),
+        *("a", "@", "a@", "a@b.", "1", "1 ", "(1", "+1 ", "1/", "\u00a0 ", "用@例.", "用@中国.1_"),
         *("-----BEGIN PRIVATE KEY-----", "eyJaaaaaaaa.", "://a:", "password:", "A1b", "AB12 "),
         *("555-123-4567 ", "4111 1111 1111 1111 ", "DE89 3704 0044 0532 0130 00 "),
     ],
