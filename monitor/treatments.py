@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,7 @@ from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
+from monitor.judge.quota import LocalQuota, PerMinute
 from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
@@ -58,7 +60,11 @@ def build_judges(
     """
     seats: list[Seat] = []
     patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
-    pressures = Pressures(ShownState(telemetry, paused), patience)
+    pressures = Pressures(
+        ShownState(telemetry, paused),
+        patience,
+        lambda model: LocalQuota(PerMinute(*settings.limits.of(model)), time.monotonic),
+    )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             made = llm_settings(section, _handling(section, redaction_rules(settings)))
@@ -161,5 +167,6 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
+        price=judge.price.pair,
         redaction=handling,
     )
