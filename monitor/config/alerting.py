@@ -131,6 +131,10 @@ class Alerts(Section):
         "15m",
         description="time without being ready (/readyz) after which RagMonitorDown fires",
     )
+    held: Duration = Field(
+        "5m",
+        description="time for which dead letters must hold up reading before they are a page",
+    )
     pending: Annotated[dict[AlertName, Duration], BeforeValidator(mapping)] = Field(
         PENDING, description="alert: how long it must be true before it fires (`for`)"
     )

@@ -48,7 +48,16 @@ def test_every_setting_is_told_with_its_default() -> None:
     assert spans == {path for path, _ in paths() if path.startswith("alerts.")}
     table = PAGE.partition("## Settings")[2]
     defaults = Settings().alerts
-    for name in ("runbook_url", "dashboard_url", "job", "window", "lag", "not_ready", "least"):
+    for name in (
+        "runbook_url",
+        "dashboard_url",
+        "job",
+        "window",
+        "lag",
+        "not_ready",
+        "held",
+        "least",
+    ):
         (row,) = re.findall(rf"^\|[^|]*`alerts\.{name}`[^|]*\|[^|]*\|", table, re.M)
         assert str(getattr(defaults, name)) in row
 
