@@ -118,6 +118,11 @@ class Alerts(Section):
     failing_ratio: Fraction = Field(
         0.1, description="share of failed judgements from which RagMonitorJudgeFailing fires"
     )
+    missing_ratio: Fraction = Field(
+        0.2,
+        description="share of failed judgements of one application and judge from which it fires "
+        "for them, where all together are below failing_ratio",
+    )
     unscorable_ratio: Fraction = Field(
         0.5, description="share of unscorable interactions from which RagMonitorUnscorable fires"
     )

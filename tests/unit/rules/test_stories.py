@@ -217,6 +217,7 @@ def test_blind_when_all_judgements_fail(stage: Stage) -> None:
         HERE,
         "90% of the judgements fail (more than 10%), most often: timeout. The gauges are about the "
         "others only.",
+        {"cause": "all"},
     )
     stage.fires(story, 60, blind(300), failing)
 
@@ -402,6 +403,41 @@ def test_few_failures_are_quiet(stage: Stage) -> None:
     for process in SCORERS:
         story[outcome(process, "judge_failed", "timeout")] = growing(0.5)
     stage.fires(story, 60)
+
+
+def small(story: Story, missing: str, samples: str) -> Story:
+    """Beside the other one an application of its own judge."""
+    labels = 'metric="faithfulness",application="hr",judge="strict@1",window="1h"'
+    for process in EXPORTERS:
+        story[of(process, "rag_score_missing_ratio", labels)] = missing
+        story[of(process, "rag_score_samples", labels)] = samples
+    return story
+
+
+def failing_for_hr(share: str) -> Firing:
+    """The ticket about it."""
+    return Firing(
+        "RagMonitorJudgeFailing",
+        {**EXPORT, "application": "hr", "judge": "strict@1"},
+        f"{share} of the judgements of hr by strict@1 have failed within 1h. Its gauges are about "
+        "the others only.",
+        {"cause": "some"},
+    )
+
+
+def test_a_small_application_fails(stage: Stage) -> None:
+    """Among all it does not weigh; of 18 that were scored and 6 that failed a share is taken."""
+    half = f"0x29 0.25x{LENGTH}"
+    stage.fires(small(calm(), half, constant(18)), 40, failing_for_hr("25%"))
+    stage.fires(small(calm(), half, constant(14)), 40)
+    stage.fires(small(calm(), f"0x29 0.15x{LENGTH}", constant(50)), 40)
+
+
+def test_all_of_a_small_application_fails(stage: Stage) -> None:
+    """A single failure fills one window, and is none; what goes on longer is."""
+    story = small(calm(), f"_x29 1x{LENGTH}", constant(0))
+    stage.tells(story, (80, []), (97, [failing_for_hr("100%")]))
+    stage.fires(small(calm(), "_x29 1x59 stale", constant(0)), 110)
 
 
 def test_the_judge_stops(stage: Stage) -> None:
