@@ -20,7 +20,7 @@ class Budget(Section):
     def _exists(cls, name: str) -> str:
         try:
             ZoneInfo(name)
-        except (OSError, ValueError):  # not found, no such file, no name at all
+        except (KeyError, OSError, ValueError):  # not found, a directory, no name at all
             raise ValueError(
                 f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
                 "system knows only UTC: pip install tzdata)"
