@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from monitor.caches import Caches
@@ -20,12 +21,14 @@ from monitor.judge.budget import Budget
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
+from monitor.judge.observe import CountedCalls, CountedRecheck, ShownQuota, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
-from monitor.judge.quota import LocalQuota, PerMinute
+from monitor.judge.quota import LocalQuota, PerMinute, Quota
+from monitor.judge.redis_limiter import RedisLimits
 from monitor.judge.second_look import other_order
+from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
@@ -55,18 +58,20 @@ def build_judges(
     *,
     whole: bool = False,
     paused: Callable[[str, str | None], None] | None = None,
+    share: Callable[[], float] = lambda: 1.0,
 ) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
     With ``caches`` claims are kept, and if ``whole``, a model's judgements as well. ``paused`` is
-    told of a model that does not answer for now, and with None when it does.
+    told of a model that does not answer for now, and with None when it does. ``share`` is the part
+    of the limits that this process keeps to where replicas do not share them.
     """
     seats: list[Seat] = []
     patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
     pressures = Pressures(
         ShownState(telemetry, paused),
         patience,
-        lambda model: LocalQuota(PerMinute(*settings.limits.of(model)), time.monotonic),
+        partial(_quota, settings, telemetry, share),
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
@@ -79,6 +84,35 @@ def build_judges(
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits, pressures))
     return seats
+
+
+def _quota(
+    settings: Settings, telemetry: ScorerTelemetry, share: Callable[[], float], model: str
+) -> Quota:
+    """The limits of a model, and how much of them is used."""
+    limits, redis = PerMinute(*settings.limits.of(model)), settings.limits.redis
+    if redis.url is None or limits == PerMinute():
+        quota: Quota = LocalQuota(limits, time.monotonic, share=share)
+    else:
+        made = RedisLimits(
+            redis.url.get_secret_value(), prefix=redis.prefix, timeout_s=redis.timeout_s
+        )
+        limiters = (
+            made.limiter(f"{model}:requests", limits.requests),
+            made.limiter(f"{model}:tokens", limits.tokens),
+        )
+        observe = ShownQuota(telemetry)
+        quota = SharedQuota(
+            model, limits, limiters, observe, time.monotonic, share, close=made.aclose
+        )
+    for name, limit in (
+        ("requests_per_minute", limits.requests),
+        ("tokens_per_minute", limits.tokens),
+    ):
+        if limit is not None:
+            used = telemetry.limit_used.labels(model, name)
+            used.set_function(partial(quota.used_ratio, name))
+    return quota
 
 
 def with_rechecks(

@@ -93,6 +93,10 @@ class Pressure:
         waits = self._quota.waiting or self._clock() < self._paused_until
         return State.WAITING if waits else State.JUDGING
 
+    async def aclose(self) -> None:
+        """Give back connections."""
+        await self._quota.aclose()
+
     @asynccontextmanager
     async def judgement(self) -> AsyncIterator[None]:
         """Wait until the provider bears one more; it is one more while inside."""
