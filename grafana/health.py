@@ -60,7 +60,7 @@ def difference() -> str:
 def _tiles() -> list[tuple[int, Json]]:
     ready = or_unknown("min(rag_monitor_ready)")
     words = {0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}
-    lost = f"max(abs({difference()})) or vector(NaN)"
+    lost = or_unknown(f"max(abs({difference()}))")
     lag = Query(or_unknown("max(rag_monitor_consumer_lag_seconds)"))
     dead = increase("rag_monitor_dead_letters_total")
     left = Query(or_unknown("max(rag_monitor_replay_records_left)"))
@@ -72,7 +72,7 @@ def _tiles() -> list[tuple[int, Json]]:
             tile(
                 _READY,
                 Query(or_unknown("min(rag_monitor_ready)")),
-                words=ready,
+                words=words,
                 absent="Down",
                 steps=NEUTRAL,
             ),
