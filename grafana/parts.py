@@ -247,6 +247,7 @@ def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
         "maxVizHeight": 40,
         "minVizHeight": 16,
         "minVizWidth": 8,
+        "namePlacement": "top",
         "orientation": "horizontal",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
