@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from monitor.caches import Caches
@@ -24,7 +25,7 @@ from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
-from monitor.judge.quota import LocalQuota, PerMinute
+from monitor.judge.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
@@ -66,7 +67,7 @@ def build_judges(
     pressures = Pressures(
         ShownState(telemetry, paused),
         patience,
-        lambda model: LocalQuota(PerMinute(*settings.limits.of(model)), time.monotonic),
+        partial(_quota, settings, telemetry),
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
@@ -79,6 +80,20 @@ def build_judges(
                 judge = caches.keeping(judge, section.cache)
             seats.append(Seat(section, judge, limits, pressures))
     return seats
+
+
+def _quota(settings: Settings, telemetry: ScorerTelemetry, model: str) -> Quota:
+    """The limits of a model, and how much of them is used."""
+    limits = PerMinute(*settings.limits.of(model))
+    quota = LocalQuota(limits, time.monotonic)
+    for name, limit in (
+        ("requests_per_minute", limits.requests),
+        ("tokens_per_minute", limits.tokens),
+    ):
+        if limit is not None:
+            used = telemetry.limit_used.labels(model, name)
+            used.set_function(partial(quota.used_ratio, name))
+    return quota
 
 
 def with_rechecks(
