@@ -240,7 +240,13 @@ class Monitor:
         self._exporter = exporter
         promised = promises(self.settings)
         self.registry.register(
-            QualityCollector(self.book, self.clock, lambda: exporter.is_ready, promised)
+            QualityCollector(
+                self.book,
+                self.clock,
+                lambda: exporter.is_ready,
+                promised,
+                lambda: exporter.alarms,
+            )
         )
         watch = asyncio.create_task(
             watch_group(

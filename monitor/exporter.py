@@ -233,7 +233,9 @@ async def _look(watches: Sequence[GroupWatch], telemetry: ExporterTelemetry) -> 
     try:
         looks = [await watch.look() for watch in watches]
     except Exception as error:  # noqa: BLE001 - the gauges stay absent; reading goes on
+        # Its end that stands still would look like a topic that nothing comes in on.
         telemetry.group_lag.clear()
+        telemetry.input_end.clear()
         logger().warning("group_watch_failed", error=str(error))
         return
     for partition, (committed, end) in (item for found in looks for item in found.items()):

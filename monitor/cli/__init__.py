@@ -13,6 +13,7 @@ from monitor.cli import (
     evaluate,
     judge_check,
     roles,
+    rules,
 )
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.add_typer(baselines.app, name="baseline")
 app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(rules.app, name="rules")
 roles.register(app)
 doctor.register(app)
 evaluate.register(app)

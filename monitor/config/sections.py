@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from monitor.config.access import Access, KafkaOutput
+from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
@@ -138,6 +139,7 @@ class Settings(Section):
     judge: Judge = Judge()
     export: Export = Export()
     drift: Drift = Drift()
+    alerts: Alerts = Alerts()
     http: Http = Http()
     log: Log = Log()
     applications: Annotated[tuple[Application, ...], BeforeValidator(items)] = Field(

@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from monitor.export.book import Block, ScoreBook, SeriesEstimate
+from monitor.export.changes import Alarms, change_families
 from monitor.export.objectives import ObjectiveState, Promised, standings
 
 LABELS = ("metric", "window", "application", "judge")
@@ -48,7 +49,7 @@ OBJECTIVE_FAMILIES = {
 class QualityCollector(Collector):
     """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
 
-    ``promised`` gives the objectives of an application.
+    ``promised`` gives the objectives of an application, ``alarms`` the latest record of each.
     """
 
     def __init__(
@@ -57,9 +58,10 @@ class QualityCollector(Collector):
         clock: Callable[[], float],
         is_ready: Callable[[], bool],
         promised: Promised = lambda _application: (),
+        alarms: Alarms = dict,
     ) -> None:
         self._book, self._clock, self._is_ready = book, clock, is_ready
-        self._promised = promised
+        self._promised, self._alarms = promised, alarms
         self._plain = _Rolling(FAMILIES, LABELS)
         self._by_segment = _Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
 
@@ -70,12 +72,14 @@ class QualityCollector(Collector):
             yield from self._by_segment.families([])
         yield from _drift_families().values()
         yield from _objective_families().values()
+        yield from change_families()
         yield _judge_info()
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All families; half a replay would give half a mean, so it gives none."""
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
+        changes = change_families()
         blocks: Sequence[Block] = ()
         segments: Iterable[Block] = ()
         if self._is_ready():
@@ -86,11 +90,13 @@ class QualityCollector(Collector):
             _add_objectives(objectives, standings(chain(*blocks), self._promised))
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
+            changes = change_families(self._alarms(), self._book.named())
         all_of_them = self._plain.families(blocks)
         if self._book.has_segments:
             all_of_them += self._by_segment.families(segments)
         all_of_them += [*drift.values(), *objectives.values()]
         yield from all_of_them
+        yield from changes
         yield info
         yield _series(sum(len(family.samples) for family in all_of_them))
 

@@ -1,0 +1,1 @@
+"""Grafana dashboards, built from Python: ``python -m grafana.build``."""

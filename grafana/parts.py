@@ -1,0 +1,259 @@
+"""Panels as Grafana's JSON: what all have in common, and one function a kind.
+
+Only options that Grafana 10.0 knows. Colours are Grafana's names, which follow the theme; blue,
+orange and red stay apart for colour-blind eyes, and red is always worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+Json = dict[str, Any]
+
+DATASOURCE: Final[Json] = {"type": "prometheus", "uid": "${datasource}"}
+GOOD: Final = "blue"
+DOUBT: Final = "orange"
+WORSE: Final = "red"
+PLAIN: Final = "text"
+NO_TRAFFIC: Final = "No traffic"
+
+#: (value from which on it holds, colour); the first value is None.
+Steps = Sequence[tuple[float | None, str]]
+BLUE: Final[Steps] = ((None, GOOD),)
+NEUTRAL: Final[Steps] = ((None, PLAIN),)
+
+
+class Query(NamedTuple):
+    """One query of a panel. ``instant`` asks for now only, ``table`` for one row a series."""
+
+    expression: str
+    legend: str = ""
+    instant: bool = False
+    table: bool = False
+    heatmap: bool = False
+    exemplars: bool = False
+
+
+class Texts(NamedTuple):
+    """What a panel says of itself. The description names the metric and how to read it."""
+
+    title: str
+    description: str
+    unit: str = "none"
+    decimals: int | None = None
+
+
+def zero_is_good(doubt: float | None = None, worse: float | None = None) -> Steps:
+    """Blue from nothing on, then orange, then red.
+
+    >>> zero_is_good(worse=1)
+    [(None, 'blue'), (1, 'red')]
+    """
+    steps: list[tuple[float | None, str]] = [(None, GOOD)]
+    steps += [(at, colour) for at, colour in ((doubt, DOUBT), (worse, WORSE)) if at is not None]
+    return steps
+
+
+def thresholds(steps: Steps) -> Json:
+    """Absolute thresholds."""
+    return {"mode": "absolute", "steps": [{"color": c, "value": at} for at, c in steps]}
+
+
+def worded(words: Mapping[float, tuple[str, str]]) -> list[Json]:
+    """Value → (word, colour), as a value mapping."""
+    options = {
+        f"{value:g}": {"text": text, "color": colour, "index": index}
+        for index, (value, (text, colour)) in enumerate(words.items())
+    }
+    return [{"type": "value", "options": options}]
+
+
+def no_number(text: str = NO_TRAFFIC) -> list[Json]:
+    """What stands in the place of NaN and of nothing."""
+    result = {"text": text, "color": PLAIN, "index": 0}
+    return [{"type": "special", "options": {"match": "null+nan", "result": result}}]
+
+
+def named(name: str, **properties: Any) -> Json:
+    """An override of the series or column with this name; ``__`` in a property is a dot."""
+    return _override({"id": "byName", "options": name}, properties)
+
+
+def matching(pattern: str, **properties: Any) -> Json:
+    """An override of the series whose names match a regular expression."""
+    return _override({"id": "byRegexp", "options": pattern}, properties)
+
+
+def fixed(colour: str) -> Json:
+    """Always this colour."""
+    return {"mode": "fixed", "fixedColor": colour}
+
+
+def _override(matcher: Json, properties: Mapping[str, Any]) -> Json:
+    listed = [{"id": k.replace("__", "."), "value": v} for k, v in properties.items()]
+    return {"matcher": matcher, "properties": listed}
+
+
+def _targets(queries: Sequence[Query]) -> list[Json]:
+    return [_target(chr(ord("A") + i), query) for i, query in enumerate(queries)]
+
+
+def _target(ref: str, query: Query) -> Json:
+    kind = "table" if query.table else "heatmap" if query.heatmap else "time_series"
+    return {
+        "datasource": DATASOURCE,
+        "editorMode": "code",
+        "exemplar": query.exemplars,
+        "expr": query.expression,
+        "format": kind,
+        "instant": query.instant,
+        "range": not query.instant,
+        "legendFormat": query.legend or "__auto",
+        "refId": ref,
+    }
+
+
+def panel(
+    kind: str,
+    texts: Texts,
+    queries: Sequence[Query],
+    options: Json,
+    *,
+    steps: Steps = BLUE,
+    custom: Json | None = None,
+    overrides: Sequence[Json] = (),
+    **defaults: Any,
+) -> Json:
+    """A panel of any kind, without its place."""
+    config: Json = {
+        "color": {"mode": "thresholds"},
+        "custom": custom or {},
+        "mappings": [],
+        "noValue": NO_TRAFFIC,
+        "thresholds": thresholds(steps),
+        "unit": texts.unit,
+        **defaults,
+    }
+    if texts.decimals is not None:
+        config["decimals"] = texts.decimals
+    return {
+        "type": kind,
+        "title": texts.title,
+        "description": texts.description,
+        "datasource": DATASOURCE,
+        "fieldConfig": {"defaults": config, "overrides": list(overrides)},
+        "options": options,
+        "targets": _targets(queries),
+    }
+
+
+def tile(texts: Texts, *queries: Query, trend: bool = True, **more: Any) -> Json:
+    """A number with its trend, coloured by its thresholds; several are rows with their names."""
+    options = {
+        "colorMode": more.pop("color_mode", "value"),
+        "graphMode": "area" if trend else "none",
+        "justifyMode": "auto",
+        "orientation": "horizontal" if len(queries) > 1 else "auto",
+        "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
+        "textMode": "value_and_name" if len(queries) > 1 else "value",
+        "wideLayout": True,
+    }
+    more.setdefault("mappings", no_number())
+    return panel("stat", texts, queries, options, **more)
+
+
+def lines(
+    texts: Texts,
+    *queries: Query,
+    stacked: bool = False,
+    fill: int = 0,
+    legend: str = "list",
+    limit: bool = False,
+    **more: Any,
+) -> Json:
+    """Lines over time; ``limit`` draws the thresholds as dashed lines."""
+    custom: Json = {
+        "drawStyle": "line",
+        "fillOpacity": 40 if stacked else fill,
+        "lineInterpolation": "linear",
+        "lineWidth": 1 if stacked else 2,
+        "showPoints": "never",
+        "spanNulls": False,
+        "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
+        "thresholdsStyle": {"mode": "dashed" if limit else "off"},
+    }
+    custom |= more.pop("custom", {})
+    options = {
+        "legend": {
+            "calcs": ["lastNotNull"] if legend == "table" else [],
+            "displayMode": legend,
+            "placement": "bottom",
+            "showLegend": True,
+        },
+        "tooltip": {"mode": "multi", "sort": "desc"},
+    }
+    more.setdefault("color", {"mode": "palette-classic"})
+    return panel("timeseries", texts, queries, options, custom=custom, **more)
+
+
+def states(texts: Texts, *queries: Query, **more: Any) -> Json:
+    """One bar a series, coloured by what it says when."""
+    options = {
+        "alignValue": "left",
+        "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False},
+        "mergeValues": True,
+        "rowHeight": 0.8,
+        "showValue": "auto",
+        "tooltip": {"mode": "single", "sort": "none"},
+    }
+    custom = {"fillOpacity": 80, "lineWidth": 0, "spanNulls": False}
+    return panel("state-timeline", texts, queries, options, custom=custom, **more)
+
+
+def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
+    """One horizontal bar a series, as it is now."""
+    options = {
+        "displayMode": "basic",
+        "minVizHeight": 16,
+        "minVizWidth": 8,
+        "orientation": "horizontal",
+        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+        "showUnfilled": True,
+        "valueMode": "color",
+    }
+    return panel("bargauge", texts, queries, options, **more)
+
+
+def heat(texts: Texts, query: Query, **more: Any) -> Json:
+    """How many fell into which bucket, when."""
+    options = {
+        "calculate": False,
+        "cellGap": 1,
+        "color": {
+            "exponent": 0.5,
+            "fill": "dark-blue",
+            "mode": "scheme",
+            "reverse": False,
+            "scale": "exponential",
+            "scheme": "Blues",
+            "steps": 64,
+        },
+        "filterValues": {"le": 1e-9},
+        "legend": {"show": True},
+        "rowsFrame": {"layout": "auto"},
+        "showValue": "never",
+        "tooltip": {"show": True, "yHistogram": False},
+        "yAxis": {"axisPlacement": "left", "reverse": False, "unit": "none"},
+    }
+    custom = {"scaleDistribution": {"type": "linear"}}
+    return panel("heatmap", texts, [query], options, custom=custom, **more)
+
+
+def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:
+    """One row a label set; the queries are instant, and merged by their labels."""
+    options = {"cellHeight": "sm", "footer": {"show": False}, "showHeader": True}
+    options |= more.pop("options", {})
+    custom = {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False}
+    found = panel("table", texts, queries, options, custom=custom, **more)
+    return found | {"transformations": list(transformations)}

@@ -1,0 +1,157 @@
+"""Settings of the alerts: where they lead to, what they wait for, and from where on they fire.
+
+Only ``rag-monitor rules render`` reads them; what an application has promised stands under
+``objectives``, and what drift is under ``drift``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
+
+from monitor.config.base import Fraction, Section, Texts, mapping, seconds
+
+AlertName = Literal[
+    "RagQualityDrift",
+    "RagQualityBelowObjective",
+    "RagMonitorBlind",
+    "RagMonitorNoTraffic",
+    "RagMonitorDown",
+    "RagMonitorLagging",
+    "RagMonitorJudgeFailing",
+    "RagMonitorJudgeStopped",
+    "RagMonitorBudgetExhausted",
+    "RagMonitorDeadLetters",
+    "RagMonitorUnscorable",
+    "RagMonitorWatchdog",
+]
+#: Minutes make nobody's night worse; what passes by itself within them wakes nobody.
+PENDING: Final[dict[AlertName, str]] = {
+    "RagQualityDrift": "1m",
+    "RagQualityBelowObjective": "10m",
+    "RagMonitorBlind": "5m",
+    "RagMonitorNoTraffic": "15m",
+    "RagMonitorDown": "5m",
+    "RagMonitorLagging": "5m",
+    "RagMonitorJudgeFailing": "5m",
+    "RagMonitorJudgeStopped": "5m",
+    "RagMonitorBudgetExhausted": "0s",
+    "RagMonitorDeadLetters": "0s",
+    "RagMonitorUnscorable": "5m",
+    "RagMonitorWatchdog": "0s",
+}
+#: A gap (an exporter that replays after a restart) or the next of some rare events is no news.
+KEEP_FIRING: Final[dict[AlertName, str]] = {
+    **dict.fromkeys(PENDING, "0s"),
+    "RagQualityDrift": "5m",
+    "RagQualityBelowObjective": "5m",
+    "RagMonitorBudgetExhausted": "1h",
+    "RagMonitorDeadLetters": "1h",
+}
+
+
+def _is_duration(text: str) -> str:
+    """The same; unlike elsewhere it may be ``0s``."""
+    if not re.fullmatch("0+s", text):
+        seconds(text)
+    return text
+
+
+def _is_label(name: str) -> str:
+    if not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", name):
+        raise ValueError(f"found {name!r}, no name of a label")
+    return name
+
+
+Duration = Annotated[str, AfterValidator(_is_duration)]
+Label = Annotated[str, AfterValidator(_is_label)]
+
+
+class Alerts(Section):
+    """What ``rules render`` writes into the rules of Prometheus."""
+
+    runbook_url: str = Field(
+        "https://runbooks.example.com/rag-monitor",
+        description="where deploy/runbooks is published; an alert links to RUNBOOK_URL/NAME.md",
+    )
+    dashboard_url: str = Field(
+        "https://grafana.example.com/d",
+        description="Grafana's address with /d; an alert links to DASHBOARD_URL/UID",
+    )
+    job: str = Field(
+        "(.*/)?rag-monitor.*",
+        description="regular expression of the scrape jobs of the monitor's processes",
+    )
+    by: Annotated[Texts, AfterValidator(lambda names: tuple(map(_is_label, names)))] = Field(
+        ("cluster", "namespace"),
+        description="labels of the scrape that tell several monitors apart; those that no series "
+        "has do no harm",
+    )
+    labels: Annotated[dict[Label, str], BeforeValidator(mapping)] = Field(
+        {}, description="label: value; given to every alert, for the routes of an Alertmanager"
+    )
+    window: Duration = Field("15m", description="what is counted is counted over this time")
+    long_window: Duration = Field(
+        "6h", description="and over this, where `window` has fewer than `least` interactions"
+    )
+    least: int = Field(
+        20, ge=1, description="interactions to be judged; of fewer, no share is taken"
+    )
+    failing_ratio: Fraction = Field(
+        0.1, description="share of failed judgements from which RagMonitorJudgeFailing fires"
+    )
+    unscorable_ratio: Fraction = Field(
+        0.5, description="share of unscorable interactions from which RagMonitorUnscorable fires"
+    )
+    dead_letters: int = Field(
+        1, ge=1, description="dead letters within `window` from which RagMonitorDeadLetters fires"
+    )
+    lag: Duration = Field(
+        "5m", description="age of unjudged records from which RagMonitorLagging fires"
+    )
+    not_ready: Duration = Field(
+        "15m",
+        description="time without being ready (/readyz) after which RagMonitorDown fires",
+    )
+    pending: Annotated[dict[AlertName, Duration], BeforeValidator(mapping)] = Field(
+        PENDING, description="alert: how long it must be true before it fires (`for`)"
+    )
+    keep_firing: Annotated[dict[AlertName, Duration], BeforeValidator(mapping)] = Field(
+        KEEP_FIRING,
+        description="alert: how long it goes on firing when it is not true any more "
+        "(`keep_firing_for`)",
+    )
+
+    @field_validator("window", "long_window", "lag")
+    @classmethod
+    def _has_length(cls, text: str) -> str:
+        seconds(text)
+        return text
+
+    @field_validator("job")
+    @classmethod
+    def _compiles(cls, regex: str) -> str:
+        try:
+            re.compile(regex)
+        except re.error as error:
+            raise ValueError(f"found {regex!r}, no regular expression: {error.msg}") from None
+        return regex
+
+    @field_validator("runbook_url", "dashboard_url")
+    @classmethod
+    def _has_no_slash_at_its_end(cls, url: str) -> str:
+        if not re.fullmatch(r"https?://[^\s{}]+", url):
+            raise ValueError(f"found {url!r}, expected an address that begins with http(s)://")
+        return url.rstrip("/")
+
+    @field_validator("pending", mode="after")
+    @classmethod
+    def _others_are_pending_as_ever(cls, given: dict[AlertName, str]) -> dict[AlertName, str]:
+        return {**PENDING, **given}
+
+    @field_validator("keep_firing", mode="after")
+    @classmethod
+    def _others_keep_firing_as_ever(cls, given: dict[AlertName, str]) -> dict[AlertName, str]:
+        return {**KEEP_FIRING, **given}

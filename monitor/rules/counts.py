@@ -1,0 +1,116 @@
+"""What is counted: interactions by outcome, and what there is to read. Recorded for the alerts.
+
+Counters live as long as a process, so each is looked at by itself (a restart is no negative
+growth), and only then are they added up.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.rules.model import Recording
+from monitor.rules.plan import Plan
+from monitor.rules.promql import grown, one_of_replicas
+
+#: Outcomes of interactions that were picked for judging.
+PICKED: Final = "scored|unscorable|judge_failed|over_budget|dead_lettered"
+#: Outcomes of those of them that a judge, or its absence of an answer, decided.
+JUDGED: Final = "scored|unscorable|judge_failed"
+
+END: Final = "topic_partition:rag_monitor_input_end_offset:max"
+LAG: Final = "topic_partition:rag_monitor_group_lag_records:max"
+LATE: Final = "topic:rag_monitor_group_lag_records:late"
+OUTCOMES: Final = "outcome_reason:rag_monitor_interactions:increase"
+RECENT: Final = "outcome_reason:rag_monitor_interactions:increase_recent"
+CONSUMED: Final = "deployment:rag_monitor_interactions_consumed:increase"
+EXPECTED: Final = "deployment:rag_monitor_scores_expected:increase"
+SENT: Final = "topic:rag_monitor_input_records:increase"
+DEAD: Final = "stage_cause:rag_monitor_dead_letters:increase"
+LONG: Final = "_long"
+
+
+def counts(plan: Plan) -> list[Recording]:
+    """In an order in which each finds what it is made of."""
+    windows = {"": plan.alerts.window, LONG: plan.alerts.long_window}
+    found = [
+        Recording(END, one_of_replicas("rag_monitor_input_end_offset")),
+        Recording(LAG, one_of_replicas("rag_monitor_group_lag_records")),
+        _late(plan),
+    ]
+    for end, window in windows.items():
+        found += _by_window(plan, end, window)
+    return [*found, _recent(plan), _dead(plan)]
+
+
+def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
+    outcomes = grown("rag_monitor_interactions_total", window)
+    consumed = grown("rag_monitor_interactions_consumed_total", window)
+    return [
+        Recording(SENT + end, _sent(plan, window)),
+        Recording(OUTCOMES + end, f"sum by ({plan.by_and('outcome', 'reason')}) ({outcomes})"),
+        Recording(CONSUMED + end, f"sum by ({plan.by}) ({consumed})"),
+        Recording(EXPECTED + end, _expected(plan, end)),
+    ]
+
+
+def _sent(plan: Plan, window: str) -> str:
+    """Records that came onto the topic; one that was made anew begins at 0 and counts none."""
+    return f"sum by ({plan.by_and('topic')}) (\n  clamp_min({END} - {END} offset {window}, 0)\n)"
+
+
+def _late(plan: Plan) -> Recording:
+    """Records without an end that were on the topic that long ago.
+
+    From the group's committed offsets, so it needs no scorer that is alive: the group stands at
+    end - lag, and what the end was then and lies behind that is late.
+    """
+    return Recording(
+        LATE,
+        f"sum by ({plan.by_and('topic')}) (\n"
+        f"  clamp_min({END} offset {plan.alerts.lag} - ({END} - {LAG}), 0)\n"
+        ")",
+    )
+
+
+def _expected(plan: Plan, end: str) -> str:
+    """Scores that the traffic of the window should have given, at least.
+
+    Read or sent, whatever is more (scorers may be away, or catch up), without what rules hold back,
+    at the smallest rate that is configured; and at least what was picked, with what is under way.
+    A part that is not known is left out.
+    """
+    filtered = f'sum by ({plan.by}) ({OUTCOMES}{end}{{reason="filtered"}})'
+    picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
+    parts = {
+        "consumed": _at_rate(plan, f"{CONSUMED}{end}", filtered),
+        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", filtered),
+        "picked": f"sum by ({plan.by}) ({OUTCOMES}{end}{picked})",
+        "in_flight": f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)",
+    }
+    labelled = "\n  or ".join(
+        f'label_replace(\n    {part},\n    "part", "{name}", "", "")'
+        for name, part in parts.items()
+    )
+    return f"max by ({plan.by}) (\n  {labelled}\n)"
+
+
+def _at_rate(plan: Plan, traffic: str, filtered: str) -> str:
+    rate = f"{plan.least_rate:g}"
+    return f"{rate} * clamp_min(({traffic} - {filtered}) or {traffic}, 0)"
+
+
+def _recent(plan: Plan) -> Recording:
+    """By outcome, over the short window; where it holds too few for a share, over the long one."""
+    enough = (
+        f'(\n  sum by ({plan.by}) ({OUTCOMES}{{outcome=~"{JUDGED}"}}) >= {plan.alerts.least}\n)'
+    )
+    return Recording(
+        RECENT,
+        f"({OUTCOMES} and on ({plan.by}) {enough})\n"
+        f"or\n({OUTCOMES}{LONG} unless on ({plan.by}) {enough})",
+    )
+
+
+def _dead(plan: Plan) -> Recording:
+    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window)
+    return Recording(DEAD, f"sum by ({plan.by_and('stage', 'cause')}) ({letters})")

@@ -1,0 +1,224 @@
+"""Alerts about the monitor itself: its processes, its place on the topic, and what it reads."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
+from monitor.rules.model import Alert
+from monitor.rules.plan import HEALTH, Plan
+from monitor.rules.promql import asked, one_of_replicas
+
+_WHOLE: Final = "{{ $value | printf `%.0f` }}"
+#: What an exporter, and what a scorer, shows from its start on.
+EXPORTER: Final = "rag_monitor_series"
+SCORER: Final = "rag_monitor_interactions_in_flight"
+
+
+def processes(plan: Plan) -> list[Alert]:
+    """Whether anything runs, and is ready."""
+    return [
+        _unreachable(plan),
+        _no_target(plan),
+        _role_missing(plan),
+        _not_ready(plan),
+        _some(plan),
+    ]
+
+
+def reading(plan: Plan) -> list[Alert]:
+    """Whether what is on the topics is read, and gives scores."""
+    return [
+        _blind(plan),
+        _no_traffic(plan),
+        _lagging(plan),
+        _lagging_unwatched(plan),
+        _dead_letters(plan),
+        _reading_held(plan),
+        _watchdog(plan),
+    ]
+
+
+def _up(plan: Plan) -> str:
+    return f'up{{job=~"{_escaped(plan.alerts.job)}"}}'
+
+
+def _escaped(regex: str) -> str:
+    return regex.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _unreachable(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDown",
+        "page",
+        HEALTH,
+        expr=f"{one_of_replicas(_up(plan))} == 0",
+        labels={"cause": "unreachable"},
+        summary="No process of the job {{ $labels.job }} answers",
+        description="Prometheus reaches none of the targets of {{ $labels.job }} (up is "
+        "{{ $value }}).",
+    )
+
+
+def _no_target(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDown",
+        "page",
+        HEALTH,
+        expr=f"absent({_up(plan)})",
+        labels={"cause": "no_target"},
+        summary="The monitor is gone",
+        description=f"Prometheus has no target with a job like {plan.alerts.job}: nothing is "
+        "deployed, or nothing is scraped.",
+    )
+
+
+def _role_missing(plan: Plan) -> Alert:
+    """Scorers that are scaled to zero while nothing comes in are missed by their lag only."""
+    answering = f"on () (max({_up(plan)}) == 1)"
+    return plan.alert(
+        "RagMonitorDown",
+        "page",
+        HEALTH,
+        expr=f'(label_replace(absent({EXPORTER}), "role", "export", "", "") and {answering})\n'
+        f'or\n(label_replace(absent({SCORER}), "role", "score", "", "") and {answering}\n'
+        "  unless on () count(rag_monitor_group_lag_records))",
+        labels={"cause": "role_missing"},
+        summary="No process with the role {{ $labels.role }}",
+        description="Other processes of the monitor answer, but none of them has the role "
+        "{{ $labels.role }} (rag-monitor {{ $labels.role }}, or run).",
+    )
+
+
+def _not_ready(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDown",
+        "page",
+        HEALTH,
+        expr=f"{one_of_replicas('rag_monitor_ready')} == 0",
+        pending=plan.alerts.not_ready,
+        labels={"cause": "not_ready"},
+        summary="No process of the job {{ $labels.job }} is ready",
+        description="All processes of {{ $labels.job }} have been waiting for "
+        f"{plan.alerts.not_ready} (rag_monitor_ready is {{{{ $value }}}}); /readyz says for what.",
+    )
+
+
+def _some(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDown",
+        "ticket",
+        HEALTH,
+        expr=f"(count without (instance, pod) ({_up(plan)} == 0))\n"
+        f"and ({one_of_replicas(_up(plan))} == 1)",
+        labels={"cause": "some_unreachable"},
+        summary="Processes of the job {{ $labels.job }} do not answer",
+        description=f"{_WHOLE} of the targets of {{{{ $labels.job }}}} do not answer; others do.",
+    )
+
+
+def _blind(plan: Plan) -> Alert:
+    least = plan.alerts.least
+    by = plan.by
+
+    def unseen(end: str) -> str:
+        scored = f'sum by ({by}) ({OUTCOMES}{end}{{outcome="scored"}}) > 0'
+        return f"(({EXPECTED}{end} >= {least}) unless on ({by}) ({scored}))"
+
+    return plan.alert(
+        "RagMonitorBlind",
+        "page",
+        HEALTH,
+        expr=f"{unseen('')}\nor\n{unseen(LONG)}",
+        summary="There is traffic, but no scores",
+        description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
+        f"{plan.alerts.window} (or {plan.alerts.long_window}), and there is none: the quality "
+        "gauges say nothing of it.",
+    )
+
+
+def _no_traffic(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorNoTraffic",
+        "info",
+        HEALTH,
+        expr=f"{SENT} == 0",
+        summary="Nothing comes in on {{ $labels.topic }}",
+        description=f"{_WHOLE} records have come onto {{{{ $labels.topic }}}} within "
+        f"{plan.alerts.window}: there is nothing to judge.",
+    )
+
+
+def _lagging(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorLagging",
+        "page",
+        HEALTH,
+        expr=f"{LATE} > 0",
+        labels={"seen_by": "exporter"},
+        summary="The scorers are behind on {{ $labels.topic }}",
+        description=f"{_WHOLE} records of {{{{ $labels.topic }}}} have waited for more than "
+        f"{plan.alerts.lag} and are not done: gauges and alarms are that late.",
+    )
+
+
+def _lagging_unwatched(plan: Plan) -> Alert:
+    """What scorers say of themselves, where the exporter may not look at their group."""
+    seconds = "max without (instance, pod, partition) (rag_monitor_consumer_lag_seconds)"
+    return plan.alert(
+        "RagMonitorLagging",
+        "page",
+        HEALTH,
+        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records",
+        labels={"seen_by": "scorer"},
+        summary="The scorers are behind on {{ $labels.topic }}",
+        description="The oldest record of {{ $labels.topic }} that is not done has waited for "
+        "{{ $value | humanizeDuration }}.",
+    )
+
+
+def _dead_letters(plan: Plan) -> Alert:
+    most = asked(
+        f"topk(1, {DEAD}{{SELECTOR}})",
+        plan.alerts.by,
+        "{{ . | label `stage` }}/{{ . | label `cause` }}",
+        "see the log",
+    )
+    return plan.alert(
+        "RagMonitorDeadLetters",
+        "ticket",
+        HEALTH,
+        expr=f"sum by ({plan.by}) ({DEAD}) >= {plan.alerts.dead_letters}",
+        summary="Interactions become dead letters",
+        description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window}; "
+        f"most often: {most}.",
+    )
+
+
+def _reading_held(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDeadLetters",
+        "page",
+        HEALTH,
+        expr=f'(label_replace(sum by ({plan.by}) (rag_monitor_dead_letters_waiting), "held_by", '
+        '"topic", "", "") > 0)\n'
+        f'or\n(label_replace(sum by ({plan.by}) (rag_monitor_dead_letter_circuit_open), "held_by", '
+        '"circuit", "", "") > 0)',
+        pending="5m",
+        summary="Reading is held up by dead letters ({{ $labels.held_by }})",
+        description=f"{_WHOLE} {{{{ if eq $labels.held_by `topic` }}}}dead letters find no place "
+        "on their topic, and their partitions are held{{ else }}scorers have stopped reading, "
+        "since nearly every record becomes a dead letter{{ end }}.",
+    )
+
+
+def _watchdog(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorWatchdog",
+        "none",
+        HEALTH,
+        expr="vector(1)",
+        summary="The way of the alerts is open",
+        description="Always firing (value {{ $value }}); send it to a dead man's switch that "
+        "tells when it stops coming.",
+    )

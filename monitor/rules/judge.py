@@ -1,0 +1,93 @@
+"""Alerts about the judge: it fails, has stopped, has no money, or finds nothing to score."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.rules.counts import JUDGED, OUTCOMES, RECENT
+from monitor.rules.model import Alert
+from monitor.rules.plan import JUDGE, Plan
+from monitor.rules.promql import asked, one_of_replicas
+
+_PERCENT: Final = "{{ $value | humanizePercentage }}"
+
+
+def judge(plan: Plan) -> list[Alert]:
+    """Whether interactions that are picked get their scores, and why not."""
+    return [_failing(plan), _stopped(plan), _over_budget(plan), _unscorable(plan)]
+
+
+def _share(plan: Plan, outcome: str, above: float) -> str:
+    """The share of an outcome, where there is enough to take one. Tombstones say nothing."""
+    counted = f'{RECENT}{{outcome=~"{JUDGED}",reason!="tombstone"}}'
+    of_it = f'{RECENT}{{outcome="{outcome}",reason!="tombstone"}}'
+    of_all = f"sum by ({plan.by}) ({counted})"
+    return (
+        f"(sum by ({plan.by}) ({of_it}) / {of_all} > {above:g})\n"
+        f"and on ({plan.by}) ({of_all} >= {plan.alerts.least})"
+    )
+
+
+def _reason(plan: Plan, outcome: str) -> str:
+    """The most frequent reason of an outcome."""
+    series = f'topk(1, {RECENT}{{outcome="{outcome}",reason!="tombstone",SELECTOR}})'
+    return asked(series, plan.alerts.by, "{{ . | label `reason` }}", "see the log")
+
+
+def _failing(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorJudgeFailing",
+        "ticket",
+        JUDGE,
+        expr=_share(plan, "judge_failed", plan.alerts.failing_ratio),
+        summary="Judgements fail",
+        description=f"{_PERCENT} of the judgements fail (more than "
+        f"{plan.alerts.failing_ratio:.0%}), most often: {_reason(plan, 'judge_failed')}. The "
+        "gauges are about the others only.",
+    )
+
+
+def _stopped(plan: Plan) -> Alert:
+    state = 'rag_monitor_judge_state{state=~"stopped|circuit_open"}'
+    return plan.alert(
+        "RagMonitorJudgeStopped",
+        "page",
+        JUDGE,
+        expr=f"{one_of_replicas(state)} == 1",
+        summary="The judge {{ $labels.model }} has stopped ({{ $labels.state }})",
+        description="The judge {{ $labels.model }} is not asked any more (state "
+        "{{ $labels.state }}, value {{ $value }}): {{ if eq $labels.state `stopped` }}it refuses, "
+        "and only a person can change that (key, bill, model){{ else }}it has failed time and "
+        "again, and is only tried now and then{{ end }}.",
+    )
+
+
+def _over_budget(plan: Plan) -> Alert:
+    over = f'{OUTCOMES}{{outcome="over_budget"}}'
+    reason = asked(
+        f'topk(1, {OUTCOMES}{{outcome="over_budget",SELECTOR}})',
+        plan.alerts.by,
+        "{{ . | label `reason` }}",
+        "see the log",
+    )
+    return plan.alert(
+        "RagMonitorBudgetExhausted",
+        "ticket",
+        JUDGE,
+        expr=f"sum by ({plan.by}) ({over}) > 0",
+        summary="The budget of the judge is spent",
+        description="{{ $value | printf `%.0f` }} picked interactions were not judged within "
+        f"{plan.alerts.window}, being over the budget ({reason}).",
+    )
+
+
+def _unscorable(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorUnscorable",
+        "ticket",
+        JUDGE,
+        expr=_share(plan, "unscorable", plan.alerts.unscorable_ratio),
+        summary="Most interactions give nothing to score",
+        description=f"{_PERCENT} of the picked interactions are unscorable (more than "
+        f"{plan.alerts.unscorable_ratio:.0%}), most often: {_reason(plan, 'unscorable')}.",
+    )

@@ -1,0 +1,77 @@
+"""What the rules need to know of the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from monitor.config import Settings, seconds
+from monitor.config.alerting import AlertName, Alerts
+from monitor.rules.model import Alert, Severity
+
+Dashboard = str
+#: The dashboards' uids, and the variables that an alert's labels set on them.
+QUALITY: Final = "rag-quality"
+DRIFT: Final = "rag-drift"
+JUDGE: Final = "rag-judge"
+HEALTH: Final = "rag-health"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``alerts`` as they are set; ``least_rate`` is the smallest share that is ever sampled."""
+
+    alerts: Alerts
+    least_rate: float
+
+    @property
+    def by(self) -> str:
+        """The labels that tell monitors apart.
+
+        >>> Plan(Alerts(by="cluster,namespace"), 1.0).by
+        'cluster, namespace'
+        """
+        return ", ".join(self.alerts.by)
+
+    @property
+    def lag_s(self) -> int:
+        """The age from which a record is late, in seconds."""
+        return seconds(self.alerts.lag)
+
+    def by_and(self, *labels: str) -> str:
+        """Those labels, and some more."""
+        return ", ".join((*self.alerts.by, *labels))
+
+    def alert(
+        self, name: AlertName, severity: Severity, dashboard: Dashboard, **rule: Any
+    ) -> Alert:
+        """A rule of the alert ``name``, with what is the same for all."""
+        about = rule.pop("about", ())
+        return Alert(
+            name,
+            severity,
+            runbook_url=f"{self.alerts.runbook_url}/{name}.md",
+            dashboard_url=f"{self.alerts.dashboard_url}/{dashboard}{_variables(about)}",
+            **{
+                "pending": self.alerts.pending[name],
+                "keep_firing": self.alerts.keep_firing[name],
+                **rule,
+                "labels": {**self.alerts.labels, **rule.get("labels", {})},
+            },
+        )
+
+
+def plan(settings: Settings) -> Plan:
+    """The plan of some settings."""
+    rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
+    return Plan(settings.alerts, min(rates))
+
+
+def _variables(labels: tuple[str, ...]) -> str:
+    """The variables of a dashboard, from the labels of the alert.
+
+    >>> _variables(("judge",))
+    '?var-judge={{ $labels.judge | urlquery }}'
+    """
+    parts = [f"var-{label}={{{{ $labels.{label} | urlquery }}}}" for label in labels]
+    return "?" + "&".join(parts) if parts else ""
