@@ -16,6 +16,12 @@ const withoutEditor = {
   },
 };
 
+// The CommonJS builds: in the others some default imports of CommonJS packages come out as objects.
+const grafana = ["data", "e2e-selectors", "schema", "ui"];
+const alias = Object.fromEntries(
+  grafana.map((name) => [`@grafana/${name}`, join(here, `node_modules/@grafana/${name}/dist/cjs/index.cjs`)])
+);
+
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 await build({
@@ -27,6 +33,7 @@ await build({
   jsx: "automatic",
   define: { "process.env.NODE_ENV": '"production"', global: "globalThis" },
   loader: { ".woff2": "file", ".svg": "file" },
+  alias,
   plugins: [withoutEditor],
   logLevel: "error",
 });

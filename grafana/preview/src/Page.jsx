@@ -66,7 +66,8 @@ function Controls({ dashboard, siblings, variables }) {
 function useReport(count, onDone) {
   const found = useRef(new Map());
   return (key, title, status) => {
-    found.current.set(key, { panel: title, ...status });
+    // A panel that fails while it is drawn has failed, whatever its data said.
+    if (found.current.get(key)?.status !== "error") found.current.set(key, { panel: title, ...status });
     if (found.current.size === count) onDone([...found.current.values()]);
   };
 }
