@@ -12,12 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from grafana.drift import drift
+from grafana.health import health
+from grafana.judge import judge
 from grafana.parts import Json
 from grafana.quality import quality
 
 FOLDER: Final = Path(__file__).parent / "dashboards"
 DASHBOARDS: Final[dict[str, Callable[[], Json]]] = {
     "quality": quality,
+    "drift": drift,
+    "judge": judge,
+    "health": health,
 }
 
 

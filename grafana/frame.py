@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from grafana.parts import DATASOURCE, DOUBT, WORSE, Json
 from grafana.promql import APPLICATION
@@ -180,11 +180,16 @@ def _annotation(name: str, colour: str, expression: str, title: str, text: str) 
 
 
 def alarms() -> Json:
-    """From the opening of an alarm to its end."""
+    """From the opening of an alarm to its end, with the sentence of what changed."""
     who = "metric, application, judge"
-    alarm = f"max by ({who}) (rag_drift_alarm{{{APPLICATION}}})"
+    open_ = f"max by ({who}) (rag_drift_alarm{{{APPLICATION}}}) > 0"
+    told = f"max by ({who}, answer) (rag_drift_change_info{{{APPLICATION}}})"
     return _annotation(
-        "Alarms", WORSE, alarm, "{{metric}} of {{application}} is worse", "judged by {{judge}}"
+        "Alarms",
+        WORSE,
+        f"({open_}) * on ({who}) group_left (answer) {told} or on ({who}) ({open_})",
+        "{{metric}} of {{application}} is worse",
+        "{{answer}}",
     )
 
 
@@ -203,8 +208,3 @@ def judge_changes() -> Json:
 
 def _known(by: str) -> str:
     return f"max by ({by}) (last_over_time(rag_judge_info[1d] offset 5m))"
-
-
-def everything(*parts: Any) -> str:
-    """Sentences of a description, one after the other."""
-    return " ".join(str(part).strip() for part in parts)

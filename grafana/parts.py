@@ -22,6 +22,8 @@ NO_TRAFFIC: Final = "No traffic"
 Steps = Sequence[tuple[float | None, str]]
 BLUE: Final[Steps] = ((None, GOOD),)
 NEUTRAL: Final[Steps] = ((None, PLAIN),)
+#: Evidence as a share of the threshold of an alarm.
+TO_ALARM: Final[Steps] = ((None, GOOD), (0.5, DOUBT), (1.0, WORSE))
 
 
 class Query(NamedTuple):

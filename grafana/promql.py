@@ -93,3 +93,9 @@ def leading_plain(name: str, *matchers: str) -> str:
         f"max by (metric, application) ({name}{{{', '.join(matchers)}}} "
         f"and on (metric, application, judge) topk by (metric, application) (1, {chosen}))"
     )
+
+
+def nearness(*matchers: str) -> str:
+    """Evidence as a share of what opens an alarm, one series a detector."""
+    evidence, threshold = (once(f"rag_drift_{end}", *matchers) for end in ("evidence", "threshold"))
+    return f"clamp_min({evidence} / {threshold}, 0)"

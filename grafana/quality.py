@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.metrics import NAMES, SHOWN, Shown
 from grafana.parts import (
     DOUBT,
     GOOD,
     NEUTRAL,
     NO_TRAFFIC,
     PLAIN,
+    TO_ALARM,
     WORSE,
     Json,
     Query,
@@ -25,11 +27,9 @@ from grafana.parts import (
     tile,
     worded,
 )
-from grafana.promql import APPLICATION, WHO, leading, leading_plain, once, quantile, rate
-from monitor.metrics.catalogue import CATALOGUE
+from grafana.promql import APPLICATION, WHO, leading, leading_plain, nearness, once, quantile, rate
 
 WINDOW: Final = 'window="$window"'
-TO_ALARM: Final = ((None, GOOD), (0.5, DOUBT), (1.0, WORSE))
 #: What the status tile says, the first that applies from the bottom of this list up.
 STATUS: Final = {
     0.0: ("OK", GOOD),
@@ -39,40 +39,6 @@ STATUS: Final = {
     4.0: ("Worse", WORSE),
     5.0: ("No exporter", DOUBT),
 }
-
-
-class Shown(NamedTuple):
-    """A metric with panels of its own."""
-
-    name: str
-    title: str
-    meaning: str
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Its direction."""
-        return CATALOGUE[self.name].higher_is_better is True
-
-    @property
-    def matcher(self) -> str:
-        """Selects its series."""
-        return f'metric="{self.name}"'
-
-
-SHOWN: Final = (
-    Shown("faithfulness", "Faithfulness", "Share of claims that the passages support; 1 is best."),
-    Shown(
-        "noise_sensitivity_relevant",
-        "Noise, relevant",
-        "Share of claims that are wrong and come from a relevant passage; 0 is best.",
-    ),
-    Shown(
-        "noise_sensitivity_irrelevant",
-        "Noise, irrelevant",
-        "Share of claims that are wrong and come from an irrelevant passage; 0 is best.",
-    ),
-)
-NAMES: Final = "|".join(metric.name for metric in SHOWN)
 
 
 def quality() -> Json:
@@ -124,12 +90,6 @@ def _status() -> Json:
     )
     words = worded(STATUS) + no_number("No exporter")
     return tile(texts, Query(expression, "status"), trend=False, mappings=words, steps=NEUTRAL)
-
-
-def nearness(*matchers: str) -> str:
-    """Evidence as a share of what opens an alarm, one series a detector."""
-    evidence, threshold = (once(f"rag_drift_{end}", *matchers) for end in ("evidence", "threshold"))
-    return f"clamp_min({evidence} / {threshold}, 0)"
 
 
 def _nearest() -> Json:

@@ -13,6 +13,12 @@ WINDOWS: Final = "15s,1m,5m"
 LEARN_SLOTS: Final = 200
 LEARN_WAIT = SETTLE = "2s"
 WEEK_S: Final = 604_800
+#: What the application has promised, for every window; the incident breaks none of it for sure.
+PROMISED: Final = {
+    "faithfulness": 0.9,
+    "noise_sensitivity_relevant": 0.1,
+    "noise_sensitivity_irrelevant": 0.5,
+}
 #: Of the environment, so that no setting of a real monitor gets in.
 KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
 
@@ -51,6 +57,11 @@ def demo_settings(
         "drift.learn_slots": LEARN_SLOTS,
         "drift.learn_wait": LEARN_WAIT,
         "drift.settle": SETTLE,
+        "objectives": [
+            {"metric": metric, "window": window, "bound": bound}
+            for window in WINDOWS.split(",")
+            for metric, bound in PROMISED.items()
+        ],
     }
     if options.sampling:  # its true rate; without a pick there is nothing to alarm about
         flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S

@@ -1,0 +1,332 @@
+"""*Drift and incidents*: is it worse than normal, since when, where, and whose fault is it?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grafana.frame import Band, Section, alarms, dashboard, judge_changes, textbox
+from grafana.metrics import NAMES, SHOWN, Shown, directed
+from grafana.parts import (
+    DOUBT,
+    GOOD,
+    NEUTRAL,
+    PLAIN,
+    TO_ALARM,
+    WORSE,
+    Json,
+    Query,
+    Texts,
+    bars,
+    fixed,
+    lines,
+    named,
+    no_number,
+    states,
+    table,
+    tile,
+    worded,
+    zero_is_good,
+)
+from grafana.promql import APPLICATION, WHO, increase, nearness, once, or_zero, quantile, rate
+
+WINDOW: Final = 'window="$window"'
+DETECTOR: Final = "metric, application, judge"
+NOTHING: Final = "Nothing: no alarm is open."
+
+
+def drift() -> Json:
+    """The dashboard."""
+    return dashboard(
+        "rag-drift",
+        "RAG / Drift and incidents",
+        "Is the quality worse than normal, since when, where, and is it the system, the judge or "
+        "the traffic?",
+        [
+            Section("", [Band(4, _tiles()), Band(5, [(24, _changed())])]),
+            Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
+            Section(
+                "System, judge or traffic?",
+                [Band(9, [(8, _system()), (8, _judge()), (8, _traffic())])],
+            ),
+            Section(
+                "Worst interactions",
+                [Band(8, [*((5, _tail(metric)) for metric in SHOWN), (9, _bad())])],
+            ),
+        ],
+        variables=[
+            textbox(
+                "audit_url",
+                "Audit pages",
+                "Base URL of the audit pages, as audit.url; without it there are no links to them.",
+            )
+        ],
+        annotations=[alarms(), judge_changes()],
+    )
+
+
+def _tiles() -> list[tuple[int, Json]]:
+    nearest = Query(f"max({nearness(WHO)}) or vector(NaN)", "evidence")
+    since = f"time() - min({once('rag_drift_change_since_timestamp_seconds', WHO)})"
+    breached = or_zero(f"sum({once('rag_objective_breached', WHO)})")
+    failed = Query(f"max({once('rag_score_missing_ratio', WHO, WINDOW)}) or vector(NaN)", "failed")
+    judged = Query(rate("rag_monitor_interactions_total", "", 'outcome="scored"'), "scored")
+    pairs = once("rag_monitor_baseline_learning", WHO)
+    missing = once("rag_monitor_baseline_missing", WHO)
+    no_alarm = worded({0.0: ("No alarm", PLAIN)})
+    return [
+        (3, tile(_OPEN, Query(f"sum({once('rag_drift_alarm', WHO)})", "open"), steps=_ONE)),
+        (3, tile(_NEAREST, nearest, steps=TO_ALARM, mappings=no_number("None yet"), min=0)),
+        (3, tile(_SINCE, Query(or_zero(since)), trend=False, mappings=no_alarm, steps=NEUTRAL)),
+        (3, tile(_BREACHED, Query(breached), steps=_ONE)),
+        (3, tile(_FAILED, failed, steps=zero_is_good(0.01, 0.05))),
+        (3, tile(_JUDGED, judged, steps=((None, DOUBT), (1e-9, GOOD)))),
+        (3, tile(_LEARNING, Query(or_zero(f"sum({pairs})")), trend=False, steps=_DOUBTS)),
+        (3, tile(_WITHOUT, Query(or_zero(f"sum({missing})")), trend=False, steps=_DOUBTS)),
+    ]
+
+
+_ONE: Final = zero_is_good(worse=1)
+_DOUBTS: Final = zero_is_good(1)
+_OPEN: Final = Texts(
+    "Alarms open",
+    "How many `rag_drift_alarm` are 1: metrics that are worse than their baselines, and not by "
+    "chance.",
+    "short",
+    0,
+)
+_NEAREST: Final = Texts(
+    "Nearest to an alarm",
+    "`rag_drift_evidence` / `rag_drift_threshold`, the highest of all: at 100 % an alarm opens.",
+    "percentunit",
+    0,
+)
+_SINCE: Final = Texts(
+    "Worse for",
+    "Time since the estimated start of the oldest change that is open "
+    "(`rag_drift_change_since_timestamp_seconds`). Look for what was rolled out then.",
+    "dtdurations",
+    0,
+)
+_BREACHED: Final = Texts(
+    "Objectives broken",
+    "How many `rag_objective_breached` are 1: even the better end of the interval is worse than "
+    "what was promised.",
+    "short",
+    0,
+)
+_FAILED: Final = Texts(
+    "Judgements failed",
+    "The highest `rag_score_missing_ratio` over the chosen window. Above 5 %, look at the judge "
+    "before you look at the application.",
+    "percentunit",
+    1,
+)
+_JUDGED: Final = Texts(
+    "Scored",
+    "Interactions scored a second (`rag_monitor_interactions_total`, outcome scored), of all "
+    "applications: what evidence is made of.",
+    "cps",
+    1,
+)
+_LEARNING: Final = Texts(
+    "Still learning",
+    "Applications and judges whose baseline is still learned (`rag_monitor_baseline_learning`): no "
+    "evidence and no alarm until then.",
+    "short",
+    0,
+)
+_WITHOUT: Final = Texts(
+    "Without baseline",
+    "Watched metrics without a baseline (`rag_monitor_baseline_missing`): no alarm can come of "
+    "them.",
+    "short",
+    0,
+)
+
+
+def _changed() -> Json:
+    since = once("rag_drift_change_since_timestamp_seconds", WHO)
+    told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
+    rows = f"1000 * max by ({DETECTOR}) ({since}) * on ({DETECTOR}) group_left (answer) {told}"
+    texts = Texts(
+        "What changed",
+        "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
+        "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
+        "more often, what the traffic mix explains, and the worst segment.",
+        "dateTimeAsIso",
+    )
+    return table(
+        texts,
+        Query(linked(or_zero(rows, "answer", NOTHING)), instant=True, table=True),
+        transformations=[{"id": "organize", "options": _CHANGED_COLUMNS}],
+        steps=NEUTRAL,
+        overrides=[
+            named("What changed", custom__cellOptions={"type": "auto", "wrapText": True}),
+            named("Since", custom__width=200, mappings=worded({0.0: ("–", PLAIN)})),
+            named("Audit", custom__width=120, links=[AUDIT_LINK]),
+        ],
+    )
+
+
+AUDIT_LINK: Final[Json] = {
+    "title": "Interactions of ${__data.fields.application}",
+    "url": "${__value.text}",
+    "targetBlank": True,
+}
+_CHANGED_COLUMNS: Final[Json] = {
+    "excludeByName": {"Time": True, "application": True, "metric": True, "judge": True},
+    "indexByName": {"answer": 0, "Value": 1, "audit": 2},
+    "renameByName": {"answer": "What changed", "Value": "Since", "audit": "Audit"},
+}
+
+
+def linked(expression: str) -> str:
+    """With a label ``audit``: the page of an application's interactions; none without a URL."""
+    page = "${audit_url}/interactions?application=$1"
+    everywhere = f'label_replace({expression}, "audit", "{page}", "application", "(.+)")'
+    return f'label_replace({everywhere}, "audit", "", "audit", "/.*")'
+
+
+def _evidence() -> Json:
+    who = "{{metric}} · {{application}}"
+    texts = Texts(
+        "Evidence against threshold",
+        "`rag_drift_evidence` (log10 of the evidence that a metric is worse than its baseline) and "
+        "`rag_drift_threshold` (dashed red): where a line reaches it, the alarm opens. One step up "
+        "is ten times the evidence; a line that rises steadily is a change, one that wanders below "
+        "2 is chance.",
+        decimals=1,
+    )
+    dashed = {"dash": [10, 10], "fill": "dash"}
+    return lines(
+        texts,
+        Query(once("rag_drift_evidence", WHO), who),
+        Query(f"min({once('rag_drift_threshold', WHO)})", "threshold"),
+        overrides=[named("threshold", color=fixed(WORSE), custom__lineStyle=dashed)],
+        custom={"axisSoftMin": 0},
+        legend="table",
+    )
+
+
+def _alarms() -> Json:
+    texts = Texts(
+        "Alarms",
+        "`rag_drift_alarm`, one bar a metric and application: red while it is worse than normal. "
+        "No bar: no baseline yet, or no exporter.",
+    )
+    words = worded({0.0: ("normal", GOOD), 1.0: ("worse", WORSE)})
+    query = Query(once("rag_drift_alarm", WHO), "{{metric}} · {{application}}")
+    return states(texts, query, mappings=words, steps=_ONE)
+
+
+def _system() -> Json:
+    within = "rag_drift_segment_within"
+    worse_low = once(within, directed(higher_is_better=True), WHO)
+    worse_high = once(within, directed(higher_is_better=False), WHO)
+    texts = Texts(
+        "System: what each segment adds",
+        "`rag_drift_segment_within` of the open alarms, turned so that more is worse: how much of "
+        "the change happened within each segment. One long bar is that segment's fault; all alike "
+        "is the whole system's.",
+        decimals=3,
+    )
+    expression = or_zero(f"sort_desc(-1 * {worse_low} or {worse_high})", "segment", "no alarm")
+    query = Query(expression, "{{segment}} {{metric}}", instant=True)
+    return bars(texts, query, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
+
+
+def _judge() -> Json:
+    texts = Texts(
+        "Judge: does it fail, or disagree with itself?",
+        "`rag_score_missing_ratio` over the chosen window, and 1 − `rag_monitor_judge_agreement` "
+        "of the live self-check. When either goes up with the alarm, suspect the judge.",
+        "percentunit",
+    )
+    failed = f"max by (application) ({once('rag_score_missing_ratio', WHO, WINDOW)})"
+    doubts = or_zero("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "not asked twice")
+    return lines(
+        texts,
+        Query(failed, "failed · {{application}}"),
+        Query(doubts, "disagrees · {{kind}}"),
+        steps=zero_is_good(worse=0.05),
+        limit=True,
+        min=0,
+    )
+
+
+def _traffic() -> Json:
+    one = f"{once('rag_segment_score_samples', SHOWN[0].matcher, WINDOW, WHO)}"
+    by_segment = f"sum by (segment) ({one})"
+    texts = Texts(
+        "Traffic: the mix of segments",
+        "Share of each segment in the scored interactions of the chosen window "
+        "(`rag_segment_score_samples`). When the bands shift with the alarm, it may be the mix; an "
+        "alarm holds every segment against its own baseline.",
+        "percentunit",
+    )
+    query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0)", "{{segment}}")
+    return lines(
+        texts,
+        query,
+        stacked=True,
+        min=0,
+        max=1,
+        noValue="No segments: set export.segment",
+        custom={"lineWidth": 1},
+    )
+
+
+def _tail(metric: Shown) -> Json:
+    q, end = (0.1, "lowest") if metric.higher_is_better else (0.9, "highest")
+    texts = Texts(
+        f"{metric.title}: the worst tenth",
+        f"The {end} tenth of the single scores of `{metric.name}` begins here "
+        "(`rag_interaction_score`). Points are exemplars: single interactions, with their id and a "
+        "link to their audit page where the data source is set up for it.",
+        decimals=2,
+    )
+    expression = quantile(q, "rag_interaction_score", metric.matcher, APPLICATION, by="application")
+    query = Query(expression, "{{application}}", exemplars=True)
+    return lines(texts, query, steps=((None, GOOD),), min=0, max=1)
+
+
+def _bad() -> Json:
+    low, high = (
+        "|".join(metric.name for metric in SHOWN if metric.higher_is_better is better)
+        for better in (True, False)
+    )
+    bad_low = _counted("bucket", low, _HALF)
+    bad_high = f"{_counted('count', high)} - {_counted('bucket', high, _HALF)}"
+    texts = Texts(
+        "Bad answers in the time shown",
+        "Interactions with a faithfulness of at most 0.5, or a noise sensitivity above it, and of "
+        "how many (`rag_interaction_score_bucket`, `rag_interaction_score_count`). With the "
+        "variable Audit pages set, each row has a link to the interactions themselves.",
+        "short",
+        0,
+    )
+    return table(
+        texts,
+        Query(linked(f"({bad_low} or {bad_high})"), instant=True, table=True),
+        Query(linked(f"({_counted('count', NAMES)})"), instant=True, table=True),
+        transformations=[
+            {"id": "merge", "options": {}},
+            {"id": "organize", "options": _BAD_COLUMNS},
+        ],
+        steps=NEUTRAL,
+        overrides=[named("Audit", custom__width=90, links=[AUDIT_LINK])],
+        options={"sortBy": [{"displayName": "bad", "desc": True}]},
+    )
+
+
+_HALF: Final = 'le="0.5"'
+_BAD_COLUMNS: Final[Json] = {
+    "excludeByName": {"Time": True},
+    "indexByName": {"application": 0, "metric": 1, "Value #A": 2, "Value #B": 3, "audit": 4},
+    "renameByName": {"Value #A": "bad", "Value #B": "of", "audit": "Audit"},
+}
+
+
+def _counted(ending: str, names: str, *matchers: str) -> str:
+    name, by = f"rag_interaction_score_{ending}", "application, metric"
+    return increase(name, f'metric=~"{names}"', *matchers, APPLICATION, by=by)
