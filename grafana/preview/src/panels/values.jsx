@@ -58,7 +58,7 @@ export function StatPanel(props) {
       width={width}
       height={height}
       theme={theme}
-      wideLayout={options.wideLayout}
+      disableWideLayout={!options.wideLayout}
     />
   );
   return <Repeated props={props} values={values} spacing={3} autoGrid orientation={options.orientation} draw={draw} />;
