@@ -7,6 +7,7 @@ from typing import Final
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes, textbox
 from grafana.metrics import NAMES, SHOWN, Shown, directed
 from grafana.parts import (
+    A_SECOND,
     DOUBT,
     GOOD,
     NEUTRAL,
@@ -16,18 +17,30 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
+    arranged,
     bars,
     fixed,
     lines,
     named,
     no_number,
+    same,
     states,
     table,
     tile,
     worded,
     zero_is_good,
 )
-from grafana.promql import APPLICATION, WHO, increase, nearness, once, or_zero, quantile, rate
+from grafana.promql import (
+    APPLICATION,
+    WHO,
+    increase,
+    nearness,
+    once,
+    or_unknown,
+    or_zero,
+    quantile,
+    rate,
+)
 
 WINDOW: Final = 'window="$window"'
 DETECTOR: Final = "metric, application, judge"
@@ -42,7 +55,7 @@ def drift() -> Json:
         "Is the quality worse than normal, since when, where, and is it the system, the judge or "
         "the traffic?",
         [
-            Section("", [Band(4, _tiles()), Band(5, [(24, _changed())])]),
+            Section("", [Band(5, _tiles()), Band(5, [(24, _changed())])]),
             Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
             Section(
                 "System, judge or traffic?",
@@ -50,7 +63,7 @@ def drift() -> Json:
             ),
             Section(
                 "Worst interactions",
-                [Band(8, [*((5, _tail(metric)) for metric in SHOWN), (9, _bad())])],
+                [Band(8, [*((4, _tail(metric)) for metric in SHOWN), (12, _bad())])],
             ),
         ],
         variables=[
@@ -65,10 +78,10 @@ def drift() -> Json:
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    nearest = Query(f"max({nearness(WHO)}) or vector(NaN)", "evidence")
+    nearest = Query(or_unknown(f"max({nearness(WHO)})"), "evidence")
     since = f"time() - min({once('rag_drift_change_since_timestamp_seconds', WHO)})"
     breached = or_zero(f"sum({once('rag_objective_breached', WHO)})")
-    failed = Query(f"max({once('rag_score_missing_ratio', WHO, WINDOW)}) or vector(NaN)", "failed")
+    failed = or_unknown(f"max({once('rag_score_missing_ratio', WHO, WINDOW)})")
     judged = Query(rate("rag_monitor_interactions_total", "", 'outcome="scored"'), "scored")
     pairs = once("rag_monitor_baseline_learning", WHO)
     missing = once("rag_monitor_baseline_missing", WHO)
@@ -78,7 +91,7 @@ def _tiles() -> list[tuple[int, Json]]:
         (3, tile(_NEAREST, nearest, steps=TO_ALARM, mappings=no_number("None yet"), min=0)),
         (3, tile(_SINCE, Query(or_zero(since)), trend=False, mappings=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
-        (3, tile(_FAILED, failed, steps=zero_is_good(0.01, 0.05))),
+        (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),
         (3, tile(_JUDGED, judged, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LEARNING, Query(or_zero(f"sum({pairs})")), trend=False, steps=_DOUBTS)),
         (3, tile(_WITHOUT, Query(or_zero(f"sum({missing})")), trend=False, steps=_DOUBTS)),
@@ -95,7 +108,7 @@ _OPEN: Final = Texts(
     0,
 )
 _NEAREST: Final = Texts(
-    "Nearest to an alarm",
+    "Evidence",
     "`rag_drift_evidence` / `rag_drift_threshold`, the highest of all: at 100 % an alarm opens.",
     "percentunit",
     0,
@@ -108,14 +121,14 @@ _SINCE: Final = Texts(
     0,
 )
 _BREACHED: Final = Texts(
-    "Objectives broken",
+    "Objectives",
     "How many `rag_objective_breached` are 1: even the better end of the interval is worse than "
     "what was promised.",
     "short",
     0,
 )
 _FAILED: Final = Texts(
-    "Judgements failed",
+    "Failed",
     "The highest `rag_score_missing_ratio` over the chosen window. Above 5 %, look at the judge "
     "before you look at the application.",
     "percentunit",
@@ -125,18 +138,18 @@ _JUDGED: Final = Texts(
     "Scored",
     "Interactions scored a second (`rag_monitor_interactions_total`, outcome scored), of all "
     "applications: what evidence is made of.",
-    "cps",
+    A_SECOND,
     1,
 )
 _LEARNING: Final = Texts(
-    "Still learning",
+    "Learning",
     "Applications and judges whose baseline is still learned (`rag_monitor_baseline_learning`): no "
     "evidence and no alarm until then.",
     "short",
     0,
 )
 _WITHOUT: Final = Texts(
-    "Without baseline",
+    "Unwatched",
     "Watched metrics without a baseline (`rag_monitor_baseline_missing`): no alarm can come of "
     "them.",
     "short",
@@ -153,31 +166,32 @@ def _changed() -> Json:
         "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
         "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
         "more often, what the traffic mix explains, and the worst segment.",
-        "dateTimeAsIso",
     )
     return table(
         texts,
         Query(linked(or_zero(rows, "answer", NOTHING)), instant=True, table=True),
-        transformations=[{"id": "organize", "options": _CHANGED_COLUMNS}],
+        transformations=[arranged(_CHANGED, left_out=("application", "metric", "judge"))],
         steps=NEUTRAL,
         overrides=[
             named("What changed", custom__cellOptions={"type": "auto", "wrapText": True}),
-            named("Since", custom__width=200, mappings=worded({0.0: ("–", PLAIN)})),
-            named("Audit", custom__width=120, links=[AUDIT_LINK]),
+            named(
+                "Since",
+                unit="dateTimeAsIso",
+                custom__width=180,
+                mappings=worded({0.0: ("–", PLAIN)}),
+            ),
+            _AUDIT,
         ],
     )
 
 
-AUDIT_LINK: Final[Json] = {
-    "title": "Interactions of ${__data.fields.application}",
-    "url": "${__value.text}",
-    "targetBlank": True,
-}
-_CHANGED_COLUMNS: Final[Json] = {
-    "excludeByName": {"Time": True, "application": True, "metric": True, "judge": True},
-    "indexByName": {"answer": 0, "Value": 1, "audit": 2},
-    "renameByName": {"answer": "What changed", "Value": "Since", "audit": "Audit"},
-}
+_AUDIT: Final = named(
+    "Audit",
+    custom__width=90,
+    links=[{"title": "Interactions", "url": "${__value.raw}", "targetBlank": True}],
+    mappings=[{"type": "regex", "options": {"pattern": ".+", "result": {"text": "open"}}}],
+)
+_CHANGED: Final = {"answer": "What changed", "Value": "Since", "audit": "Audit"}
 
 
 def linked(expression: str) -> str:
@@ -243,7 +257,7 @@ def _judge() -> Json:
         "percentunit",
     )
     failed = f"max by (application) ({once('rag_score_missing_ratio', WHO, WINDOW)})"
-    doubts = or_zero("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "not asked twice")
+    doubts = or_unknown("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "unknown")
     return lines(
         texts,
         Query(failed, "failed · {{application}}"),
@@ -279,7 +293,7 @@ def _traffic() -> Json:
 def _tail(metric: Shown) -> Json:
     q, end = (0.1, "lowest") if metric.higher_is_better else (0.9, "highest")
     texts = Texts(
-        f"{metric.title}: the worst tenth",
+        f"{metric.title}: worst tenth",
         f"The {end} tenth of the single scores of `{metric.name}` begins here "
         "(`rag_interaction_score`). Points are exemplars: single interactions, with their id and a "
         "link to their audit page where the data source is set up for it.",
@@ -287,7 +301,7 @@ def _tail(metric: Shown) -> Json:
     )
     expression = quantile(q, "rag_interaction_score", metric.matcher, APPLICATION, by="application")
     query = Query(expression, "{{application}}", exemplars=True)
-    return lines(texts, query, steps=((None, GOOD),), min=0, max=1)
+    return lines(texts, query, min=0, max=1, points=80)
 
 
 def _bad() -> Json:
@@ -311,19 +325,25 @@ def _bad() -> Json:
         Query(linked(f"({_counted('count', NAMES)})"), instant=True, table=True),
         transformations=[
             {"id": "merge", "options": {}},
-            {"id": "organize", "options": _BAD_COLUMNS},
+            arranged(_BAD),
         ],
         steps=NEUTRAL,
-        overrides=[named("Audit", custom__width=90, links=[AUDIT_LINK])],
+        overrides=[
+            named("metric", custom__width=230),
+            named("bad", custom__width=80),
+            named("of", custom__width=80),
+            _AUDIT,
+        ],
         options={"sortBy": [{"displayName": "bad", "desc": True}]},
     )
 
 
 _HALF: Final = 'le="0.5"'
-_BAD_COLUMNS: Final[Json] = {
-    "excludeByName": {"Time": True},
-    "indexByName": {"application": 0, "metric": 1, "Value #A": 2, "Value #B": 3, "audit": 4},
-    "renameByName": {"Value #A": "bad", "Value #B": "of", "audit": "Audit"},
+_BAD: Final = {
+    **same("application", "metric"),
+    "Value #A": "bad",
+    "Value #B": "of",
+    "audit": "Audit",
 }
 
 

@@ -17,6 +17,10 @@ DOUBT: Final = "orange"
 WORSE: Final = "red"
 PLAIN: Final = "text"
 NO_TRAFFIC: Final = "No traffic"
+A_SECOND: Final = "suffix:/s"
+A_MINUTE: Final = "suffix:/min"
+#: How far an axis from zero reaches at least, so that nothing does not look like something.
+_LEAST: Final = {"percentunit": 0.1, "s": 1, "currencyUSD": 1, A_SECOND: 1, A_MINUTE: 1, "short": 1}
 
 #: (value from which on it holds, colour); the first value is None.
 Steps = Sequence[tuple[float | None, str]]
@@ -158,6 +162,7 @@ def tile(texts: Texts, *queries: Query, trend: bool = True, **more: Any) -> Json
         "justifyMode": "auto",
         "orientation": "horizontal" if len(queries) > 1 else "auto",
         "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
+        "text": {"titleSize": 13, "valueSize": 16} if len(queries) > 1 else {},
         "textMode": "value_and_name" if len(queries) > 1 else "value",
         "wideLayout": True,
     }
@@ -172,9 +177,13 @@ def lines(
     fill: int = 0,
     legend: str = "list",
     limit: bool = False,
+    points: int | None = None,
     **more: Any,
 ) -> Json:
-    """Lines over time; ``limit`` draws the thresholds as dashed lines."""
+    """Lines over time; ``limit`` draws the thresholds as dashed lines.
+
+    ``points`` is how many there are at most: few are calmer, each of more interactions.
+    """
     custom: Json = {
         "drawStyle": "line",
         "fillOpacity": 40 if stacked else fill,
@@ -185,18 +194,21 @@ def lines(
         "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
         "thresholdsStyle": {"mode": "dashed" if limit else "off"},
     }
+    if more.get("min") == 0 and texts.unit in _LEAST:
+        custom["axisSoftMax"] = _LEAST[texts.unit]
     custom |= more.pop("custom", {})
     options = {
         "legend": {
             "calcs": ["lastNotNull"] if legend == "table" else [],
-            "displayMode": legend,
+            "displayMode": legend or "hidden",
             "placement": "bottom",
-            "showLegend": True,
+            "showLegend": bool(legend),
         },
         "tooltip": {"mode": "multi", "sort": "desc"},
     }
     more.setdefault("color", {"mode": "palette-classic"})
-    return panel("timeseries", texts, queries, options, custom=custom, **more)
+    found = panel("timeseries", texts, queries, options, custom=custom, **more)
+    return found | ({"maxDataPoints": points} if points else {})
 
 
 def states(texts: Texts, *queries: Query, **more: Any) -> Json:
@@ -222,6 +234,7 @@ def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
         "orientation": "horizontal",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
+        "text": {"titleSize": 13, "valueSize": 16},
         "valueMode": "color",
     }
     return panel("bargauge", texts, queries, options, **more)
@@ -231,7 +244,7 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
     """How many fell into which bucket, when."""
     options = {
         "calculate": False,
-        "cellGap": 1,
+        "cellGap": 0,
         "color": {
             "exponent": 0.5,
             "fill": "dark-blue",
@@ -249,7 +262,8 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
         "yAxis": {"axisPlacement": "left", "reverse": False, "unit": "none"},
     }
     custom = {"scaleDistribution": {"type": "linear"}}
-    return panel("heatmap", texts, [query], options, custom=custom, **more)
+    found = panel("heatmap", texts, [query], options, custom=custom, **more)
+    return found | {"maxDataPoints": 80}
 
 
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:
@@ -259,3 +273,18 @@ def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), *
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False}
     found = panel("table", texts, queries, options, custom=custom, **more)
     return found | {"transformations": list(transformations)}
+
+
+def arranged(columns: Mapping[str, str], left_out: Sequence[str] = ()) -> Json:
+    """A transformation: these columns, in this order and with these headings; time is left out."""
+    options = {
+        "excludeByName": dict.fromkeys(("Time", *left_out), True),
+        "indexByName": {column: index for index, column in enumerate(columns)},
+        "renameByName": {c: heading for c, heading in columns.items() if c != heading},
+    }
+    return {"id": "organize", "options": options}
+
+
+def same(*names: str) -> dict[str, str]:
+    """Columns whose headings are their names."""
+    return {name: name for name in names}

@@ -17,6 +17,7 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
+    arranged,
     fixed,
     heat,
     lines,
@@ -27,7 +28,17 @@ from grafana.parts import (
     tile,
     worded,
 )
-from grafana.promql import APPLICATION, WHO, leading, leading_plain, nearness, once, quantile, rate
+from grafana.promql import (
+    APPLICATION,
+    WHO,
+    leading,
+    leading_plain,
+    nearness,
+    once,
+    or_unknown,
+    quantile,
+    rate,
+)
 
 WINDOW: Final = 'window="$window"'
 #: What the status tile says, the first that applies from the bottom of this list up.
@@ -48,7 +59,7 @@ def quality() -> Json:
         "RAG / Quality",
         "Is the quality of the answers good enough, how sure are we, and where is it worse?",
         [
-            Section("", [Band(4, _tiles()), Band(7, [(24, _overview())])]),
+            Section("", [Band(5, _tiles()), Band(5, [(24, _overview())])]),
             Section(
                 "$application",
                 [
@@ -66,9 +77,9 @@ def quality() -> Json:
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    tiles = [(3, _status()), (3, _nearest())]
+    tiles = [(3, _status())]
     for metric in SHOWN:
-        tiles += [(3, _value(metric)), (3, _bounds(metric))]
+        tiles += [(4, _value(metric)), (3, _bounds(metric))]
     return tiles
 
 
@@ -92,19 +103,6 @@ def _status() -> Json:
     return tile(texts, Query(expression, "status"), trend=False, mappings=words, steps=NEUTRAL)
 
 
-def _nearest() -> Json:
-    texts = Texts(
-        "Evidence of drift",
-        "`rag_drift_evidence` / `rag_drift_threshold`, the highest of all: at 100 % an alarm "
-        "opens. Below some 50 % it is chance.",
-        "percentunit",
-        0,
-    )
-    words = no_number("None yet")
-    query = Query(f"max({nearness(WHO)}) or vector(NaN)", "evidence")
-    return tile(texts, query, steps=TO_ALARM, mappings=words, min=0)
-
-
 def _score(metric: Shown, ending: str = "", *, who: str = WHO) -> str:
     return leading(f"rag_score{ending}", metric.matcher, WINDOW, who)
 
@@ -125,13 +123,13 @@ def _value(metric: Shown) -> Json:
         "Of several applications the worst. How sure it is stands beside it.",
         decimals=2,
     )
-    query = Query(f"{_worst(metric)} or vector(NaN)", metric.title)
+    query = Query(or_unknown(_worst(metric)), metric.title)
     return tile(texts, query, steps=NEUTRAL, color=fixed(GOOD))
 
 
 def _bounds(metric: Shown) -> Json:
     texts = Texts(
-        "± 95 %",
+        "How sure",
         f"How sure {metric.title.lower()} is: `rag_score_lower` and `rag_score_upper` (95 % "
         "interval), `rag_score_samples` (n, the scored interactions behind it), and evidence of "
         "drift as a share of the alarm's threshold (orange from 50 %, red is an alarm).",
@@ -177,14 +175,7 @@ def _row(name: str) -> str:
 def _overview() -> Json:
     evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
     headings = [*(heading for _, heading in COLUMNS), "evidence"]
-    columns = ["application", "metric", *headings, "judge"]
     values = {f"Value #{chr(ord('A') + i)}": heading for i, heading in enumerate(headings)}
-    keys = {heading: key for key, heading in values.items()}
-    organize = {
-        "excludeByName": {"Time": True},
-        "indexByName": {keys.get(column, column): i for i, column in enumerate(columns)},
-        "renameByName": values,
-    }
     texts = Texts(
         "Applications, nearest to an alarm first",
         "One row an application, metric and judge: `rag_score` over the chosen window with its "
@@ -199,25 +190,29 @@ def _overview() -> Json:
         Query(evidence, instant=True, table=True),
         transformations=[
             {"id": "merge", "options": {}},
-            {"id": "organize", "options": organize},
+            arranged(
+                {"application": "application", "metric": "metric", **values, "judge": "judge"}
+            ),
         ],
         options={"sortBy": [{"displayName": "evidence", "desc": True}]},
         steps=NEUTRAL,
         overrides=[
+            named("metric", custom__width=230),
             named("n", decimals=0, unit="short"),
             named(
                 "evidence",
                 unit="percentunit",
                 decimals=0,
-                min=0,
-                max=1,
-                color={"mode": "thresholds"},
-                thresholds=thresholds(TO_ALARM),
+                thresholds=thresholds(_LIT),
                 custom__cellOptions={"type": "color-background", "mode": "basic"},
                 noValue="not watched yet",
             ),
         ],
     )
+
+
+#: In a table, only what is doubtful has a colour.
+_LIT: Final = ((None, "transparent"), *TO_ALARM[1:])
 
 
 def _interval(metric: Shown) -> Json:
@@ -230,7 +225,6 @@ def _interval(metric: Shown) -> Json:
         "`rag_score_upper`), `rag_score_baseline` (dashed: what is normal) and "
         f"`rag_objective_bound` (red: what is promised). A band that lies wholly {better} a line "
         "is worse than it. Of several judges, the one with the most scored interactions.",
-        decimals=3,
     )
     return lines(
         texts,
@@ -283,7 +277,6 @@ def _segments(metric: Shown) -> Json:
         f"{metric.title} by segment",
         f"`rag_segment_score` of `{metric.name}` over the chosen window, one line a segment. One "
         "line that leaves the others is where to look; all together is the whole system.",
-        decimals=3,
     )
     query = Query(expression, "{{segment}}")
     return lines(texts, query, noValue="No segments: set export.segment")
@@ -309,7 +302,6 @@ def _median(metric: Shown) -> Json:
         f"Of the single scores (`rag_interaction_score` of `{metric.name}`, not weighted by "
         "sampling): half lie below the median. A mean far from it says that few answers are very "
         "different from most.",
-        decimals=3,
     )
     return lines(
         texts,
@@ -319,6 +311,7 @@ def _median(metric: Shown) -> Json:
             named("mean", color=fixed(GOOD)),
             named("median", color=fixed(DOUBT), custom__lineStyle={"dash": [4, 4], "fill": "dash"}),
         ],
+        points=80,
     )
 
 

@@ -127,7 +127,7 @@ class Monitor:
         caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
-            judges = build_judges(self.settings, telemetry, caches)
+            judges = build_judges(self.settings, telemetry, caches, paused=self._judge_paused)
             seats = with_rechecks(judges, telemetry.recheck)
             for seat in seats:
                 identity = seat.judge.identity
@@ -141,6 +141,13 @@ class Monitor:
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
+
+    def _judge_paused(self, model: str, why: str | None) -> None:
+        """Not ready is not stuck: nothing ends while judging pauses."""
+        if why is None:
+            self.health.ready(f"judge {model}")
+        else:
+            self.health.waits(f"judge {model}", why)
 
     async def _prepare(
         self,

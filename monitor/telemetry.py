@@ -237,6 +237,14 @@ class ScorerTelemetry:
             ["reason"],
             registry=registry,
         )
+        self.judge_state = Gauge(
+            "rag_monitor_judge_state",
+            "1 for the state of a judge's model: judging, waiting (for limits, or as its provider "
+            "asks), circuit_open (it does not answer: judging pauses) or stopped (it refuses: "
+            "only probes).",
+            ["model", "state"],
+            registry=registry,
+        )
         self.self_check_misses = Counter(
             "rag_monitor_judge_self_check_misses",
             "Claims that the judge does not find in the text that they were extracted from.",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.caches import Caches
-from monitor.config import Effective, Settings
+from monitor.config import Effective, Settings, seconds
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.judge.breaker import Patience
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls, CountedRecheck
+from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
 from monitor.judge.offline import OfflineJudge
+from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
+from monitor.judge.quota import LocalQuota, PerMinute
 from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
@@ -32,6 +36,7 @@ class Seat:
     section: JudgeSettings
     judge: Judge
     limits: Limits
+    pressures: Pressures
     recheck: Rechecks | None = None
 
 
@@ -46,20 +51,30 @@ def build_judges(
     caches: Caches | None = None,
     *,
     whole: bool = False,
+    paused: Callable[[str, str | None], None] | None = None,
 ) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
-    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well.
+    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well. ``paused`` is
+    told of a model that does not answer for now, and with None when it does.
     """
     seats: list[Seat] = []
+    patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
+    pressures = Pressures(
+        ShownState(telemetry, paused),
+        patience,
+        lambda model: LocalQuota(PerMinute(*settings.limits.of(model)), time.monotonic),
+    )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
-            limits = Limits(section.concurrency, section.deadline_s)
+            made = llm_settings(section, _handling(section, redaction_rules(settings)))
+            asked = pressures.all_of(made) if section.kind == "llm" else ()
+            limits = Limits(section.concurrency, section.deadline_s, asked)
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, _handling(section, redaction_rules(settings)), telemetry, keep)
+            judge = _judge(section, made, telemetry, keep, pressures)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
-            seats.append(Seat(section, judge, limits))
+            seats.append(Seat(section, judge, limits, pressures))
     return seats
 
 
@@ -72,7 +87,8 @@ def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Se
         if seat.section.kind != "llm" or not share:
             return seat
         settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
-        second = LlmJudge(settings, observe=CountedRecheck(telemetry), order=other_order)
+        observe = CountedRecheck(telemetry)
+        second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
         return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
 
     return list(map(rechecked, seats))
@@ -122,11 +138,15 @@ def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
 
 
 def _judge(
-    judge: JudgeSettings, handling: str, telemetry: ScorerTelemetry, cache: ClaimsCache | None
+    judge: JudgeSettings,
+    made: LlmSettings,
+    telemetry: ScorerTelemetry,
+    cache: ClaimsCache | None,
+    pressures: Pressures,
 ) -> Judge:
     if judge.kind == "offline":
-        return OfflineJudge(judge.label_name, redaction=handling)
-    return LlmJudge(llm_settings(judge, handling), observe=CountedCalls(telemetry), cache=cache)
+        return OfflineJudge(judge.label_name, redaction=made.redaction)
+    return LlmJudge(made, observe=CountedCalls(telemetry), cache=cache, pressures=pressures)
 
 
 def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
@@ -146,5 +166,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
+        retries_s=judge.deadline_s,
+        price=judge.price.pair,
         redaction=handling,
     )

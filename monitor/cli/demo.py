@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -39,6 +40,13 @@ def demo(
         typer.Option(help="litellm model id, with --judge llm."),
     ] = None,
     port: Annotated[int, typer.Option(help="Port of /metrics; 0 takes a free one.")] = 0,
+    stack: Annotated[
+        bool, typer.Option("--stack", help="With a real Prometheus and Alertmanager beside it.")
+    ] = False,
+    deploy: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Their configuration, with --stack; default: deploy/ of the checkout."),
+    ] = None,
 ) -> None:
     """Run the whole monitor on an embedded broker and made-up traffic with an incident in it."""
     began = time.monotonic()
@@ -47,7 +55,9 @@ def demo(
     from monitor.demo.options import DemoOptions
     from monitor.demo.run import run_demo
 
-    options = DemoOptions(for_, incident_at, incident_for, seed, rate, sampling, judge, model, port)
+    options = DemoOptions(
+        for_, incident_at, incident_for, seed, rate, sampling, judge, model, port, stack, deploy
+    )
     asyncio.run(run_demo(options, os.environ, began))
 
 

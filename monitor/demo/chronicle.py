@@ -17,6 +17,7 @@ class Kind(StrEnum):
     BASELINE = "baseline"
     ALARM = "▲ ALARM"
     RECOVERY = "✓"
+    MESSAGE = "✉"
 
 
 class Event(NamedTuple):

@@ -19,7 +19,12 @@ _NAME, _STATE, _NUMBER, _NORMAL = 31, 9, 7, 8
 _LEAST_NAME: Final = 16
 _BAR: Final = (12, 60)
 _PROGRESS: Final = 20
-_STYLES: Final = {Kind.BASELINE: "cyan", Kind.ALARM: "bold red", Kind.RECOVERY: "bold green"}
+_STYLES: Final = {
+    Kind.BASELINE: "cyan",
+    Kind.ALARM: "bold red",
+    Kind.RECOVERY: "bold green",
+    Kind.MESSAGE: "bold",
+}
 
 
 def drift_block(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from monitor.config import Settings, load
+from monitor.demo.stack.pace import alert_settings
 
 WINDOWS: Final = "15s,1m,5m"
 #: What takes hours or a day elsewhere is to be seen within a minute.
@@ -25,7 +27,11 @@ KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """Times in seconds; ``run_for`` None runs until Ctrl-C."""
+    """Times in seconds; ``run_for`` None runs until Ctrl-C.
+
+    With ``stack`` Prometheus and Alertmanager run beside it, on the configuration in ``deploy``
+    (None: the one of this checkout).
+    """
 
     run_for: float | None = None
     incident_at: int = 24
@@ -36,6 +42,8 @@ class DemoOptions:
     judge: str = "offline"
     model: str | None = None
     port: int = 0
+    stack: bool = False
+    deploy: Path | None = None
 
 
 def demo_settings(
@@ -62,6 +70,7 @@ def demo_settings(
             for window in WINDOWS.split(",")
             for metric, bound in PROMISED.items()
         ],
+        **alert_settings(),
     }
     if options.sampling:  # its true rate; without a pick there is nothing to alarm about
         flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from monitor.demo.chronicle import Alarm, Chronicle
@@ -24,10 +24,13 @@ class Run(NamedTuple):
     traffic_began_s: float
 
 
-def report(page: Page, book: ScoreBook, chronicle: Chronicle, run: Run) -> dict[str, Any]:
+def report(
+    page: Page, book: ScoreBook, chronicle: Chronicle, run: Run, messages: Sequence[Any] = ()
+) -> dict[str, Any]:
     """One JSON object; estimates are over event time, truth is the mix's exact expectation.
 
     Times of the baseline and the alarms are seconds after the traffic began, as in the picture;
+    So are those of the notifications (``messages``) that arrived from Alertmanager;
     ``first_gauge_s`` and ``traffic_began_s`` are after the program began.
     """
     judges = [judge.label for judge in book.judges()]
@@ -43,6 +46,7 @@ def report(page: Page, book: ScoreBook, chronicle: Chronicle, run: Run) -> dict[
         "traffic_began_s": run.traffic_began_s,
         "baseline": None if learned is None else learned._asdict(),
         "alarms": [_alarm(alarm, book, chronicle, run.phases) for alarm in chronicle.alarms()],
+        "notifications": list(messages),
         "truth": {phase.name: expected(phase.mix) for phase in run.phases},
         "estimate": {phase.name: _estimates(book, phase, judges) for phase in run.phases},
     }

@@ -14,16 +14,21 @@ from typing import Any
 from monitor import logs
 from monitor.app import Monitor, stop_on_signals
 from monitor.demo.broker import EmbeddedBroker
-from monitor.demo.chronicle import Chronicle
+from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
 from monitor.demo.options import DemoOptions, demo_settings
 from monitor.demo.report import Run, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.show import say, say_anything, show
+from monitor.demo.stack.beside import beside, prepared
+from monitor.demo.stack.inbox import Inbox
+from monitor.demo.stack.notification import Notification
+from monitor.demo.stack.stack import DEPLOY, Shipped
 from monitor.demo.traffic import Traffic
 from monitor.demo.view import SCREEN, View
 from monitor.demo.watch import Watch
 from monitor.kafka.producer import Producer
+from monitor.rules.render import rendered
 
 
 async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: float) -> None:
@@ -34,11 +39,16 @@ async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: floa
     say_anything()
     stop = asyncio.Event()
     stop_on_signals(stop)
-    async with running(options, environ, began) as demo, asyncio.TaskGroup() as group:
+    shipped = prepared(options.deploy or DEPLOY) if options.stack else None
+    async with (
+        running(options, environ, began) as demo,
+        stacked(demo, shipped),
+        asyncio.TaskGroup() as group,
+    ):
         showing = group.create_task(demo.show(stop))
         summary = await demo.feed(stop)
         showing.cancel()
-    for event in demo.chronicle.events():
+    for event in demo.events():
         say(event.line())
     say(json.dumps(summary, ensure_ascii=False))
 
@@ -64,6 +74,19 @@ async def running(
         await asyncio.wait({roles})
 
 
+@asynccontextmanager
+async def stacked(demo: Demo, shipped: Shipped | None) -> AsyncIterator[None]:
+    """What is shipped runs beside the demo; without it nothing does."""
+    if shipped is None:
+        yield
+        return
+    await demo.watch.first_page()
+    target = demo.watch.url.removeprefix("http://")
+    async with beside(shipped, rendered(demo.monitor.settings), target, demo.hear) as stack:
+        demo.links = {"prometheus": stack.prometheus.url, "alertmanager": stack.alertmanager.url}
+        yield
+
+
 class Demo:
     """A running demo: traffic in, pictures and the summary out."""
 
@@ -73,6 +96,17 @@ class Demo:
         self.schedule = Schedule(math.ceil(time.time()), options.incident_at, options.incident_for)
         self.chronicle = Chronicle(self.schedule.start)
         self.watch = Watch(monitor, self.chronicle, began)
+        self.inbox = Inbox()
+        #: Other addresses to show, by name.
+        self.links: dict[str, str] = {}
+
+    def hear(self, notification: Notification) -> None:
+        """Take in what Alertmanager has sent."""
+        self.inbox.hear(notification, self.chronicle.seconds(self.monitor.clock()))
+
+    def events(self) -> list[Event]:
+        """What has happened and what has arrived, in the order of their times."""
+        return sorted([*self.chronicle.events(), *self.inbox.events()])
 
     async def feed(self, stop: asyncio.Event) -> dict[str, Any]:
         """Send the traffic, wait until all of it has ended, and sum up."""
@@ -97,7 +131,7 @@ class Demo:
             first_gauge_s=self.watch.first_gauge_s,
             traffic_began_s=round(start - self._began_at, 1),
         )
-        return report(page, self.monitor.book, self.chronicle, run)
+        return report(page, self.monitor.book, self.chronicle, run, self.inbox.summary())
 
     def view(self) -> View:
         """An empty picture of this demo."""
@@ -108,6 +142,8 @@ class Demo:
             self.monitor.settings.drift.metrics,
             url=self.watch.url,
             judge=SCREEN if self._options.judge == "offline" else f"{self._options.model}",
+            links=self.links,
+            inbox=self.inbox if self.links else None,
         )
 
     async def show(self, stop: asyncio.Event) -> None:
@@ -115,4 +151,4 @@ class Demo:
         first, clock = await self.watch.first_page(), self.monitor.clock
         view = self.view()
         view.look(first, clock())
-        await show(view, self.watch, self.chronicle, clock, stop)
+        await show(view, self.watch, self.events, clock, stop)

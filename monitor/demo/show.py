@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 from rich.live import Live
 
-from monitor.demo.chronicle import Chronicle, Event
+from monitor.demo.chronicle import Event
 from monitor.demo.view import View
 from monitor.demo.watch import LOOK_EVERY_S, Watch
 
@@ -20,12 +20,16 @@ PLAIN_EVERY_S: Final = 5.0
 
 
 async def show(
-    view: View, watch: Watch, chronicle: Chronicle, clock: Callable[[], float], stop: asyncio.Event
+    view: View,
+    watch: Watch,
+    events: Callable[[], list[Event]],
+    clock: Callable[[], float],
+    stop: asyncio.Event,
 ) -> None:
     """Show until cancelled; when nobody reads stdout any more, ``stop`` is set."""
     console = Console()
     if not sys.stdout.isatty() or console.is_dumb_terminal:
-        await _plainly(view, watch, chronicle, clock)
+        await _plainly(view, watch, events, clock)
         stop.set()
         return
     # Drawn when there is something new, and by nobody else: a second clock would flicker.
@@ -38,7 +42,7 @@ async def show(
 
 
 async def _plainly(
-    view: View, watch: Watch, chronicle: Chronicle, clock: Callable[[], float]
+    view: View, watch: Watch, events: Callable[[], list[Event]], clock: Callable[[], float]
 ) -> None:
     """A line every few seconds, and each event as soon as it is known, while somebody reads."""
     told, is_read, due = set[Event](), say(view.intro()), asyncio.get_running_loop().time()
@@ -48,7 +52,7 @@ async def _plainly(
             await asyncio.sleep(LOOK_EVERY_S)
             if (page := await watch.page()) is not None:
                 view.look(page, clock())
-            news = [event for event in chronicle.events() if event not in told]
+            news = [event for event in events() if event not in told]
             for event in news:
                 is_read = is_read and say(event.line())
             told.update(news)

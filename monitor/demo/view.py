@@ -22,6 +22,7 @@ from monitor.demo.history import KEPT_S, History, Look
 from monitor.demo.layout import DETAILS, Detail, Layout, layout
 from monitor.demo.outcomes import outcome_line, outcome_table
 from monitor.demo.schedule import Schedule
+from monitor.demo.stack.inbox import Inbox
 from monitor.export.scrape import Page
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import Outcome
@@ -55,7 +56,8 @@ class View:
     """The last minute of scrapes; printed on a console, it is the live picture.
 
     ``chronicle`` knows what has happened; ``watched`` are the metrics that have a detector.
-    ``url`` is where the metrics are served; ``judge`` says in words who judges.
+    ``url`` is where the metrics are served; ``judge`` says in words who judges. ``links`` are
+    more addresses by name; ``inbox`` is shown where there is one.
     """
 
     def __init__(
@@ -67,10 +69,13 @@ class View:
         *,
         url: str,
         judge: str,
+        links: Mapping[str, str] | None = None,
+        inbox: Inbox | None = None,
     ) -> None:
         self._schedule, self._windows = schedule, windows
         self._chronicle, self._watched = chronicle, watched
         self._url, self._judge = url, judge
+        self._links, self._inbox = dict(links or {}), inbox
         self._history = History()
 
     def look(self, page: Page, now: float) -> None:
@@ -79,7 +84,8 @@ class View:
 
     def intro(self) -> str:
         """The first plain line: where to look, and who judges."""
-        return f"rag-monitor demo; metrics: {self._url}/metrics; judge: {self._judge}"
+        more = "".join(f"; {name}: {url}" for name, url in self._links.items())
+        return f"rag-monitor demo; metrics: {self._url}/metrics; judge: {self._judge}{more}"
 
     def plain(self) -> str:
         """The last scrape as one line for a log: counts, and the gauge that the incident moves."""
@@ -117,6 +123,8 @@ class View:
     ) -> Iterator[tuple[Callable[..., RenderableType], *tuple[Hashable, ...]]]:
         yield (self._header,)
         yield self._drift, width, detail.events, detail.gaps
+        if self._inbox is not None:
+            yield (self._inbox.__rich__,)
         yield self._gauges, layout(width, self._windows), detail.lines, detail.every
         yield (outcome_table if detail.table else outcome_line), self._history
 
@@ -136,6 +144,7 @@ class View:
             self._judge,
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
+            *(part for name, url in self._links.items() for part in ((f"\n{name}  ", "dim"), url)),
             no_wrap=True,
             overflow="ellipsis",
         )

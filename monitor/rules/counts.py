@@ -12,8 +12,8 @@ from monitor.rules.model import Recording
 from monitor.rules.plan import Plan
 from monitor.rules.promql import grown, one_of_replicas
 
-#: Outcomes of interactions that were picked for judging.
-PICKED: Final = "scored|unscorable|judge_failed|over_budget|dead_lettered"
+#: Outcomes of interactions that a score was to come of.
+PICKED: Final = "scored|unscorable|judge_failed|dead_lettered"
 #: Outcomes of those of them that a judge, or its absence of an answer, decided.
 JUDGED: Final = "scored|unscorable|judge_failed"
 
@@ -75,15 +75,18 @@ def _late(plan: Plan) -> Recording:
 def _expected(plan: Plan, end: str) -> str:
     """Scores that the traffic of the window should have given, at least.
 
-    Read or sent, whatever is more (scorers may be away, or catch up), without what rules hold back,
-    at the smallest rate that is configured; and at least what was picked, with what is under way.
-    A part that is not known is left out.
+    Read or sent, whatever is more (scorers may be away, or catch up), without what nobody expects
+    a score of, at the smallest rate that is configured; and at least what was picked, or is under
+    way. A part that is not known is left out.
     """
-    filtered = f'sum by ({plan.by}) ({OUTCOMES}{end}{{reason="filtered"}})'
+    excused = (
+        f'sum by ({plan.by}) ({OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
+        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|tombstone"}})'
+    )
     picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
     parts = {
-        "consumed": _at_rate(plan, f"{CONSUMED}{end}", filtered),
-        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", filtered),
+        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused),
+        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused),
         "picked": f"sum by ({plan.by}) ({OUTCOMES}{end}{picked})",
         "in_flight": f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)",
     }
@@ -94,9 +97,8 @@ def _expected(plan: Plan, end: str) -> str:
     return f"max by ({plan.by}) (\n  {labelled}\n)"
 
 
-def _at_rate(plan: Plan, traffic: str, filtered: str) -> str:
-    rate = f"{plan.least_rate:g}"
-    return f"{rate} * clamp_min(({traffic} - {filtered}) or {traffic}, 0)"
+def _at_rate(plan: Plan, traffic: str, excused: str) -> str:
+    return f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
 
 
 def _recent(plan: Plan) -> Recording:

@@ -189,6 +189,7 @@ def _dead_letters(plan: Plan) -> Alert:
         "ticket",
         HEALTH,
         expr=f"sum by ({plan.by}) ({DEAD}) >= {plan.alerts.dead_letters}",
+        labels={"cause": "rejected"},
         summary="Interactions become dead letters",
         description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window}; "
         f"most often: {most}.",
@@ -205,6 +206,7 @@ def _reading_held(plan: Plan) -> Alert:
         f'or\n(label_replace(sum by ({plan.by}) (rag_monitor_dead_letter_circuit_open), "held_by", '
         '"circuit", "", "") > 0)',
         pending="5m",
+        labels={"cause": "held"},
         summary="Reading is held up by dead letters ({{ $labels.held_by }})",
         description=f"{_WHOLE} {{{{ if eq $labels.held_by `topic` }}}}dead letters find no place "
         "on their topic, and their partitions are held{{ else }}scorers have stopped reading, "

@@ -12,7 +12,7 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -41,11 +41,15 @@ from tests.servers.judge_request import BadRequest, Task, read_request, shipped_
 __all__ = ["Bias", "Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
 
 
+Gate = Callable[[str], Awaitable[web.Response | None]]
+
+
 class JudgeServer:
     """The simulated judge; an asynchronous context manager that serves while it is entered.
 
     ``prompts`` are the system messages it accepts, by default the shipped ones; ``snapshots`` the
     model ids that it answers with, by the name asked for. ``bias`` makes it wrong in a known way.
+    ``gate`` sees every request first, and may answer in the judge's place.
     """
 
     def __init__(
@@ -57,8 +61,10 @@ class JudgeServer:
         prompts: Mapping[Task, frozenset[str]] | None = None,
         bias: Bias | None = None,
         snapshots: Mapping[str, str] | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self.port = port
+        self._gate = gate
         self._bias = bias or Bias()
         self._labels = labels
         self._injector = Injector(plan or FaultPlan())
@@ -115,6 +121,8 @@ class JudgeServer:
         self._in_flight += 1
         self._peak_in_flight = max(self._peak_in_flight, self._in_flight)
         try:
+            if self._gate is not None and (turned_away := await self._gate(await http.text())):
+                return turned_away
             return await self._answer(http, await http.text())
         except BadRequest as refusal:
             self._log.refuse(_now(), str(refusal))

@@ -8,12 +8,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from monitor.demo.ports import free_ports as free_ports
 from tests.servers.guarded import GuardedProcess
 from tests.servers.started import Started
 
@@ -37,15 +37,6 @@ def missing_kafka() -> str | None:
     if not list(kafka_libs().glob("kafka_2.13-*.jar")):
         return f"no Kafka jars in {kafka_libs()}: .ci/fetch-kafka"
     return None
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that were free a moment ago, all different."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for listener in sockets:
-            listener.bind(("127.0.0.1", 0))
-        return [listener.getsockname()[1] for listener in sockets]
 
 
 class KafkaBroker(Started):

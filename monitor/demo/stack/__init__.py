@@ -1,0 +1,1 @@
+"""A real Prometheus and Alertmanager beside the demo, with the configuration that is shipped."""

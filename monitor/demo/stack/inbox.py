@@ -1,0 +1,96 @@
+"""What has arrived at the webhook, as events for a log and as lines for a picture. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Final, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from monitor.demo.chronicle import Event, Kind
+from monitor.demo.stack.notification import Notification
+
+#: It fires for ever, so only that it arrives at all is told.
+WATCHDOG: Final = "watchdog"
+MOST_LINES: Final = 4
+
+
+class Arrival(NamedTuple):
+    """A notification, and how many seconds after the start it came."""
+
+    at_s: float
+    notification: Notification
+
+    def event(self) -> Event:
+        """In one line: who is told, of what, and what it says."""
+        found = self.notification
+        return Event(self.at_s, Kind.MESSAGE, f"{_addressed(found)}: {_said(found)}")
+
+
+class Inbox:
+    """Notifications in; what only repeats the one before of its group is left out."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Notification] = {}
+        self.arrivals: list[Arrival] = []
+
+    def hear(self, notification: Notification, at_s: float) -> None:
+        """Take in a notification that arrived ``at_s`` seconds after the start."""
+        before = self._latest.get(notification.group)
+        self._latest[notification.group] = notification
+        is_news = before is None or _content(before) != _content(notification)
+        if is_news and not (notification.receiver == WATCHDOG and before is not None):
+            self.arrivals.append(Arrival(at_s, notification))
+
+    def events(self) -> list[Event]:
+        """All that arrived, in order."""
+        return [each.event() for each in self.arrivals]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """All that arrived, for the demo's last line."""
+        return [
+            {
+                "at_s": each.at_s,
+                "receiver": each.notification.receiver,
+                "status": each.notification.status,
+                "alerts": each.notification.names(),
+                "descriptions": each.notification.sentences(),
+            }
+            for each in self.arrivals
+        ]
+
+    def __rich__(self) -> Table:
+        """The latest of each group, a line each."""
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(justify="right", style="dim", min_width=5)
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        for each in self._shown():
+            found = each.notification
+            style = "bold red" if found.is_firing else "bold green"
+            if found.receiver == WATCHDOG:
+                style = "cyan"
+            at = f"{each.at_s:.0f} s"
+            table.add_row(at, Text(f"{Kind.MESSAGE} {_addressed(found)}", style), _said(found))
+        return table
+
+    def _shown(self) -> list[Arrival]:
+        latest = {each.notification.group: each for each in self.arrivals}
+        return sorted(latest.values())[-MOST_LINES:]
+
+
+def _addressed(found: Notification) -> str:
+    state = "" if found.receiver == WATCHDOG else f" {found.status.upper()}"
+    return f"{found.receiver}{state} {', '.join(found.names())}"
+
+
+def _said(found: Notification) -> str:
+    first, *others = found.sentences() or [""]
+    return f"{first} (and {len(others)} more)" if others else first
+
+
+def _content(found: Notification) -> Hashable:
+    return found.status, frozenset(
+        (each.status, frozenset(each.labels.items()), each.description) for each in found.alerts
+    )

@@ -1,0 +1,478 @@
+"""Every alert fires when it should, and is quiet when it should: stories told to promtool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.rules.promtool import Firing, Stage, quoted
+from tests.unit.rules.weeks import (
+    EXPORTERS,
+    LENGTH,
+    METRIC,
+    SCORERS,
+    Story,
+    calm,
+    constant,
+    ended,
+    growing,
+    judge_state,
+    of,
+    outcome,
+    with_all,
+    without,
+)
+
+HERE = {"namespace": "rag"}
+EXPORT = {**HERE, "job": "rag-monitor-export"}
+SCORE = {**HERE, "job": "rag-monitor-score"}
+INPUT = {**HERE, "topic": "rag.interactions.v1"}
+WATCHED = {
+    **EXPORT,
+    "metric": "faithfulness",
+    "application": "support-bot",
+    "judge": "llm@3f2a91",
+    "direction": "worse",
+}
+ANSWER = (
+    "faithfulness of support-bot fell 0.93 → 0.71 (0.64–0.78, n = 96) since 02:10; "
+    "judge failures 0.4 % (normal); traffic mix explains 6 %; worst segment tenant=acme"
+)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """The rules of the default settings."""
+    return Stage(tmp_path)
+
+
+def drifting(answer: str | None = ANSWER) -> Story:
+    """From minute 100 to 160 both exporters show an alarm."""
+    story = with_all(calm(), f"0x99 1x60 0x{LENGTH - 160}", "rag_drift_alarm")
+    story = with_all(story, f"0.4x99 6.1x60 0.4x{LENGTH - 160}", "rag_drift_evidence")
+    if answer is not None:
+        for process in EXPORTERS:
+            series = of(process, "rag_drift_change_info", f"{METRIC},answer={quoted(answer)}")
+            story[series] = "_x99 1x60 stale"
+    return story
+
+
+def drift(said: str = ANSWER, labels: dict[str, str] = WATCHED, evidence: str = "6.1") -> Firing:
+    """The page of that alarm."""
+    text = f"{said}. Evidence 10^{evidence}, threshold 10^4.3; judge llm@3f2a91."
+    return Firing("RagQualityDrift", labels, text)
+
+
+def no_traffic() -> Firing:
+    """The input topic is idle."""
+    return Firing(
+        "RagMonitorNoTraffic",
+        INPUT,
+        "0 records have come onto rag.interactions.v1 within 15m: there is nothing to judge.",
+    )
+
+
+def lagging(records: int) -> Firing:
+    """The group is behind."""
+    return Firing(
+        "RagMonitorLagging",
+        INPUT,
+        f"{records} records of rag.interactions.v1 have waited for more than 5m and are not done: "
+        "gauges and alarms are that late.",
+        {"seen_by": "exporter"},
+    )
+
+
+def blind(expected: int) -> Firing:
+    """Traffic, but no scores."""
+    return Firing(
+        "RagMonitorBlind",
+        HERE,
+        f"At least {expected} scores were to be expected of the traffic of the last 15m (or 6h), "
+        "and there is none: the quality gauges say nothing of it.",
+    )
+
+
+def down(cause: str, labels: dict[str, str], text: str) -> Firing:
+    """Processes are away."""
+    return Firing("RagMonitorDown", labels, text, {"cause": cause})
+
+
+def unreachable(labels: dict[str, str]) -> Firing:
+    """No process of a job answers."""
+    text = f"Prometheus reaches none of the targets of {labels['job']} (up is 0)."
+    return down("unreachable", labels, text)
+
+
+def test_a_calm_day_is_quiet(stage: Stage) -> None:
+    """Two scorers, two exporters, traffic, nothing wrong: only the watchdog fires."""
+    stage.tells(calm(), (5, []), (60, []), (420, []))
+
+
+def test_a_quiet_sunday_pages_nobody(stage: Stage) -> None:
+    """Nothing comes in: gauges are gone, and the only thing said is that the topic is idle."""
+    story = calm()
+    for process in SCORERS:
+        story[of(process, "rag_monitor_interactions_consumed_total")] = constant(1000)
+        story[outcome(process, "scored")] = constant(900)
+        story[outcome(process, "unscorable", "NO_CONTEXTS")] = constant(98)
+    story = with_all(story, constant(70_000), "input_end_offset")
+    story = with_all(story, constant(0), "group_lag")
+    story = with_all(story, constant(0), "in_flight")
+    story = with_all(story, constant(0), "rag_score_samples")
+    story = without(story, "rag_score{")
+    story = without(story, "rag_score_missing_ratio")
+    stage.tells(story, (10, []), (60, [no_traffic()]), (420, [no_traffic()]))
+
+
+def test_a_sunday_with_three_failures_pages_nobody(stage: Stage) -> None:
+    """All four interactions of a whole day fail: of so few no share is taken."""
+    story = calm()
+    for process in SCORERS:
+        story[of(process, "rag_monitor_interactions_consumed_total")] = f"1000x99 1002x{LENGTH}"
+        story[outcome(process, "scored")] = constant(900)
+        story[outcome(process, "unscorable", "NO_CONTEXTS")] = constant(98)
+        story[outcome(process, "judge_failed", "timeout")] = f"0x99 2x{LENGTH}"
+    story = with_all(story, f"70000x99 70002x{LENGTH}", "input_end_offset")
+    story = with_all(story, constant(0), "group_lag")
+    stage.tells(story, (110, []), (420, [no_traffic()]))
+
+
+def test_drift_is_one_page_with_what_changed(stage: Stage) -> None:
+    """Two exporters make one alert; its text is the sentence, and it ends after the recovery."""
+    stage.tells(drifting(), (99, []), (102, [drift()]), (150, [drift()]), (170, []))
+
+
+def test_drift_fires_without_the_sentence(stage: Stage) -> None:
+    """Where no record says what changed (yet), the alert fires all the same, as the same alert."""
+    text = (
+        "faithfulness of support-bot is worse than its baseline; what changed is not known (yet), "
+        "see rag.alarms.v1 and the log of the exporter"
+    )
+    stage.fires(drifting(answer=None), 110, drift(text))
+
+
+def test_the_sentence_may_come_later(stage: Stage) -> None:
+    """The label of the sentence is none of the alert: it goes on firing as the same."""
+    story = drifting()
+    for series in [series for series in story if "change_info" in series]:
+        story[series] = "_x129 1x30 stale"
+    stage.fires(story, 140, drift())
+
+
+def test_names_from_traffic_cannot_leave_their_quotes(stage: Stage) -> None:
+    """An application called like a piece of PromQL has its sentence in its own alert."""
+    name = 'a"} or vector(1) # \\{{ $labels.x }}'
+    story = {
+        series.replace('application="support-bot"', f"application={quoted(name)}"): values
+        for series, values in drifting("changed").items()
+    }
+    stage.fires(story, 110, drift("changed", {**WATCHED, "application": name}))
+
+
+def test_a_restarted_exporter_resolves_nothing(stage: Stage) -> None:
+    """While both replay at once for three minutes there are no gauges, and the alert stays."""
+    story = with_all(drifting(), f"0x99 1x20 stale _x3 1x36 0x{LENGTH - 160}", "rag_drift_alarm")
+    stage.tells(story, (118, [drift()]), (122, [drift()]), (150, [drift()]))
+
+
+def test_an_objective_is_broken(stage: Stage) -> None:
+    """Mean, interval and bound stand in the page; ten minutes of it are no news yet."""
+    window = f'{METRIC},window="1h"'
+    story = with_all(calm(), constant(0.81), "rag_score{")
+    for process in EXPORTERS:
+        story[of(process, "rag_score_lower", window)] = constant(0.78)
+        story[of(process, "rag_score_upper", window)] = constant(0.84)
+        story[of(process, "rag_objective_bound", window)] = constant(0.9)
+        story[of(process, "rag_objective_breached", window)] = f"0x99 1x{LENGTH}"
+    labels = {**WATCHED, "window": "1h"}
+    del labels["direction"]
+    text = (
+        "faithfulness of support-bot is 0.81 over 1h (95 % interval 0.78 to 0.84): even the better "
+        "end is worse than the objective, 0.9; judge llm@3f2a91."
+    )
+    stage.tells(story, (109, []), (112, [Firing("RagQualityBelowObjective", labels, text)]))
+
+
+def test_an_objective_that_is_kept_is_quiet(stage: Stage) -> None:
+    """A mean below the bound is none while the interval reaches it, or too little is known."""
+    story = with_all(calm(), constant(0.89), "rag_score{")
+    for process in EXPORTERS:
+        window = f'{METRIC},window="1h"'
+        story[of(process, "rag_objective_bound", window)] = constant(0.9)
+        story[of(process, "rag_objective_breached", window)] = f"0x200 _x{LENGTH}"
+    stage.tells(story, (120, []), (420, []))
+
+
+def test_blind_when_all_judgements_fail(stage: Stage) -> None:
+    """A page for the missing scores, and a ticket with the reason."""
+    story = without(calm(), 'outcome="scored"')
+    for process in SCORERS:
+        story[outcome(process, "judge_failed", "timeout")] = growing(9)
+    failing = Firing(
+        "RagMonitorJudgeFailing",
+        HERE,
+        "90% of the judgements fail (more than 10%), most often: timeout. The gauges are about the "
+        "others only.",
+    )
+    stage.fires(story, 60, blind(300), failing)
+
+
+def test_blind_when_traffic_comes_but_is_not_read(stage: Stage) -> None:
+    """The scorers are there and wait; what they should have scored is known from the topic."""
+    story = with_all(calm(), constant(1000), "interactions_consumed_total")
+    story = with_all(story, constant(900), "rag_monitor_interactions_total")
+    story = with_all(story, growing(10), "group_lag")
+    stage.fires(story, 60, blind(300), lagging(1100))
+
+
+def test_blind_on_little_traffic(stage: Stage) -> None:
+    """Of two interactions an hour and process that end nowhere one is blind only after hours."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for name in ("input_end_offset", "interactions_consumed_total"):
+        story = with_all(story, " ".join(f"{n}x29" for n in range(1, 18)), name)
+    story = with_all(story, constant(0), "group_lag")
+    stage.tells(story, (100, []), (470, [blind(24)]))
+
+
+def test_a_small_sample_is_not_blind(tmp_path: Path) -> None:
+    """One of 1,000 is judged, two scores a day: that none came for hours was to be expected."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "hash")] = growing(10, 998)
+    story = with_all(story, constant(0), "in_flight")
+    stage = Stage(tmp_path, sampling__rate="0.001")
+    stage.tells(story, (60, []), (400, []))
+
+
+def test_a_sample_of_much_traffic_may_be_blind(tmp_path: Path) -> None:
+    """One of ten is judged: of 300 interactions 30 scores were to be expected."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "hash")] = growing(10, 998)
+    Stage(tmp_path, sampling__rate="0.1").fires(story, 60, blind(30))
+
+
+def test_what_rules_hold_back_is_not_missed(stage: Stage) -> None:
+    """Only the health checks come in, which a filter leaves out."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "filtered")] = growing(10, 998)
+    stage.fires(story, 60)
+
+
+def test_a_restarted_scorer_is_no_news(stage: Stage) -> None:
+    """Counters begin anew, on the same address or as a new pod: nothing fires."""
+    story = calm()
+    for series in [series for series in story if "score-1" in series and "_total" in series]:
+        story[series] = f"900+9x99 0+9x{LENGTH - 100}"
+    story = ended(story, 120, "score-2")
+    for series, values in calm().items():
+        if "score-2" in series:
+            start, _, step = values.rpartition("x")[0].partition("+")
+            born = f"0+{step}x{LENGTH - 122}" if step else f"{start}x{LENGTH - 122}"
+            story[series.replace("score-2", "score-3")] = f"_x121 {born}"
+    stage.tells(story, (101, []), (105, []), (123, []), (130, []), (200, []))
+
+
+def test_traffic_that_stops_is_not_blind(stage: Stage) -> None:
+    """Gauges disappear, the topic is idle, and that is all that is said."""
+    story = {
+        series: f"{values.partition('x')[0]}x119 {_at(values, 119)}x{LENGTH - 120}"
+        if "+" in values
+        else values
+        for series, values in calm().items()
+    }
+    story = with_all(story, f"3x119 0x{LENGTH - 120}", "group_lag")
+    story = ended(story, 180, "rag_score{")
+    stage.tells(story, (130, []), (155, [no_traffic()]), (400, [no_traffic()]))
+
+
+def _at(values: str, minute: int) -> int:
+    start, _, step = values.partition("x")[0].partition("+")
+    return int(start) + minute * int(step)
+
+
+def test_killed_scorers_lag(stage: Stage) -> None:
+    """Their own gauges die with them; the exporters see that the group does not come on."""
+    story = with_all(calm(), f"3x99 3+10x{LENGTH - 100}", "group_lag")
+    story = ended(story, 100, "score-")
+    gone = {series for series in story if series.startswith("up{") and "score-" in series}
+    story |= dict.fromkeys(gone, f"1x99 0x{LENGTH - 100}")
+    stage.tells(
+        story,
+        (104, []),
+        (112, [lagging(146), unreachable(SCORE)]),
+        (130, [lagging(506), unreachable(SCORE), blind(300)]),
+    )
+
+
+def test_scorers_that_are_scaled_away_lag(stage: Stage) -> None:
+    """Without targets nothing is down; while nothing comes in nothing is wrong either."""
+    story = without(calm(), "score-")
+    stage.fires(
+        with_all(without(story, "group_lag"), constant(70_000), "input_end_offset"),
+        10,
+        down(
+            "role_missing",
+            {"role": "score"},
+            "Other processes of the monitor answer, but none of them has the role score "
+            "(rag-monitor score, or run).",
+        ),
+    )
+    idle = with_all(story, constant(0), "group_lag")
+    idle = with_all(idle, constant(70_000), "input_end_offset")
+    stage.fires(idle, 60, no_traffic())
+    stage.fires(with_all(story, growing(10), "group_lag"), 60, lagging(1100), blind(300))
+
+
+def test_lag_without_the_right_to_look_at_the_group(stage: Stage) -> None:
+    """Then the scorers themselves say how old the oldest record is."""
+    story = without(without(calm(), "group_lag"), "input_end")
+    for process in SCORERS:
+        for partition in (0, 1):
+            where = f'topic="rag.interactions.v1",partition="{partition}"'
+            story[of(process, "rag_monitor_consumer_lag_seconds", where)] = growing(60)
+    labels = {**SCORE, "topic": "rag.interactions.v1"}
+    text = "The oldest record of rag.interactions.v1 that is not done has waited for 20m 0s."
+    late = Firing("RagMonitorLagging", labels, text, {"seen_by": "scorer"})
+    stage.tells(story, (5, []), (20, [late]))
+
+
+def test_nothing_answers(stage: Stage) -> None:
+    """Every target is there, and none answers: one page for each job."""
+    story = {series: constant(0) for series in calm() if series.startswith("up{")}
+    stage.tells(story, (3, []), (10, [unreachable(SCORE), unreachable(EXPORT)]))
+
+
+def test_nothing_is_there(stage: Stage) -> None:
+    """All targets have vanished, or there never was one."""
+    text = (
+        "Prometheus has no target with a job like (.*/)?rag-monitor.*: nothing is deployed, or "
+        "nothing is scraped."
+    )
+    stage.fires({'up{job="other",instance="x"}': constant(1)}, 10, down("no_target", {}, text))
+
+
+def test_one_exporter_of_two_is_a_ticket(stage: Stage) -> None:
+    """The other one goes on; nobody is woken."""
+    story = without(calm(), "export-2")
+    story[of("export-2", "up")] = constant(0)
+    text = "1 of the targets of rag-monitor-export do not answer; others do."
+    stage.fires(story, 10, down("some_unreachable", EXPORT, text))
+
+
+def test_no_exporter(stage: Stage) -> None:
+    """Scorers answer, and nobody serves the gauges."""
+    story = without(calm(), "export-")
+    text = (
+        "Other processes of the monitor answer, but none of them has the role export "
+        "(rag-monitor export, or run)."
+    )
+    stage.fires(story, 10, down("role_missing", {"role": "export"}, text))
+
+
+def test_brokers_are_away(stage: Stage) -> None:
+    """Nobody is ready and nobody knows the lag; an idle topic is not what it is called."""
+    story = with_all(calm(), f"1x99 0x{LENGTH - 100}", "rag_monitor_ready")
+    for name in ("group_lag", "input_end_offset"):
+        story = ended(story, 100, name)
+    found = [
+        down(
+            "not_ready",
+            labels,
+            f"All processes of {labels['job']} have been waiting for 15m (rag_monitor_ready is 0); "
+            "/readyz says for what.",
+        )
+        for labels in (SCORE, EXPORT)
+    ]
+    stage.tells(story, (105, []), (118, found))
+
+
+def test_few_failures_are_quiet(stage: Stage) -> None:
+    """One judgement of twenty fails."""
+    story = calm()
+    for process in SCORERS:
+        story[outcome(process, "judge_failed", "timeout")] = growing(0.5)
+    stage.fires(story, 60)
+
+
+def test_the_judge_stops(stage: Stage) -> None:
+    """One alert, however many scorers see it; waiting for it is none."""
+    story = calm()
+    for state, values in (("judging", "1x29 0x200"), ("stopped", "0x29 1x200")):
+        for process in SCORERS:
+            story[judge_state(process, state)] = values
+    labels = {**SCORE, "model": "openai/gpt-4o", "state": "stopped"}
+    text = (
+        "The judge openai/gpt-4o is not asked any more (state stopped, value 1): it refuses, and "
+        "only a person can change that (key, bill, model)."
+    )
+    stage.tells(story, (32, []), (36, [Firing("RagMonitorJudgeStopped", labels, text)]))
+    for process in SCORERS:
+        story[judge_state(process, "stopped")] = constant(0)
+        story[judge_state(process, "waiting")] = constant(1)
+    stage.fires(story, 60)
+
+
+def test_the_circuit_of_one_scorer_opens(stage: Stage) -> None:
+    """It says so as well; for a minute it is no news."""
+    story = calm()
+    story[judge_state("score-1", "circuit_open")] = "0x29 1x2 0x29 1x200"
+    labels = {**SCORE, "model": "openai/gpt-4o", "state": "circuit_open"}
+    text = (
+        "The judge openai/gpt-4o is not asked any more (state circuit_open, value 1): it has "
+        "failed time and again, and is only tried now and then."
+    )
+    stage.tells(story, (40, []), (70, [Firing("RagMonitorJudgeStopped", labels, text)]))
+
+
+def test_the_budget_is_spent(stage: Stage) -> None:
+    """A ticket from the first one on, of one series and no page: the limit was meant."""
+    story = with_all(calm(), f"900+9x99 {900 + 9 * 99}x{LENGTH - 100}", 'outcome="scored"')
+    story = with_all(story, f"98+1x99 {98 + 99}x{LENGTH - 100}", 'outcome="unscorable"')
+    story[outcome("score-1", "over_budget", "usd_per_day")] = f"_x99 1+20x{LENGTH - 100}"
+    text = "{} picked interactions were not judged within 15m, being over the budget (usd_per_day)."
+    first = Firing("RagMonitorBudgetExhausted", HERE, text.format(1))
+    later = Firing("RagMonitorBudgetExhausted", HERE, text.format(300))
+    stage.tells(story, (98, []), (99, [first]), (140, [later]))
+
+
+def test_a_dead_letter(stage: Stage) -> None:
+    """The first one of its kind is a ticket for an hour, though its series begins with it."""
+    story = calm()
+    cause = 'stage="decode",cause="invalid_json"'
+    story[of("score-1", "rag_monitor_dead_letters_total", cause)] = f"_x99 1x{LENGTH - 100}"
+    text = "1 records could not be read or scored within 15m; most often: decode/invalid_json."
+    letter = Firing("RagMonitorDeadLetters", HERE, text, {"cause": "rejected"})
+    stage.tells(story, (98, []), (101, [letter]), (150, [letter]), (200, []))
+
+
+def test_dead_letters_hold_up_reading(stage: Stage) -> None:
+    """A page: nothing goes on."""
+    story = with_all(calm(), f"0x19 3x{LENGTH}", "dead_letters_waiting")
+    text = "6 dead letters find no place on their topic, and their partitions are held."
+    held = Firing("RagMonitorDeadLetters", {**HERE, "held_by": "topic"}, text, {"cause": "held"})
+    stage.tells(story, (22, []), (30, [held]))
+    story = with_all(calm(), f"0x19 1x{LENGTH}", "circuit_open", "score-2", "dead_letter")
+    text = "1 scorers have stopped reading, since nearly every record becomes a dead letter."
+    held = Firing("RagMonitorDeadLetters", {**HERE, "held_by": "circuit"}, text, {"cause": "held"})
+    stage.fires(story, 30, held)
+
+
+def test_most_is_unscorable(stage: Stage) -> None:
+    """A ticket with the most frequent reason; tombstones do not count."""
+    story = with_all(calm(), growing(2), 'outcome="scored"')
+    story = with_all(story, growing(8), 'outcome="unscorable"')
+    text = "80% of the picked interactions are unscorable (more than 50%), most often: NO_CONTEXTS."
+    stage.fires(story, 60, Firing("RagMonitorUnscorable", HERE, text))
+    story = calm()
+    for process in SCORERS:
+        story[outcome(process, "unscorable", "tombstone")] = growing(100)
+        story[of(process, "rag_monitor_interactions_consumed_total")] = growing(110)
+    stage.fires(story, 60)
