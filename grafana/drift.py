@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes, textbox
-from grafana.metrics import NAMES, SHOWN, Shown, directed
+from grafana.metrics import NAMES, SHOWN, directed
 from grafana.parts import (
     A_SECOND,
     DOUBT,
@@ -22,7 +22,6 @@ from grafana.parts import (
     fixed,
     lines,
     named,
-    no_number,
     same,
     states,
     table,
@@ -38,7 +37,6 @@ from grafana.promql import (
     once,
     or_unknown,
     or_zero,
-    quantile,
     rate,
 )
 
@@ -63,7 +61,7 @@ def drift() -> Json:
             ),
             Section(
                 "Worst interactions",
-                [Band(8, [*((4, _tail(metric)) for metric in SHOWN), (12, _bad())])],
+                [Band(8, [(12, _tail()), (12, _bad())])],
             ),
         ],
         variables=[
@@ -85,11 +83,11 @@ def _tiles() -> list[tuple[int, Json]]:
     judged = Query(rate("rag_monitor_interactions_total", "", 'outcome="scored"'), "scored")
     pairs = once("rag_monitor_baseline_learning", WHO)
     missing = once("rag_monitor_baseline_missing", WHO)
-    no_alarm = worded({0.0: ("No alarm", PLAIN)})
+    no_alarm = {0.0: ("No alarm", PLAIN)}
     return [
         (3, tile(_OPEN, Query(f"sum({once('rag_drift_alarm', WHO)})", "open"), steps=_ONE)),
-        (3, tile(_NEAREST, nearest, steps=TO_ALARM, mappings=no_number("None yet"), min=0)),
-        (3, tile(_SINCE, Query(or_zero(since)), trend=False, mappings=no_alarm, steps=NEUTRAL)),
+        (3, tile(_NEAREST, nearest, steps=TO_ALARM, absent="None yet", min=0)),
+        (3, tile(_SINCE, Query(or_zero(since)), trend=False, words=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
         (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),
         (3, tile(_JUDGED, judged, steps=((None, DOUBT), (1e-9, GOOD)))),
@@ -218,7 +216,6 @@ def _evidence() -> Json:
         Query(f"min({once('rag_drift_threshold', WHO)})", "threshold"),
         overrides=[named("threshold", color=fixed(WORSE), custom__lineStyle=dashed)],
         custom={"axisSoftMin": 0},
-        legend="table",
     )
 
 
@@ -290,34 +287,34 @@ def _traffic() -> Json:
     )
 
 
-def _tail(metric: Shown) -> Json:
-    q, end = (0.1, "lowest") if metric.higher_is_better else (0.9, "highest")
+def _tail() -> Json:
     texts = Texts(
-        f"{metric.title}: worst tenth",
-        f"The {end} tenth of the single scores of `{metric.name}` begins here "
-        "(`rag_interaction_score`). Points are exemplars: single interactions, with their id and a "
-        "link to their audit page where the data source is set up for it.",
-        decimals=2,
+        "Share of bad answers",
+        "Share of the interactions with a faithfulness of at most 0.5, or a noise sensitivity "
+        "above it (`rag_interaction_score_bucket`). Points are exemplars: single interactions at "
+        "their score, with their id, and a link to their audit page where the data source is set "
+        "up for it (grafana/README.md).",
+        "percentunit",
     )
-    expression = quantile(q, "rag_interaction_score", metric.matcher, APPLICATION, by="application")
-    query = Query(expression, "{{application}}", exemplars=True)
+    every = rate("rag_interaction_score_count", _WHOSE, f'metric=~"{NAMES}"', APPLICATION)
+    low, high = (
+        rate("rag_interaction_score_bucket", _WHOSE, f'metric=~"{names}"', _HALF, APPLICATION)
+        for names in (_LOW, _HIGH)
+    )
+    expression = f"({low} / {every} or 1 - {high} / {every}) >= 0"
+    query = Query(expression, "{{metric}} · {{application}}", exemplars=True)
     return lines(texts, query, min=0, max=1, points=80)
 
 
 def _bad() -> Json:
-    low, high = (
-        "|".join(metric.name for metric in SHOWN if metric.higher_is_better is better)
-        for better in (True, False)
-    )
-    bad_low = _counted("bucket", low, _HALF)
-    bad_high = f"{_counted('count', high)} - {_counted('bucket', high, _HALF)}"
+    bad_low = _counted("bucket", _LOW, _HALF)
+    bad_high = f"{_counted('count', _HIGH)} - {_counted('bucket', _HIGH, _HALF)}"
     texts = Texts(
         "Bad answers in the time shown",
         "Interactions with a faithfulness of at most 0.5, or a noise sensitivity above it, and of "
         "how many (`rag_interaction_score_bucket`, `rag_interaction_score_count`). With the "
         "variable Audit pages set, each row has a link to the interactions themselves.",
-        "short",
-        0,
+        decimals=0,
     )
     return table(
         texts,
@@ -339,6 +336,9 @@ def _bad() -> Json:
 
 
 _HALF: Final = 'le="0.5"'
+_WHOSE: Final = "application, metric"
+_LOW: Final = "|".join(metric.name for metric in SHOWN if metric.higher_is_better)
+_HIGH: Final = "|".join(metric.name for metric in SHOWN if not metric.higher_is_better)
 _BAD: Final = {
     **same("application", "metric"),
     "Value #A": "bad",
@@ -348,5 +348,5 @@ _BAD: Final = {
 
 
 def _counted(ending: str, names: str, *matchers: str) -> str:
-    name, by = f"rag_interaction_score_{ending}", "application, metric"
-    return increase(name, f'metric=~"{names}"', *matchers, APPLICATION, by=by)
+    name = f"rag_interaction_score_{ending}"
+    return increase(name, f'metric=~"{names}"', *matchers, APPLICATION, by=_WHOSE)

@@ -10,8 +10,8 @@ from grafana.promql import APPLICATION
 
 COLUMNS: Final = 24
 TAG: Final = "rag-monitor"
-#: Grafana 10.0 writes 38, and every later one reads it.
-SCHEMA_VERSION: Final = 38
+#: Grafana 10.4 writes 39, and every later one reads it.
+SCHEMA_VERSION: Final = 39
 
 
 class Band(NamedTuple):

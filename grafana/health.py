@@ -18,7 +18,6 @@ from grafana.parts import (
     fixed,
     lines,
     named,
-    no_number,
     states,
     tile,
     worded,
@@ -59,20 +58,30 @@ def difference() -> str:
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    ready = worded({0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}) + no_number("Not there")
-    lost = f"max(abs({difference()})) or vector(NaN)"
+    ready = or_unknown("min(rag_monitor_ready)")
+    words = {0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}
+    lost = or_unknown(f"max(abs({difference()}))")
     lag = Query(or_unknown("max(rag_monitor_consumer_lag_seconds)"))
     dead = increase("rag_monitor_dead_letters_total")
     left = Query(or_unknown("max(rag_monitor_replay_records_left)"))
     series = Query(or_unknown("max(rag_monitor_series)"))
     one = zero_is_good(worse=1)
     return [
-        (3, tile(_READY, Query("min(rag_monitor_ready)"), mappings=ready, steps=NEUTRAL)),
+        (
+            3,
+            tile(
+                _READY,
+                Query(or_unknown("min(rag_monitor_ready)")),
+                words=words,
+                absent="Down",
+                steps=NEUTRAL,
+            ),
+        ),
         (3, tile(_RATE, Query(rate(CONSUMED, "")), steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LOST, Query(lost), steps=one)),
         (3, tile(_LAG, lag, steps=zero_is_good(60, 600))),
         (3, tile(_DEAD, Query(or_zero(dead), instant=True), trend=False, steps=one)),
-        (3, tile(_REPLAY, left, steps=zero_is_good(1), mappings=no_number("No exporter"))),
+        (3, tile(_REPLAY, left, steps=zero_is_good(1), absent="No exporter")),
         (3, tile(_MEMORY, Query(f"max(process_resident_memory_bytes {OURS})"), steps=NEUTRAL)),
         (3, tile(_SERIES, series, steps=zero_is_good(20_000, 100_000))),
     ]

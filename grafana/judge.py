@@ -20,11 +20,9 @@ from grafana.parts import (
     lines,
     matching,
     named,
-    no_number,
     same,
     table,
     tile,
-    worded,
     zero_is_good,
 )
 from grafana.promql import or_unknown, or_zero, per_minute, quantile, rate
@@ -66,18 +64,17 @@ def _tiles() -> list[tuple[int, Json]]:
     looked = rate("rag_monitor_judge_cache_lookups_total", "", 'result!="miss"')
     hit = _share(looked, rate("rag_monitor_judge_cache_lookups_total", ""))
     agreement = or_unknown("min(rag_monitor_judge_agreement)")
-    states_ = worded({number: (word, colour) for number, _, word, colour in STATES})
-    not_yet = no_number("Unknown")
+    words = {number: (word, colour) for number, _, word, colour in STATES}
     shares = zero_is_good(0.01, 0.05)
     trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
     return [
-        (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, mappings=states_)),
+        (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, words=words)),
         (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))))),
         (3, tile(_FAILING, Query(or_zero(failing)), steps=shares)),
         (3, tile(_LOST, Query(or_zero(failed)), steps=shares)),
         (3, tile(_SLOW, Query(or_zero(quantile(0.95, SECONDS))), steps=zero_is_good(10, 30))),
         (3, tile(_SPEND, Query(f"3600 * {_usd()}"), steps=NEUTRAL, color=fixed(GOOD))),
-        (3, tile(_TRUST, Query(agreement), steps=trusted, mappings=not_yet)),
+        (3, tile(_TRUST, Query(agreement), steps=trusted, absent="Unknown")),
         (3, tile(_SAVED, Query(or_zero(hit)), steps=NEUTRAL, color=fixed(GOOD))),
     ]
 

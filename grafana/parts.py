@@ -1,7 +1,8 @@
 """Panels as Grafana's JSON: what all have in common, and one function a kind.
 
-Only options that Grafana 10.0 knows. Colours are Grafana's names, which follow the theme; blue,
-orange and red stay apart for colour-blind eyes, and red is always worse.
+Only options that Grafana 10.4 knows; an older one ignores some of them. Colours are Grafana's
+names, which follow the theme; blue, orange and red stay apart for colour-blind eyes, and red is
+always worse.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _LEAST: Final = {"percentunit": 0.1, "s": 1, "currencyUSD": 1, A_SECOND: 1, A_MI
 
 #: (value from which on it holds, colour); the first value is None.
 Steps = Sequence[tuple[float | None, str]]
+#: Value → (word, colour).
+Words = Mapping[float, tuple[str, str]]
 BLUE: Final[Steps] = ((None, GOOD),)
 NEUTRAL: Final[Steps] = ((None, PLAIN),)
 #: Evidence as a share of the threshold of an alarm.
@@ -66,8 +69,10 @@ def thresholds(steps: Steps) -> Json:
     return {"mode": "absolute", "steps": [{"color": c, "value": at} for at, c in steps]}
 
 
-def worded(words: Mapping[float, tuple[str, str]]) -> list[Json]:
-    """Value → (word, colour), as a value mapping."""
+def worded(words: Words) -> list[Json]:
+    """As a value mapping."""
+    if not words:
+        return []
     options = {
         f"{value:g}": {"text": text, "color": colour, "index": index}
         for index, (value, (text, colour)) in enumerate(words.items())
@@ -75,7 +80,7 @@ def worded(words: Mapping[float, tuple[str, str]]) -> list[Json]:
     return [{"type": "value", "options": options}]
 
 
-def no_number(text: str = NO_TRAFFIC) -> list[Json]:
+def no_number(text: str) -> list[Json]:
     """What stands in the place of NaN and of nothing."""
     result = {"text": text, "color": PLAIN, "index": 0}
     return [{"type": "special", "options": {"match": "null+nan", "result": result}}]
@@ -154,10 +159,20 @@ def panel(
     }
 
 
-def tile(texts: Texts, *queries: Query, trend: bool = True, **more: Any) -> Json:
-    """A number with its trend, coloured by its thresholds; several are rows with their names."""
+def tile(
+    texts: Texts,
+    *queries: Query,
+    trend: bool = True,
+    words: Words | None = None,
+    absent: str = NO_TRAFFIC,
+    **more: Any,
+) -> Json:
+    """A number with its trend, coloured by its thresholds; several are rows with their names.
+
+    ``words`` stand in the place of some numbers, and ``absent`` in that of none.
+    """
     options = {
-        "colorMode": more.pop("color_mode", "value"),
+        "colorMode": "value",
         "graphMode": "area" if trend else "none",
         "justifyMode": "auto",
         "orientation": "horizontal" if len(queries) > 1 else "auto",
@@ -166,8 +181,8 @@ def tile(texts: Texts, *queries: Query, trend: bool = True, **more: Any) -> Json
         "textMode": "value_and_name" if len(queries) > 1 else "value",
         "wideLayout": True,
     }
-    more.setdefault("mappings", no_number())
-    return panel("stat", texts, queries, options, **more)
+    mappings = [*worded(words or {}), *no_number(absent)]
+    return panel("stat", texts, queries, options, mappings=mappings, noValue=absent, **more)
 
 
 def lines(
@@ -229,11 +244,13 @@ def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
     """One horizontal bar a series, as it is now."""
     options = {
         "displayMode": "basic",
+        "maxVizHeight": 40,
         "minVizHeight": 16,
         "minVizWidth": 8,
         "orientation": "horizontal",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
+        "sizing": "manual",
         "text": {"titleSize": 13, "valueSize": 16},
         "valueMode": "color",
     }

@@ -21,12 +21,12 @@ from grafana.parts import (
     fixed,
     heat,
     lines,
+    matching,
     named,
-    no_number,
+    same,
     table,
     thresholds,
     tile,
-    worded,
 )
 from grafana.promql import (
     APPLICATION,
@@ -99,8 +99,8 @@ def _status() -> Json:
         "while `rag_objective_breached` is 1, No traffic while all `rag_score_samples` are 0, "
         "Learning while `rag_monitor_baseline_learning` is 1, else OK.",
     )
-    words = worded(STATUS) + no_number("No exporter")
-    return tile(texts, Query(expression, "status"), trend=False, mappings=words, steps=NEUTRAL)
+    query = Query(expression, "status")
+    return tile(texts, query, trend=False, words=STATUS, absent="No exporter", steps=NEUTRAL)
 
 
 def _score(metric: Shown, ending: str = "", *, who: str = WHO) -> str:
@@ -124,7 +124,7 @@ def _value(metric: Shown) -> Json:
         decimals=2,
     )
     query = Query(or_unknown(_worst(metric)), metric.title)
-    return tile(texts, query, steps=NEUTRAL, color=fixed(GOOD))
+    return tile(texts, query, steps=NEUTRAL)
 
 
 def _bounds(metric: Shown) -> Json:
@@ -153,14 +153,11 @@ def _bounds(metric: Shown) -> Json:
     )
 
 
-#: Columns of the overview: gauge, heading; all but the last three are of the window.
-COLUMNS: Final = (
-    ("rag_score", "score"),
-    ("rag_score_lower", "low"),
-    ("rag_score_upper", "high"),
-    ("rag_score_samples", "n"),
-    ("rag_score_baseline", "baseline"),
+#: Columns of the overview beside evidence; all but the last are of the window.
+COLUMNS: Final = tuple(
+    f"rag_score{end}" for end in ("", "_lower", "_upper", "_samples", "_baseline")
 )
+_HEADINGS: Final = ("score", "low", "high", "n", "baseline")
 
 
 def _row(name: str) -> str:
@@ -174,8 +171,8 @@ def _row(name: str) -> str:
 
 def _overview() -> Json:
     evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
-    headings = [*(heading for _, heading in COLUMNS), "evidence"]
-    values = {f"Value #{chr(ord('A') + i)}": heading for i, heading in enumerate(headings)}
+    headings = {f"Value #{ref}": h for ref, h in zip("BCDEF", _HEADINGS, strict=True)}
+    columns = {**same("application", "metric"), "Value #A": "evidence", **headings}
     texts = Texts(
         "Applications, nearest to an alarm first",
         "One row an application, metric and judge: `rag_score` over the chosen window with its "
@@ -186,19 +183,18 @@ def _overview() -> Json:
     )
     return table(
         texts,
-        *(Query(_row(name), instant=True, table=True) for name, _ in COLUMNS),
         Query(evidence, instant=True, table=True),
+        *(Query(_row(name), instant=True, table=True) for name in COLUMNS),
         transformations=[
             {"id": "merge", "options": {}},
-            arranged(
-                {"application": "application", "metric": "metric", **values, "judge": "judge"}
-            ),
+            arranged(columns | same("judge")),
         ],
         options={"sortBy": [{"displayName": "evidence", "desc": True}]},
         steps=NEUTRAL,
         overrides=[
             named("metric", custom__width=230),
-            named("n", decimals=0, unit="short"),
+            matching("/^(score|low|high|n|baseline|evidence)$/", custom__width=95),
+            named("n", decimals=0),
             named(
                 "evidence",
                 unit="percentunit",

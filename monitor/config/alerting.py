@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
-from monitor.config.base import Fraction, Section, Texts, mapping, seconds
+from monitor.config.base import Fraction, Section, mapping, seconds, split
 
 AlertName = Literal[
     "RagQualityDrift",
@@ -51,12 +51,22 @@ KEEP_FIRING: Final[dict[AlertName, str]] = {
     "RagMonitorDeadLetters": "1h",
 }
 
+#: Labels that rules give their alerts.
+OWN_LABELS: Final = ("alertname", "severity", "cause", "held_by", "role", "seen_by", "state")
+
 
 def _is_duration(text: str) -> str:
     """The same; unlike elsewhere it may be ``0s``."""
     if not re.fullmatch("0+s", text):
         seconds(text)
     return text
+
+
+def _is_free(name: str) -> str:
+    """A label that the rules do not set themselves."""
+    if name in OWN_LABELS:
+        raise ValueError(f"found {name!r}, which the rules set themselves")
+    return _is_label(name)
 
 
 def _is_label(name: str) -> str:
@@ -66,7 +76,8 @@ def _is_label(name: str) -> str:
 
 
 Duration = Annotated[str, AfterValidator(_is_duration)]
-Label = Annotated[str, AfterValidator(_is_label)]
+Labels = Annotated[tuple[Annotated[str, AfterValidator(_is_label)], ...], BeforeValidator(split)]
+FreeLabel = Annotated[str, AfterValidator(_is_free)]
 
 
 class Alerts(Section):
@@ -84,12 +95,17 @@ class Alerts(Section):
         "(.*/)?rag-monitor.*",
         description="regular expression of the scrape jobs of the monitor's processes",
     )
-    by: Annotated[Texts, AfterValidator(lambda names: tuple(map(_is_label, names)))] = Field(
+    by: Labels = Field(
         ("cluster", "namespace"),
         description="labels of the scrape that tell several monitors apart; those that no series "
         "has do no harm",
     )
-    labels: Annotated[dict[Label, str], BeforeValidator(mapping)] = Field(
+    replicas: Labels = Field(
+        ("instance", "pod"),
+        description="labels of the scrape that tell processes of one monitor apart: several "
+        "exporters make one alert",
+    )
+    labels: Annotated[dict[FreeLabel, str], BeforeValidator(mapping)] = Field(
         {}, description="label: value; given to every alert, for the routes of an Alertmanager"
     )
     window: Duration = Field("15m", description="what is counted is counted over this time")

@@ -10,7 +10,7 @@ from typing import Final
 
 from monitor.rules.model import Recording
 from monitor.rules.plan import Plan
-from monitor.rules.promql import grown, one_of_replicas
+from monitor.rules.promql import grown
 
 #: Outcomes of interactions that a score was to come of.
 PICKED: Final = "scored|unscorable|judge_failed|dead_lettered"
@@ -33,8 +33,8 @@ def counts(plan: Plan) -> list[Recording]:
     """In an order in which each finds what it is made of."""
     windows = {"": plan.alerts.window, LONG: plan.alerts.long_window}
     found = [
-        Recording(END, one_of_replicas("rag_monitor_input_end_offset")),
-        Recording(LAG, one_of_replicas("rag_monitor_group_lag_records")),
+        Recording(END, plan.one_of_replicas("rag_monitor_input_end_offset")),
+        Recording(LAG, plan.one_of_replicas("rag_monitor_group_lag_records")),
         _late(plan),
     ]
     for end, window in windows.items():

@@ -7,7 +7,7 @@ from typing import Final
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, Plan
-from monitor.rules.promql import asked, one_of_replicas
+from monitor.rules.promql import asked
 
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
 #: What an exporter, and what a scorer, shows from its start on.
@@ -52,7 +52,7 @@ def _unreachable(plan: Plan) -> Alert:
         "RagMonitorDown",
         "page",
         HEALTH,
-        expr=f"{one_of_replicas(_up(plan))} == 0",
+        expr=f"{plan.one_of_replicas(_up(plan))} == 0",
         labels={"cause": "unreachable"},
         summary="No process of the job {{ $labels.job }} answers",
         description="Prometheus reaches none of the targets of {{ $labels.job }} (up is "
@@ -95,7 +95,7 @@ def _not_ready(plan: Plan) -> Alert:
         "RagMonitorDown",
         "page",
         HEALTH,
-        expr=f"{one_of_replicas('rag_monitor_ready')} == 0",
+        expr=f"{plan.one_of_replicas('rag_monitor_ready')} == 0",
         pending=plan.alerts.not_ready,
         labels={"cause": "not_ready"},
         summary="No process of the job {{ $labels.job }} is ready",
@@ -109,8 +109,8 @@ def _some(plan: Plan) -> Alert:
         "RagMonitorDown",
         "ticket",
         HEALTH,
-        expr=f"(count without (instance, pod) ({_up(plan)} == 0))\n"
-        f"and ({one_of_replicas(_up(plan))} == 1)",
+        expr=f"(count without ({', '.join(plan.alerts.replicas)}) ({_up(plan)} == 0))\n"
+        f"and ({plan.one_of_replicas(_up(plan))} == 1)",
         labels={"cause": "some_unreachable"},
         summary="Processes of the job {{ $labels.job }} do not answer",
         description=f"{_WHOLE} of the targets of {{{{ $labels.job }}}} do not answer; others do.",
@@ -164,7 +164,8 @@ def _lagging(plan: Plan) -> Alert:
 
 def _lagging_unwatched(plan: Plan) -> Alert:
     """What scorers say of themselves, where the exporter may not look at their group."""
-    seconds = "max without (instance, pod, partition) (rag_monitor_consumer_lag_seconds)"
+    replicas = ", ".join((*plan.alerts.replicas, "partition"))
+    seconds = f"max without ({replicas}) (rag_monitor_consumer_lag_seconds)"
     return plan.alert(
         "RagMonitorLagging",
         "page",

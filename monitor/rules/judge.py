@@ -7,7 +7,7 @@ from typing import Final
 from monitor.rules.counts import JUDGED, OUTCOMES, RECENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import JUDGE, Plan
-from monitor.rules.promql import asked, one_of_replicas
+from monitor.rules.promql import asked
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 
@@ -53,7 +53,7 @@ def _stopped(plan: Plan) -> Alert:
         "RagMonitorJudgeStopped",
         "page",
         JUDGE,
-        expr=f"{one_of_replicas(state)} == 1",
+        expr=f"{plan.one_of_replicas(state)} == 1",
         summary="The judge {{ $labels.model }} has stopped ({{ $labels.state }})",
         description="The judge {{ $labels.model }} is not asked any more (state "
         "{{ $labels.state }}, value {{ $value }}): {{ if eq $labels.state `stopped` }}it refuses, "

@@ -33,6 +33,14 @@ class Plan:
         """
         return ", ".join(self.alerts.by)
 
+    def one_of_replicas(self, metric: str) -> str:
+        """A gauge that several processes serve alike, once.
+
+        >>> Plan(Alerts(), 1.0).one_of_replicas("rag_score")
+        'max without (instance, pod) (rag_score)'
+        """
+        return f"max without ({', '.join(self.alerts.replicas)}) ({metric})"
+
     @property
     def lag_s(self) -> int:
         """The age from which a record is late, in seconds."""

@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def one_of_replicas(metric: str) -> str:
-    """A gauge that several exporters serve alike, once.
-
-    >>> one_of_replicas("rag_score")
-    'max without (instance, pod) (rag_score)'
-    """
-    return f"max without (instance, pod) ({metric})"
-
-
 def grown(counter: str, window: str) -> str:
     """How much a counter has grown within a window, process by process.
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from monitor.rules.model import Alert, Group, Recording
 from monitor.rules.plan import DRIFT, QUALITY, Plan
-from monitor.rules.promql import asked, one_of_replicas
+from monitor.rules.promql import asked
 
 _DRIFT: Final = "application_judge_metric"
 _WINDOW: Final = "application_judge_metric_window"
@@ -35,7 +35,7 @@ def recorded(metric: str) -> str:
 
 def quality(plan: Plan) -> Group:
     """Recorded gauges, and the alerts on them."""
-    recordings = [Recording(recorded(metric), one_of_replicas(metric)) for metric in RECORDED]
+    recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
     return Group("rag-quality", [*recordings, _drift(plan), _below_objective(plan)])
 
 
