@@ -71,7 +71,7 @@ def _tiles() -> list[tuple[int, Json]]:
             3,
             tile(
                 _READY,
-                Query(or_unknown("min(rag_monitor_ready)")),
+                Query(ready),
                 words=words,
                 absent="Down",
                 steps=NEUTRAL,
