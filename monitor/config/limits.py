@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.config.base import Section, mapping, seconds
+
+
+class Budget(Section):
+    """What ``limits.usd_per_day`` means by a day."""
+
+    timezone: str = Field("UTC", description="time zone of the day, like Europe/Berlin")
+
+    @field_validator("timezone")
+    @classmethod
+    def _exists(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (OSError, ValueError):  # not found, no such file, no name at all
+            raise ValueError(
+                f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
+                "system knows only UTC: pip install tzdata)"
+            ) from None
+        return name
 
 
 class ModelLimits(Section):

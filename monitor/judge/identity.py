@@ -23,7 +23,7 @@ class LlmSettings:
     ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
     provider it is reached with the key in the environment. ``max_tokens`` is
     of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
-    ``price`` in US dollars for a million tokens of prompts and of replies goes before the library's.
+    ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
     ``redaction`` names what is done to texts before they are judged.
     """
 

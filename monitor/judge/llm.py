@@ -133,6 +133,11 @@ class LlmJudge:
         """
         return _price_per_million(self._settings)
 
+    def unpriced(self) -> list[str]:
+        """Its models whose price nobody knows. To be asked after ``prepare``."""
+        made = map(self._settings.of_model, self._settings.models())
+        return [one.model for one in made if _price_per_million(one) is None]
+
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
         for client in self._clients:

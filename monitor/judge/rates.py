@@ -50,7 +50,7 @@ class Rate:
             if amount <= left:
                 break
             left += taken.amount
-            wait_s = taken.at + self._window_s - now
+            wait_s = max(wait_s, taken.at + self._window_s - now)
         return wait_s
 
     def take(self, now: float, amount: float) -> Taken:
