@@ -22,13 +22,13 @@ async function asked(target, panel, { scope, range, client, scrape, width }) {
   const data = target.instant
     ? await client.instant(expr, end)
     : await client.range(expr, align(start), align(end), step);
-  return { data, expr, step };
+  return { data, expr, step, legendFormat: interpolate(target.legendFormat, all) };
 }
 
 async function framesOf(target, panel, context) {
-  const { data, expr, step } = await asked(target, panel, context);
+  const { data, expr, step, legendFormat } = await asked(target, panel, context);
   const tables = panel.targets.filter((one) => one.format === "table" && !one.hide);
-  const found = frames(data, target, { expr, step, onlyTable: tables.length < 2 });
+  const found = frames(data, { ...target, legendFormat }, { expr, step, onlyTable: tables.length < 2 });
   return { frames: found, query: { refId: target.refId, expr, series: data.result.length } };
 }
 

@@ -66,13 +66,13 @@ const bucketLabels = (fields, unit, decimals) =>
     return formattedValueToString(getValueFormat(unit)(bound, decimals));
   });
 
-function paintCells(u, times, fields, color, counts) {
+function paintCells(u, times, fields, color, counts, gap) {
   const width = Math.max(1, u.valToPos(times[1] ?? times[0] + 1, "x", true) - u.valToPos(times[0], "x", true));
   const cell = (i, row, value) => {
     const [top, bottom] = [u.valToPos(row + 0.5, "y", true), u.valToPos(row - 0.5, "y", true)];
     const right = u.valToPos(times[i], "x", true);
     u.ctx.fillStyle = color(Math.min(1, value / counts.max));
-    u.ctx.fillRect(right - width + 1, top + 1, width - 1, bottom - top - 1);
+    u.ctx.fillRect(right - width + gap, top + gap, width - gap, bottom - top - gap);
   };
   u.ctx.beginPath();
   u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
@@ -99,7 +99,7 @@ export function HeatmapPanel({ panel, data, range, width, height, theme, timeZon
     bounds: [-0.5, fields.length - 0.5],
     splits: rows,
     labels: rows.map((i) => labels[i]),
-    paint: (u) => paintCells(u, time.values, fields, color, counts),
+    paint: (u) => paintCells(u, time.values, fields, color, counts, options.cellGap ?? 1),
   };
   return <Chart parts={parts} times={time.values} width={width} height={height} deps={[data, width, height, theme]} />;
 }
