@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes, textbox
+from grafana.changes import AUDIT, linked, what_changed
+from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.metrics import NAMES, SHOWN, directed
 from grafana.parts import (
     A_SECOND,
@@ -41,8 +42,6 @@ from grafana.promql import (
 )
 
 WINDOW: Final = 'window="$window"'
-DETECTOR: Final = "metric, application, judge"
-NOTHING: Final = "Nothing: no alarm is open."
 
 
 def drift() -> Json:
@@ -53,7 +52,7 @@ def drift() -> Json:
         "Is the quality worse than normal, since when, where, and is it the system, the judge or "
         "the traffic?",
         [
-            Section("", [Band(5, _tiles()), Band(5, [(24, _changed())])]),
+            Section("", [Band(5, _tiles()), Band(5, [(24, what_changed())])]),
             Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
             Section(
                 "System, judge or traffic?",
@@ -63,13 +62,6 @@ def drift() -> Json:
                 "Worst interactions",
                 [Band(8, [(12, _tail()), (12, _bad())])],
             ),
-        ],
-        variables=[
-            textbox(
-                "audit_url",
-                "Audit pages",
-                "Base URL of the audit pages, as audit.url; without it there are no links to them.",
-            )
         ],
         annotations=[alarms(), judge_changes()],
     )
@@ -153,50 +145,6 @@ _WITHOUT: Final = Texts(
     "short",
     0,
 )
-
-
-def _changed() -> Json:
-    since = once("rag_drift_change_since_timestamp_seconds", WHO)
-    told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
-    rows = f"1000 * max by ({DETECTOR}) ({since}) * on ({DETECTOR}) group_left (answer) {told}"
-    texts = Texts(
-        "What changed",
-        "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
-        "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
-        "more often, what the traffic mix explains, and the worst segment.",
-    )
-    return table(
-        texts,
-        Query(linked(or_zero(rows, "answer", NOTHING)), instant=True, table=True),
-        transformations=[arranged(_CHANGED, left_out=("application", "metric", "judge"))],
-        steps=NEUTRAL,
-        overrides=[
-            named("What changed", custom__cellOptions={"type": "auto", "wrapText": True}),
-            named(
-                "Since",
-                unit="dateTimeAsIso",
-                custom__width=180,
-                mappings=worded({0.0: ("–", PLAIN)}),
-            ),
-            _AUDIT,
-        ],
-    )
-
-
-_AUDIT: Final = named(
-    "Audit",
-    custom__width=90,
-    links=[{"title": "Interactions", "url": "${__value.raw}", "targetBlank": True}],
-    mappings=[{"type": "regex", "options": {"pattern": ".+", "result": {"text": "open"}}}],
-)
-_CHANGED: Final = {"answer": "What changed", "Value": "Since", "audit": "Audit"}
-
-
-def linked(expression: str) -> str:
-    """With a label ``audit``: the page of an application's interactions; none without a URL."""
-    page = "${audit_url}/interactions?application=$1"
-    everywhere = f'label_replace({expression}, "audit", "{page}", "application", "(.+)")'
-    return f'label_replace({everywhere}, "audit", "", "audit", "/.*")'
 
 
 def _evidence() -> Json:
@@ -329,7 +277,7 @@ def _bad() -> Json:
             named("metric", custom__width=230),
             named("bad", custom__width=80),
             named("of", custom__width=80),
-            _AUDIT,
+            AUDIT,
         ],
         options={"sortBy": [{"displayName": "bad", "desc": True}]},
     )

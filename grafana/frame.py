@@ -65,7 +65,6 @@ def dashboard(
     description: str,
     sections: Sequence[Section],
     *,
-    variables: Sequence[Json] = (),
     annotations: Sequence[Json] = (),
 ) -> Json:
     """A whole dashboard."""
@@ -80,7 +79,7 @@ def dashboard(
         "refresh": "30s",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": [*_common(), *variables]},
+        "templating": {"list": _variables()},
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "browser",
         "title": title,
@@ -104,7 +103,7 @@ def _links() -> Json:
     }
 
 
-def _common() -> list[Json]:
+def _variables() -> list[Json]:
     of = f"{{{APPLICATION}}}"
     return [
         {
@@ -124,6 +123,11 @@ def _common() -> list[Json]:
         _choice("judge", "Judge", f"rag_score_samples{of}"),
         _choice("segment", "Segment", f"rag_segment_score_samples{of}"),
         _choice("window", "Window", "rag_score_samples", many=False),
+        _textbox(
+            "audit_url",
+            "Audit pages",
+            "Base URL of the audit pages, as audit.url; without it there are no links to them.",
+        ),
     ]
 
 
@@ -150,7 +154,7 @@ def _choice(name: str, label: str, series: str, *, many: bool = True) -> Json:
     return found | ({"allValue": ".*"} if many else {})
 
 
-def textbox(name: str, label: str, description: str) -> Json:
+def _textbox(name: str, label: str, description: str) -> Json:
     """A variable that people type."""
     return {
         "current": {"selected": False, "text": "", "value": ""},

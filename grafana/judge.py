@@ -41,7 +41,7 @@ def judge() -> Json:
         [
             Section("", [Band(5, _tiles())]),
             Section("Calls", [Band(8, [(8, _calls()), (8, _latency()), (8, _whole())])]),
-            Section("Money and limits", [Band(8, [(8, _tokens()), (8, _money()), (8, _each())])]),
+            Section("Money and limits", [Band(8, [(6, panel()) for panel in _MONEY])]),
             Section("Failures", [Band(8, [(8, _failures()), (8, _errors()), (8, _retries())])]),
             Section("Trust", [Band(8, [(8, _agreement()), (8, _checks()), (8, _cache())])]),
             Section("Judges", [Band(5, [(24, _judges())])]),
@@ -227,16 +227,33 @@ def _money() -> Json:
     return lines(texts, *queries, stacked=True, min=0)
 
 
-def _each() -> Json:
-    scored = rate("rag_monitor_interactions_total", "", 'outcome="scored"')
+def _budget() -> Json:
     texts = Texts(
-        "Cost of a thousand scores",
-        "US dollars for a thousand scored interactions: `rag_monitor_judge_usd_total` and "
-        "`rag_monitor_judge_recheck_usd_total` over `rag_monitor_interactions_total`.",
+        "Budget of the day",
+        "US dollars since midnight (`rag_monitor_budget_usd_spent`, all scorers together) and what "
+        "a day may cost (`rag_monitor_budget_usd_per_day`, red). Where they meet, interactions end "
+        "as over_budget. 0 without a budget.",
         "currencyUSD",
     )
-    query = Query(or_zero(f"1000 * {_share(_usd(), scored)}"), "a thousand scores")
-    return lines(texts, query, min=0, overrides=[named("a thousand scores", color=fixed(GOOD))])
+    spent, most = (or_zero(f"max(rag_monitor_budget_usd_{part})") for part in ("spent", "per_day"))
+    red = named("a day", color=fixed(WORSE), custom__lineStyle={"dash": [10, 10], "fill": "dash"})
+    queries = Query(spent, "spent"), Query(most, "a day")
+    return lines(texts, *queries, overrides=[named("spent", color=fixed(GOOD)), red], min=0)
+
+
+def _limits() -> Json:
+    texts = Texts(
+        "Limits used",
+        "`rag_monitor_limit_used_ratio`: share of the requests and tokens a minute that a model's "
+        "limits allow. At 100 % judging waits; that is what limits are for.",
+        "percentunit",
+    )
+    used = "max by (model, limit) (rag_monitor_limit_used_ratio)"
+    query = Query(or_zero(used, "limit", "no limits"), "{{model}} {{limit}}")
+    return lines(texts, query, steps=zero_is_good(0.8, 1), limit=True, min=0)
+
+
+_MONEY: Final = (_tokens, _money, _budget, _limits)
 
 
 def _failures() -> Json:
@@ -301,6 +318,7 @@ def _agreement() -> Json:
         steps=((None, WORSE), (0.9, GOOD)),
         max=1,
         custom={"axisSoftMin": 0.8},
+        noValue="No second judgements yet",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.changes import what_changed
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.metrics import NAMES, SHOWN, Shown
 from grafana.parts import (
@@ -59,7 +60,7 @@ def quality() -> Json:
         "RAG / Quality",
         "Is the quality of the answers good enough, how sure are we, and where is it worse?",
         [
-            Section("", [Band(5, _tiles()), Band(5, [(24, _overview())])]),
+            Section("", _top()),
             Section(
                 "$application",
                 [
@@ -76,11 +77,22 @@ def quality() -> Json:
     )
 
 
+def _top() -> list[Band]:
+    return [Band(5, _tiles()), Band(3, [(24, what_changed())]), Band(5, [(24, _overview())])]
+
+
 def _tiles() -> list[tuple[int, Json]]:
     tiles = [(3, _status())]
     for metric in SHOWN:
         tiles += [(4, _value(metric)), (3, _bounds(metric))]
     return tiles
+
+
+_TO_DRIFT: Final = {
+    "title": "What changed",
+    "url": "/d/rag-drift?${__url_time_range}&${__all_variables}",
+    "targetBlank": False,
+}
 
 
 def _status() -> Json:
@@ -100,7 +112,9 @@ def _status() -> Json:
         "Learning while `rag_monitor_baseline_learning` is 1, else OK.",
     )
     query = Query(expression, "status")
-    return tile(texts, query, trend=False, words=STATUS, absent="No exporter", steps=NEUTRAL)
+    found = tile(texts, query, trend=False, words=STATUS, absent="No exporter", steps=NEUTRAL)
+    found["fieldConfig"]["defaults"]["links"] = [_TO_DRIFT]
+    return found
 
 
 def _score(metric: Shown, ending: str = "", *, who: str = WHO) -> str:

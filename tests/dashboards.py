@@ -69,7 +69,7 @@ def queries() -> Iterator[PanelQuery]:
                 yield PanelQuery(name, panel["title"], ref, expression, target["instant"])
 
 
-def annotations() -> Iterator[PanelQuery]:
+def annotation_queries() -> Iterator[PanelQuery]:
     """The same of the annotations."""
     for name, dashboard in dashboards().items():
         for found in dashboard["annotations"]["list"]:

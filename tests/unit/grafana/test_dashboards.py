@@ -15,7 +15,7 @@ from tests.dashboards import (
     BUILT_IN,
     CHOSEN,
     PanelQuery,
-    annotations,
+    annotation_queries,
     dashboards,
     filled,
     panels,
@@ -41,7 +41,7 @@ ONCE = re.compile(
 )
 EVERY_PANEL = [(name, panel) for name, board in BOARDS.items() for panel in panels(board)]
 IDS = [f"{name}-{panel['id']}" for name, panel in EVERY_PANEL]
-EVERY_QUERY = [*queries(), *annotations()]
+EVERY_QUERY = [*queries(), *annotation_queries()]
 
 
 def test_the_committed_files_are_as_built(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_grid_is_well_laid(name: str) -> None:
     ids = [panel["id"] for panel in board["panels"]]
     assert len(ids) == len(set(ids))
     places = [panel["gridPos"] for panel in board["panels"]]
-    assert all(0 <= at["x"] and at["x"] + at["w"] <= 24 for at in places)
+    assert all(at["x"] >= 0 and at["x"] + at["w"] <= 24 for at in places)
     for one, other in combinations(places, 2):
         apart_x = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
         apart_y = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
