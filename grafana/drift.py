@@ -82,7 +82,7 @@ def _tiles() -> list[tuple[int, Json]]:
         (3, tile(_SINCE, Query(or_zero(since)), trend=False, words=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
         (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),
-        (3, tile(_JUDGED, judged, steps=((None, DOUBT), (1e-9, GOOD)))),
+        (3, tile(_JUDGED, judged, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LEARNING, Query(or_zero(f"sum({pairs})")), trend=False, steps=_DOUBTS)),
         (3, tile(_WITHOUT, Query(or_zero(f"sum({missing})")), trend=False, steps=_DOUBTS)),
     ]
@@ -191,7 +191,7 @@ def _system() -> Json:
     )
     expression = or_zero(f"sort_desc(-1 * {worse_low} or {worse_high})", "segment", "no alarm")
     query = Query(expression, "{{segment}} {{metric}}", instant=True)
-    return bars(texts, query, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
+    return bars(texts, query, min=0, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
 
 
 def _judge() -> Json:

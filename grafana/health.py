@@ -65,6 +65,8 @@ def _tiles() -> list[tuple[int, Json]]:
     dead = increase("rag_monitor_dead_letters_total")
     left = Query(or_unknown("max(rag_monitor_replay_records_left)"))
     series = Query(or_unknown("max(rag_monitor_series)"))
+    memory = Query(f"max(process_resident_memory_bytes {OURS})")
+    consumed = Query(rate(CONSUMED, ""))
     one = zero_is_good(worse=1)
     return [
         (
@@ -72,18 +74,19 @@ def _tiles() -> list[tuple[int, Json]]:
             tile(
                 _READY,
                 Query(ready),
+                trend=False,
                 words=words,
                 absent="Down",
                 steps=NEUTRAL,
             ),
         ),
-        (3, tile(_RATE, Query(rate(CONSUMED, "")), steps=((None, DOUBT), (1e-9, GOOD)))),
+        (3, tile(_RATE, consumed, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LOST, Query(lost), steps=one)),
         (3, tile(_LAG, lag, steps=zero_is_good(60, 600))),
         (3, tile(_DEAD, Query(or_zero(dead), instant=True), trend=False, steps=one)),
         (3, tile(_REPLAY, left, steps=zero_is_good(1), absent="No exporter")),
-        (3, tile(_MEMORY, Query(f"max(process_resident_memory_bytes {OURS})"), steps=NEUTRAL)),
-        (3, tile(_SERIES, series, steps=zero_is_good(20_000, 100_000))),
+        (3, tile(_MEMORY, memory, trend=False, steps=NEUTRAL)),
+        (3, tile(_SERIES, series, trend=False, steps=zero_is_good(20_000, 100_000))),
     ]
 
 

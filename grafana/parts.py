@@ -163,26 +163,35 @@ def tile(
     texts: Texts,
     *queries: Query,
     trend: bool = True,
+    named_value: bool = False,
     words: Words | None = None,
     absent: str = NO_TRAFFIC,
     **more: Any,
 ) -> Json:
     """A number with its trend, coloured by its thresholds; several are rows with their names.
 
-    ``words`` stand in the place of some numbers, and ``absent`` in that of none.
+    ``words`` stand in the place of some numbers, and ``absent`` in that of none. With
+    ``named_value`` the name stands above the number, which keeps the trend below it.
     """
+    several = len(queries) > 1
     options = {
         "colorMode": "value",
         "graphMode": "area" if trend else "none",
         "justifyMode": "auto",
-        "orientation": "horizontal" if len(queries) > 1 else "auto",
+        "orientation": "horizontal" if several else "auto",
         "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
-        "text": {"titleSize": 13, "valueSize": 16} if len(queries) > 1 else {},
-        "textMode": "value_and_name" if len(queries) > 1 else "value",
+        "text": _tile_sizes(several, named_value),
+        "textMode": "value_and_name" if several or named_value else "value",
         "wideLayout": True,
     }
     mappings = [*worded(words or {}), *no_number(absent)]
     return panel("stat", texts, queries, options, mappings=mappings, noValue=absent, **more)
+
+
+def _tile_sizes(several: bool, named_value: bool) -> Json:
+    if several:
+        return {"titleSize": 13, "valueSize": 16}
+    return {"titleSize": 13, "valueSize": 40} if named_value else {}
 
 
 def lines(
@@ -197,6 +206,7 @@ def lines(
 ) -> Json:
     """Lines over time; ``limit`` draws the thresholds as dashed lines.
 
+    ``legend`` is ``list`` or ``table`` below, ``right`` (a table), or nothing.
     ``points`` is how many there are at most: few are calmer, each of more interactions.
     """
     custom: Json = {
@@ -214,9 +224,9 @@ def lines(
     custom |= more.pop("custom", {})
     options = {
         "legend": {
-            "calcs": ["lastNotNull"] if legend == "table" else [],
-            "displayMode": legend or "hidden",
-            "placement": "bottom",
+            "calcs": ["lastNotNull"] if legend in ("table", "right") else [],
+            "displayMode": "table" if legend == "right" else legend or "hidden",
+            "placement": "right" if legend == "right" else "bottom",
             "showLegend": bool(legend),
         },
         "tooltip": {"mode": "multi", "sort": "desc"},
@@ -244,7 +254,7 @@ def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
     """One horizontal bar a series, as it is now."""
     options = {
         "displayMode": "basic",
-        "maxVizHeight": 40,
+        "maxVizHeight": 56,
         "minVizHeight": 16,
         "minVizWidth": 8,
         "namePlacement": "top",
@@ -266,7 +276,7 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
         "color": {
             "exponent": 0.5,
             "fill": "dark-blue",
-            "mode": "scheme",
+            "mode": "opacity",
             "reverse": False,
             "scale": "exponential",
             "scheme": "Blues",
@@ -281,7 +291,7 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
     }
     custom = {"scaleDistribution": {"type": "linear"}}
     found = panel("heatmap", texts, [query], options, custom=custom, **more)
-    return found | {"maxDataPoints": 80}
+    return found | {"maxDataPoints": 48}
 
 
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:

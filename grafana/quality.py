@@ -71,7 +71,7 @@ def quality() -> Json:
                 ],
                 repeat="application",
             ),
-            Section("Behind the numbers", [Band(8, _behind())]),
+            Section("Behind the numbers", [Band(8, _behind()), Band(11, [(24, _all())])]),
         ],
         annotations=[alarms(), judge_changes()],
     )
@@ -137,8 +137,8 @@ def _value(metric: Shown) -> Json:
         "Of several applications the worst. How sure it is stands beside it.",
         decimals=2,
     )
-    query = Query(or_unknown(_worst(metric)), metric.title)
-    return tile(texts, query, steps=NEUTRAL)
+    query = Query(or_unknown(_worst(metric)), "last $window")
+    return tile(texts, query, steps=NEUTRAL, named_value=True)
 
 
 def _bounds(metric: Shown) -> Json:
@@ -326,17 +326,19 @@ def _median(metric: Shown) -> Json:
 
 
 def _behind() -> list[tuple[int, Json]]:
-    named_ = "{{metric}} · {{application}}"
     shown = f'metric=~"{NAMES}"'
-    samples = Query(once("rag_score_samples", shown, WINDOW, WHO), f"{named_} · {{{{judge}}}}")
-    missing = Query(
-        once("rag_score_missing_ratio", shown, WINDOW, WHO), f"{named_} · {{{{judge}}}}"
-    )
+    each = "{{metric}} · {{application}} · {{judge}}"
+    samples = Query(once("rag_score_samples", shown, WINDOW, WHO), each)
+    missing = Query(once("rag_score_missing_ratio", shown, WINDOW, WHO), each)
     return [
-        (8, lines(_SAMPLES, samples, steps=((None, DOUBT), (30, GOOD)), min=0)),
-        (8, lines(_MISSING, missing, steps=((None, GOOD), (0.05, WORSE)), limit=True, min=0)),
-        (8, lines(_ALL, Query(leading("rag_score", WINDOW, WHO), named_), legend="table")),
+        (12, lines(_SAMPLES, samples, steps=((None, DOUBT), (30, GOOD)), min=0)),
+        (12, lines(_MISSING, missing, steps=((None, GOOD), (0.05, WORSE)), limit=True, min=0)),
     ]
+
+
+def _all() -> Json:
+    query = Query(leading("rag_score", WINDOW, WHO), "{{metric}} · {{application}}")
+    return lines(_ALL, query, legend="right", min=0, max=1)
 
 
 _SAMPLES: Final = Texts(
