@@ -68,7 +68,7 @@ def drift() -> Json:
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    nearest = Query(or_unknown(f"max({nearness(WHO)})"), "evidence")
+    nearest = Query(or_unknown(f"max({nearness(WHO)})"), "of the threshold")
     since = f"time() - min({once('rag_drift_change_since_timestamp_seconds', WHO)})"
     breached = or_zero(f"sum({once('rag_objective_breached', WHO)})")
     failed = or_unknown(f"max({once('rag_score_missing_ratio', WHO, WINDOW)})")
@@ -78,7 +78,7 @@ def _tiles() -> list[tuple[int, Json]]:
     no_alarm = {0.0: ("No alarm", PLAIN)}
     return [
         (3, tile(_OPEN, Query(f"sum({once('rag_drift_alarm', WHO)})", "open"), steps=_ONE)),
-        (3, tile(_NEAREST, nearest, steps=TO_ALARM, absent="None yet", min=0)),
+        (3, tile(_NEAREST, nearest, named_value=True, steps=TO_ALARM, absent="None yet", min=0)),
         (3, tile(_SINCE, Query(or_zero(since)), trend=False, words=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
         (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),

@@ -67,15 +67,17 @@ def _tiles() -> list[tuple[int, Json]]:
     words = {number: (word, colour) for number, _, word, colour in STATES}
     shares = zero_is_good(0.01, 0.05)
     trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
+    slow = Query(or_zero(quantile(0.95, SECONDS)))
+    spend = Query(f"3600 * {_usd()}")
     return [
         (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, words=words)),
-        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))))),
-        (3, tile(_FAILING, Query(or_zero(failing)), steps=shares)),
-        (3, tile(_LOST, Query(or_zero(failed)), steps=shares)),
-        (3, tile(_SLOW, Query(or_zero(quantile(0.95, SECONDS))), steps=zero_is_good(10, 30))),
-        (3, tile(_SPEND, Query(f"3600 * {_usd()}"), steps=NEUTRAL, color=fixed(GOOD))),
-        (3, tile(_TRUST, Query(agreement), steps=trusted, absent="Unknown")),
-        (3, tile(_SAVED, Query(or_zero(hit)), steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
+        (3, tile(_FAILING, Query(or_zero(failing)), trend=False, steps=shares)),
+        (3, tile(_LOST, Query(or_zero(failed)), trend=False, steps=shares)),
+        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30))),
+        (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),
+        (3, tile(_SAVED, Query(or_zero(hit)), trend=False, steps=NEUTRAL, color=fixed(GOOD))),
     ]
 
 
@@ -211,8 +213,8 @@ def _tokens() -> Json:
         "short",
     )
     own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
-    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", "kind"), "kind", "none")
-    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check {{kind}}"), min=0)
+    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", ""))
+    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check"), min=0)
 
 
 def _money() -> Json:
@@ -310,7 +312,12 @@ def _agreement() -> Json:
             ("_upper", "{{kind}} high"),
         )
     ]
-    thin = matching("/ (low|high)$/", custom__lineWidth=1, custom__lineStyle=_DOTS)
+    thin = matching(
+        "/ (low|high)$/",
+        custom__lineWidth=1,
+        custom__lineStyle=_DOTS,
+        custom__hideFrom={"legend": True, "tooltip": False, "viz": False},
+    )
     return lines(
         texts,
         *queries,

@@ -274,8 +274,8 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
         "calculate": False,
         "cellGap": 0,
         "color": {
-            "exponent": 0.5,
-            "fill": "dark-blue",
+            "exponent": 0.4,
+            "fill": GOOD,
             "mode": "opacity",
             "reverse": False,
             "scale": "exponential",
