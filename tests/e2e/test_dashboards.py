@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -17,10 +18,23 @@ from monitor.demo.stack.servers import Prometheus
 from tests.dashboards import annotation_queries, dashboards, filled, panels
 from tests.e2e.grafana import Asked, Series, chosen, expressions, repetitions
 from tests.e2e.process import MonitorProcess, until
+from tests.e2e.test_demo import traffic_labels
+from tests.servers.judge_server import JudgeServer
 from tests.tools import requires_tool
 
 LOOK_BACK_S = 60.0
 AUDIT = "https://audit.example.com"
+#: Panels of *Judge and budget* that need a model.
+FILLED = {
+    "Agreement",
+    "Agreement with itself",
+    "Time to a judgement",
+    "Calls",
+    "Calls by result",
+    "Latency of a call",
+    "Slow calls",
+    "Tokens",
+}
 
 
 class Moments(NamedTuple):
@@ -40,20 +54,18 @@ def scraping(target: str, directory: Path) -> Prometheus:
 
 
 @asynccontextmanager
-async def observed_demo(directory: Path) -> AsyncIterator[tuple[Asked, Moments]]:
-    """The demo as it is shipped, until its incident is an alarm with its sentence."""
+async def observed_demo(directory: Path, *arguments: str, **settings: str) -> AsyncIterator[Asked]:
+    """A demo, and a Prometheus that scrapes it."""
     missing = None if shutil.which("prometheus") else "no prometheus on PATH"
     requires_tool("prometheus", missing, "apt-get install prometheus")
-    demo = MonitorProcess("demo", "unused", directory, "demo")
+    demo = MonitorProcess("demo", "unused", directory, "demo", arguments=arguments, **settings)
     try:
         await demo.listening()
         server = scraping(demo.url.removeprefix("http://"), directory)
         await asyncio.to_thread(server.start)
         try:
             async with Asked(server.url) as asked:
-                calm = await _first(asked, "rag_drift_evidence")
-                incident = await _first(asked, "rag_drift_change_info")
-                yield asked, Moments(calm, incident)
+                yield asked
         finally:
             await asyncio.to_thread(server.stop)
     finally:
@@ -74,7 +86,9 @@ async def _first(asked: Asked, metric: str) -> float:
 @pytest.mark.timeout(180)
 async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> None:
     """When all is well, and in the incident; the alarm is an annotation, and has its sentence."""
-    async with observed_demo(tmp_path) as (asked, moments):
+    async with observed_demo(tmp_path) as asked:
+        calm = await _first(asked, "rag_drift_evidence")
+        moments = Moments(calm, await _first(asked, "rag_drift_change_info"))
         for at in moments:
             asked_for, silent = await _silent(asked, at)
             assert asked_for == sum(
@@ -139,3 +153,32 @@ async def _nothing_is_unaccounted_for(asked: Asked, moments: Moments) -> None:
             ((expression, _),) = expressions(panel, values)
             (series,) = await asked.range(expression, moments.calm, moments.incident)
             assert {value for _, value in series["values"]} == {"0"}
+
+
+@pytest.mark.timeout(180)
+async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
+    """What is 0 or unknown with the offline judge has numbers of the model's own."""
+    labels, _ = traffic_labels(seed=1, count=1500)
+    async with JudgeServer(labels) as judge:
+        arguments = ("--judge", "llm", "--model", "openai/judge", "--rate", "10")
+        settings = {"judge__api_base": judge.url, "judge__api_key": "none"}
+        # Only what is judged by a second call says whether the judge agrees with itself.
+        settings["judge__recheck_rate"] = "1"
+        async with observed_demo(tmp_path, *arguments, **settings) as asked:
+            at = await _first(asked, "rag_monitor_judge_agreement_lower")
+            dashboard = dashboards()["judge"]
+            values = await chosen(asked, dashboard, LOOK_BACK_S)
+            still = {
+                panel["title"]
+                for panel in panels(dashboard)
+                if panel["title"] in FILLED
+                for expression, is_instant in expressions(panel, values)
+                if not _numbers(await _answer(asked, expression, is_instant, at))
+            }
+            assert still == set()
+
+
+def _numbers(found: Series) -> set[float]:
+    """What a query answers with, but for zeros and what is unknown."""
+    pairs = [pair for each in found for pair in each.get("values") or [each["value"]]]
+    return {number for _, value in pairs if not math.isnan(number := float(value)) and number}
