@@ -73,7 +73,7 @@ export function Panel({ panel, box, context, events, onDone }) {
   const { width } = box;
   useEffect(() => {
     panelData(panel, { ...context, width })
-      .catch((error) => ({ error, frames: [], replaceVariables: (text) => text }))
+      .catch((error) => ({ error, frames: [], exemplars: [], replaceVariables: (text) => text }))
       .then((found) => setData({ ...found, status: outcome(panel, found) }));
   }, []);
   useEffect(() => {

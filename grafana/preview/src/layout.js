@@ -41,7 +41,9 @@ function sections(panels) {
   const ordered = [...panels].sort((a, b) => a.gridPos.y - b.gridPos.y || a.gridPos.x - b.gridPos.x);
   for (const panel of ordered) {
     if (panel.type === "row") found.push({ row: panel, panels: [] });
-    else found.at(-1).panels.push(panel);
+    // A collapsed row has its panels within it: what follows is not below it.
+    if (panel.collapsed) found.push({ row: null, panels: [] });
+    if (panel.type !== "row") found.at(-1).panels.push(panel);
   }
   return found.filter(({ row, panels: below }) => row || below.length);
 }

@@ -28,8 +28,23 @@ async function asked(target, panel, { scope, range, client, scrape, width }) {
 async function framesOf(target, panel, context) {
   const { data, expr, step, legendFormat } = await asked(target, panel, context);
   const tables = panel.targets.filter((one) => one.format === "table" && !one.hide);
+  const exemplars = await exemplarsOf(target, { expr, step }, context);
   const found = frames(data, { ...target, legendFormat }, { expr, step, onlyTable: tables.length < 2 });
-  return { frames: found, query: { refId: target.refId, expr, series: data.result.length } };
+  return { frames: found, exemplars, query: { refId: target.refId, expr, series: data.result.length } };
+}
+
+/** Single observations behind the series: `[{at, value}]`, the highest of each step. */
+async function exemplarsOf(target, { expr, step }, { client, range }) {
+  if (!target.exemplar || target.instant) return [];
+  const [start, end] = [range.from.valueOf() / 1000, range.to.valueOf() / 1000];
+  const found = (await client.exemplars(expr, start, end)).flatMap(({ exemplars }) => exemplars);
+  const highest = new Map();
+  for (const { timestamp, value } of found) {
+    const bucket = Math.floor(timestamp / step);
+    const point = { at: timestamp * 1000, value: Number(value) };
+    if (!(highest.get(bucket)?.value >= point.value)) highest.set(bucket, point);
+  }
+  return [...highest.values()];
 }
 
 const isValue = (value) => value !== null && value !== undefined && !Number.isNaN(value);
@@ -41,15 +56,16 @@ export const hasValues = (series) =>
   );
 
 /**
- * `{frames, queries, replaceVariables}` of `panel`; raises an Error where a query is refused.
+ * `{frames, queries, exemplars, replaceVariables}` of `panel`; raises an Error where a query is refused.
  * `context`: `scope`, `range`, `client`, `scrape` (seconds), `width` (pixels), `theme`, `timeZone`.
  */
 export async function panelData(panel, context) {
   const replaceVariables = replacer(context.scope);
-  if (!hasQueries(panel)) return { frames: [], queries: [], replaceVariables };
+  if (!hasQueries(panel)) return { frames: [], queries: [], exemplars: [], replaceVariables };
   const targets = (panel.targets ?? []).filter(({ hide }) => !hide);
   const answers = await Promise.all(targets.map((target) => framesOf(target, panel, context)));
   const series = answers.flatMap((answer) => answer.frames);
   const drawn = await prepared(series, panel, { ...context, replaceVariables });
-  return { frames: drawn, queries: answers.map(({ query }) => query), replaceVariables };
+  const exemplars = answers.flatMap((answer) => answer.exemplars);
+  return { frames: drawn, queries: answers.map(({ query }) => query), exemplars, replaceVariables };
 }

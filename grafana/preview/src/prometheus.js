@@ -11,6 +11,7 @@ export function prometheus(base) {
   };
   return {
     range: (query, start, end, step) => get("query_range", { query, start, end, step }),
+    exemplars: (query, start, end) => get("query_exemplars", { query, start, end }),
     instant: (query, time) => get("query", { query, time }),
     labelValues: (label, match, start, end) =>
       get(`label/${label}/values`, match ? { "match[]": match, start, end } : { start, end }),

@@ -1,7 +1,7 @@
 import { FieldType } from "@grafana/data";
 import { TimeSeries } from "@grafana/ui";
 import { useMemo } from "react";
-import { useAnnotations } from "./useAnnotations.js";
+import { useMarks } from "./useMarks.js";
 
 // The panel's own defaults, which the Grafana server adds to what a dashboard leaves out.
 const DEFAULTS = {
@@ -26,8 +26,8 @@ export const graphableFrames = (frames) =>
     .filter(({ fields }) => fields.some(({ type }) => type === FieldType.time))
     .map((frame) => ({ ...frame, fields: frame.fields.map(graphable) }));
 
-function Annotations({ config, events, theme }) {
-  useAnnotations(config, events, theme);
+function Marks({ config, events, exemplars, theme }) {
+  useMarks(config, { events, exemplars }, theme);
   return null;
 }
 
@@ -45,7 +45,7 @@ export function TimeSeriesPanel({ panel, data, range, width, height, events, the
       legend={legend}
       options={panel.options}
     >
-      {(config) => <Annotations config={config} events={events} theme={theme} />}
+      {(config) => <Marks config={config} events={events} exemplars={data.exemplars} theme={theme} />}
     </TimeSeries>
   );
 }

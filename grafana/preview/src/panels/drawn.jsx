@@ -1,9 +1,12 @@
 // Panels that @grafana/ui has no component for: axes by its uPlot builder, the rest drawn here.
 import { FieldType, formattedValueToString, getFieldDisplayName, getValueFormat } from "@grafana/data";
 import { AxisPlacement, ScaleDirection, ScaleDistribution, ScaleOrientation } from "@grafana/schema";
-import { UPlotChart, UPlotConfigBuilder, VizLayout, VizLegend } from "@grafana/ui";
+import { UPlotChart, UPlotConfigBuilder, VizLayout, VizLegend, measureText } from "@grafana/ui";
 import * as d3 from "d3";
 import { useMemo } from "react";
+
+const AXIS_FONT = 12;
+const AXIS_GAPS = 20;
 
 function chartConfig({ theme, timeZone, range, bounds, splits, labels, paint }) {
   const builder = new UPlotConfigBuilder(timeZone);
@@ -27,6 +30,8 @@ function chartConfig({ theme, timeZone, range, bounds, splits, labels, paint }) 
     scaleKey: "y",
     placement: AxisPlacement.Left,
     theme,
+    gap: 8,
+    size: AXIS_GAPS + Math.max(...labels.map((label) => measureText(label, AXIS_FONT).width)),
     splits: () => splits,
     values: () => labels,
     grid: { show: false },
