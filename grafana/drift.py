@@ -64,6 +64,7 @@ def drift() -> Json:
             ),
         ],
         annotations=[alarms(), judge_changes()],
+        asks_for_audit=True,
     )
 
 
@@ -75,11 +76,13 @@ def _tiles() -> list[tuple[int, Json]]:
     judged = Query(rate("rag_monitor_interactions_total", "", 'outcome="scored"'), "scored")
     pairs = once("rag_monitor_baseline_learning", WHO)
     missing = once("rag_monitor_baseline_missing", WHO)
-    no_alarm = {0.0: ("No alarm", PLAIN)}
+    soon = f"0 * (sum({once('rag_drift_alarm', WHO)}) > 0) - 1"
+    worse_for = Query(or_zero(f"{since} or {soon}"))
+    no_alarm = {0.0: ("No alarm", PLAIN), -1.0: ("Just now", WORSE)}
     return [
         (3, tile(_OPEN, Query(f"sum({once('rag_drift_alarm', WHO)})", "open"), steps=_ONE)),
         (3, tile(_NEAREST, nearest, named_value=True, steps=TO_ALARM, absent="None yet", min=0)),
-        (3, tile(_SINCE, Query(or_zero(since)), trend=False, words=no_alarm, steps=NEUTRAL)),
+        (3, tile(_SINCE, worse_for, trend=False, words=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
         (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),
         (3, tile(_JUDGED, judged, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),

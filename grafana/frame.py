@@ -66,8 +66,9 @@ def dashboard(
     sections: Sequence[Section],
     *,
     annotations: Sequence[Json] = (),
+    asks_for_audit: bool = False,
 ) -> Json:
-    """A whole dashboard."""
+    """A whole dashboard; where it does not ask for the audit pages, it hands their URL on."""
     return {
         "annotations": {"list": list(annotations)},
         "description": description,
@@ -79,7 +80,7 @@ def dashboard(
         "refresh": "30s",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": _variables()},
+        "templating": {"list": _variables(asks_for_audit)},
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "browser",
         "title": title,
@@ -103,7 +104,7 @@ def _links() -> Json:
     }
 
 
-def _variables() -> list[Json]:
+def _variables(asks_for_audit: bool) -> list[Json]:
     of = f"{{{APPLICATION}}}"
     return [
         {
@@ -127,6 +128,7 @@ def _variables() -> list[Json]:
             "audit_url",
             "Audit pages",
             "Base URL of the audit pages, as audit.url; without it there are no links to them.",
+            hidden=not asks_for_audit,
         ),
     ]
 
@@ -154,12 +156,12 @@ def _choice(name: str, label: str, series: str, *, many: bool = True) -> Json:
     return found | ({"allValue": ".*"} if many else {})
 
 
-def _textbox(name: str, label: str, description: str) -> Json:
+def _textbox(name: str, label: str, description: str, *, hidden: bool) -> Json:
     """A variable that people type."""
     return {
         "current": {"selected": False, "text": "", "value": ""},
         "description": description,
-        "hide": 0,
+        "hide": 2 if hidden else 0,
         "label": label,
         "name": name,
         "options": [{"selected": True, "text": "", "value": ""}],

@@ -234,10 +234,11 @@ def _budget() -> Json:
         "Budget of the day",
         "US dollars since midnight (`rag_monitor_budget_usd_spent`, all scorers together) and what "
         "a day may cost (`rag_monitor_budget_usd_per_day`, red). Where they meet, interactions end "
-        "as over_budget. 0 without a budget.",
+        "as over_budget. Only with a budget.",
         "currencyUSD",
     )
-    spent, most = (or_zero(f"max(rag_monitor_budget_usd_{part})") for part in ("spent", "per_day"))
+    spent = or_zero("max(rag_monitor_budget_usd_spent)")
+    most = or_unknown("max(rag_monitor_budget_usd_per_day)")
     red = named("a day", color=fixed(WORSE), custom__lineStyle={"dash": [10, 10], "fill": "dash"})
     queries = Query(spent, "spent"), Query(most, "a day")
     return lines(texts, *queries, overrides=[named("spent", color=fixed(GOOD)), red], min=0)

@@ -98,6 +98,7 @@ async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> No
         await _alarms_are_annotations(asked, moments)
         await _sentences_are_told(asked, moments)
         await _nothing_is_unaccounted_for(asked, moments)
+        await _exemplars_are_interactions(asked, moments)
 
 
 async def _silent(asked: Asked, at: float) -> tuple[int, list[str]]:
@@ -153,6 +154,19 @@ async def _nothing_is_unaccounted_for(asked: Asked, moments: Moments) -> None:
             ((expression, _),) = expressions(panel, values)
             (series,) = await asked.range(expression, moments.calm, moments.incident)
             assert {value for _, value in series["values"]} == {"0"}
+
+
+async def _exemplars_are_interactions(asked: Asked, moments: Moments) -> None:
+    """Where a panel asks for exemplars, each is an interaction with its score."""
+    dashboard = dashboards()["drift"]
+    values = await chosen(asked, dashboard, LOOK_BACK_S)
+    (panel,) = (p for p in panels(dashboard) if any(t["exemplar"] for t in p["targets"]))
+    ((expression, _),) = expressions(panel, values)
+    bounds = {"start": str(moments.calm - LOOK_BACK_S), "end": str(moments.incident)}
+    found = await asked.get("query_exemplars", query=expression, **bounds)
+    exemplars = [exemplar for series in found for exemplar in series["exemplars"]]
+    assert exemplars
+    assert all(each["labels"].keys() == {"interaction_id"} for each in exemplars)
 
 
 @pytest.mark.timeout(180)
