@@ -205,9 +205,9 @@ async def test_a_killed_scorer_is_seen_by_its_lag(
             scorer.kill()
             page = await heard(stack, "page", "RagMonitorLagging", namespace="killed")
             assert page.notification.alerts[0].labels["seen_by"] == "exporter"
-            blind = 'ALERTS{namespace="killed",alertname="RagMonitorBlind",alertstate="firing"}'
-            await until(lambda: stack.query(blind), "no scores any more")
             await heard(stack, "ticket", "RagMonitorDown", namespace="killed")
+            blind = {"alertname": "RagMonitorBlind", "namespace": "killed"}
+            await until(lambda: stack.inhibited(**blind), "no scores, which is not told")
         pages = stack.heard("page", namespace="killed")
         assert [each.notification.names() for each in pages] == [["RagMonitorLagging"]]
     finally:
