@@ -7,6 +7,7 @@ a minute are the same rules, rendered from settings with shorter times, and the 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ def divided(duration: str, by: float, least: int = 1) -> str:
     >>> divided("5m", 60), divided("90m", 60), divided("30s", 60), divided("0s", 60)
     ('5s', '90s', '1s', '0s')
     """
-    if not duration.strip("0s"):
+    if re.fullmatch("0+s", duration):
         return "0s"
     return f"{max(least, math.ceil(seconds(duration) / by))}s"
 

@@ -168,7 +168,7 @@ def test_the_picture_shows_addresses_and_the_latest_of_each_group() -> None:
     assert "FIRING" not in text
     assert "40 s  ✉ page RESOLVED RagQualityDrift it rose" in text
     for name, url in links.items():
-        assert f"{name}  {url}" in text
+        assert f"{name} {url}" in text
         assert f"{name}: {url}" in view.intro()
 
 
