@@ -145,7 +145,7 @@ class View:
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
             ("\nstack    " if self._links else "", "dim"),
-            " · ".join(f"{name} {url}" for name, url in self._links.items()),
+            f"\n{'':9}".join(f"{name} {url}" for name, url in self._links.items()),
             no_wrap=True,
             overflow="ellipsis",
         )

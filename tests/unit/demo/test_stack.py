@@ -162,11 +162,11 @@ def test_the_picture_shows_addresses_and_the_latest_of_each_group() -> None:
         url="http://127.0.0.1:3", judge="offline", links=links, inbox=inbox,
     )  # fmt: skip
     view.look(Page({}, {}, 0, 0, 0), START + 31)
-    assert "30 s  ✉ page FIRING RagQualityDrift it rose" in _shown(view)
+    assert "30 s ✉ page FIRING RagQualityDrift it rose" in _shown(view)
     inbox.hear(notification("it rose", status="resolved"), 40.0)
     text = _shown(view)
     assert "FIRING" not in text
-    assert "40 s  ✉ page RESOLVED RagQualityDrift it rose" in text
+    assert "40 s ✉ page RESOLVED RagQualityDrift it rose" in text
     for name, url in links.items():
         assert f"{name} {url}" in text
         assert f"{name}: {url}" in view.intro()
