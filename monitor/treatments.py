@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
 
 from monitor.caches import Caches
 from monitor.config import Effective, Settings, seconds
 from monitor.config import Judge as JudgeSettings
+from monitor.errors import ConfigurationError
 from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.judge.breaker import Patience
+from monitor.judge.budget import Budget
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
@@ -20,6 +24,7 @@ from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
+from monitor.judge.quota import LocalQuota, PerMinute
 from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
@@ -58,7 +63,11 @@ def build_judges(
     """
     seats: list[Seat] = []
     patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
-    pressures = Pressures(ShownState(telemetry, paused), patience)
+    pressures = Pressures(
+        ShownState(telemetry, paused),
+        patience,
+        lambda model: LocalQuota(PerMinute(*settings.limits.of(model)), time.monotonic),
+    )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
             made = llm_settings(section, _handling(section, redaction_rules(settings)))
@@ -72,8 +81,15 @@ def build_judges(
     return seats
 
 
-def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Seat]:
-    """The same seats, where models have a second one judge a share of the interactions again."""
+def with_rechecks(
+    seats: Sequence[Seat],
+    telemetry: RecheckTelemetry,
+    spend: Callable[[float], None] = lambda _usd: None,
+) -> list[Seat]:
+    """The same seats, where models have a second one judge a share of the interactions again.
+
+    ``spend`` is told of its cost, which stands on no record.
+    """
     book = AgreementBook(telemetry)
 
     def rechecked(seat: Seat) -> Seat:
@@ -81,14 +97,34 @@ def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Se
         if seat.section.kind != "llm" or not share:
             return seat
         settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
-        observe = CountedRecheck(telemetry)
+        observe = CountedRecheck(telemetry, spend)
         second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
         return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
 
     return list(map(rechecked, seats))
 
 
-def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
+def build_budget(settings: Settings) -> Budget | None:
+    """What may be spent in a day; None where nobody says, or no model is asked."""
+    usd, sections = settings.limits.usd_per_day, [settings.judge]
+    sections += [each.judge for each in settings.effective]
+    if usd is None or all(section.kind == "offline" for section in sections):
+        return None
+    return Budget(usd, ZoneInfo(settings.budget.timezone))
+
+
+def require_prices(seats: Sequence[Seat]) -> None:
+    """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
+    for judge in (seat.judge for seat in seats):
+        for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
+            raise ConfigurationError(
+                f"limits.usd_per_day: the price of {model} is not in litellm's list, and what it "
+                "costs would count as nothing; give judge.price.input_usd_per_million and "
+                "judge.price.output_usd_per_million"
+            )
+
+
+def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
     """Which interactions are judged, and how, by application."""
 
     def treatment(whole: Effective) -> Treatment:
@@ -102,6 +138,7 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=seat.recheck,
+            budget=budget,
         )
 
     cases = [
@@ -161,5 +198,6 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
+        price=judge.price.pair,
         redaction=handling,
     )

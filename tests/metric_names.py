@@ -18,6 +18,7 @@ from monitor.export.collector import QualityCollector
 from monitor.rules.model import Recording
 from monitor.rules.render import groups
 from monitor.telemetry import (
+    BudgetTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     ProcessTelemetry,
@@ -53,6 +54,7 @@ def declared_metrics() -> frozenset[str]:
     KafkaTelemetry(registry)
     ScorerTelemetry(registry)
     ExporterTelemetry(registry)
+    BudgetTelemetry(registry, 0.0, lambda: 0.0)
     registry.register(_quality())
     return frozenset(_sample_names(registry))
 

@@ -19,7 +19,7 @@ from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
-from monitor.config.limits import Limits
+from monitor.config.limits import Budget, Limits
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
@@ -139,6 +139,7 @@ class Settings(Section):
     sampling: Sampling = Sampling()
     judge: Judge = Judge()
     limits: Limits = Limits()
+    budget: Budget = Budget()
     export: Export = Export()
     drift: Drift = Drift()
     alerts: Alerts = Alerts()

@@ -15,6 +15,7 @@ class Reason(StrEnum):
     HASH = "hash"
     FILTERED = "filtered"
     TOMBSTONE = "tombstone"
+    USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"
     INTERNAL = "internal_error"
     STUCK = "stuck"

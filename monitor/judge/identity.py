@@ -23,6 +23,7 @@ class LlmSettings:
     ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
     provider it is reached with the key in the environment. ``max_tokens`` is
     of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
+    ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
     ``redaction`` names what is done to texts before they are judged.
     """
 
@@ -39,6 +40,7 @@ class LlmSettings:
     attempt_timeout_s: float = 30.0
     retries: int = 4
     retries_s: float = 60.0
+    price: tuple[float, float] | None = None
     max_tokens: int = 2048
     structured: Structured = "auto"
     reasoning_effort: Effort = "minimal"

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from monitor.judge.deadline import Deadline
 from monitor.judge.pressure import Pressure
 
 
@@ -31,6 +32,9 @@ class Limits:
                 await stack.enter_async_context(pressure.judgement())
             yield
 
-    def deadline(self) -> asyncio.Timeout:
-        """Raises ``TimeoutError`` inside when a judgement takes too long."""
-        return asyncio.timeout(self._deadline_s)
+    def deadline(self) -> Deadline:
+        """Raises ``TimeoutError`` inside when a judgement takes too long.
+
+        What its calls wait for requests and tokens a minute is not counted.
+        """
+        return Deadline(self._deadline_s)

@@ -32,7 +32,7 @@ from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
-from monitor.judge.pressure import Pressure
+from monitor.judge.pressure import Call, Pressure
 from monitor.judge.pressures import Pressures
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
@@ -131,7 +131,12 @@ class LlmJudge:
         To be asked after ``prepare``. As for the bills: of the configured model, by the library's
         own list.
         """
-        return _list_price(self._settings.model)
+        return _price_per_million(self._settings)
+
+    def unpriced(self) -> list[str]:
+        """Its models whose price nobody knows. To be asked after ``prepare``."""
+        made = map(self._settings.of_model, self._settings.models())
+        return [one.model for one in made if _price_per_million(one) is None]
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
@@ -162,12 +167,12 @@ class LlmClient:
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
         retries, limit_s = self._settings.retries, self._settings.retries_s
-        backoff = Backoff(retries, self._rng, self._observe)
+        backoff, size = Backoff(retries, self._rng, self._observe), _bytes(system, user)
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
             with attempt:
                 route = await self.prepare()
-                async with self._pressure.call():
-                    return await self._attempt(task, system, user, route)
+                async with self._pressure.call(task, size) as call:
+                    return await self._attempt(task, system, user, route, call)
         raise AssertionError("the last attempt returns or raises")
 
     async def prepare(self) -> _Route:
@@ -184,13 +189,16 @@ class LlmClient:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(self, task: Task, system: str, user: str, route: _Route) -> Reply:
+    async def _attempt(
+        self, task: Task, system: str, user: str, route: _Route, call: Call
+    ) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
             reply = await self._send(task, system, user, route)
             usage, error = reply.usage, None
+            call.tokens = usage.tokens
             return reply
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
@@ -212,7 +220,11 @@ class LlmClient:
             raise _failure(error) from None
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
-        return _reply(response, self._settings.model, self.model_id)
+        return _reply(response, self._settings, self.model_id)
+
+
+def _bytes(*texts: str) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 def _failure(error: Exception) -> JudgeFailed:
@@ -294,29 +306,34 @@ def _abilities(model: str, provider: str) -> Abilities:
     return Abilities.read(provider, frozenset(parameters), info)
 
 
-def _reply(response: Any, model: str, answered: str) -> Reply:
+def _reply(response: Any, settings: LlmSettings, answered: str) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     return Reply(
         text=content if isinstance(content, str) else "",
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
-        usage=_usage(response, model),
+        usage=_usage(response, settings),
     )
 
 
-def _usage(response: Any, model: str) -> Usage:
+def _usage(response: Any, settings: LlmSettings) -> Usage:
     """What a reply cost; providers count reasoning among the completion."""
     usage = getattr(response, "usage", None)
     completion = getattr(usage, "completion_tokens", None) or 0
     details = getattr(usage, "completion_tokens_details", None)
     reasoning = min(completion, getattr(details, "reasoning_tokens", None) or 0)
+    prompt = getattr(usage, "prompt_tokens", None) or 0
+    if settings.price is None:
+        usd = _price(response, settings.model)
+    else:
+        usd = (prompt * settings.price[0] + completion * settings.price[1]) / 1e6
     return Usage(
         calls=1,
-        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        prompt_tokens=prompt,
         completion_tokens=completion - reasoning,
         reasoning_tokens=reasoning,
-        usd=_price(response, model),
+        usd=usd,
     )
 
 
@@ -329,6 +346,10 @@ def _price(response: Any, model: str) -> float:
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))
     return 0.0
+
+
+def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
+    return settings.price or _list_price(settings.model)
 
 
 def _list_price(model: str) -> tuple[float, float] | None:

@@ -37,8 +37,10 @@ class CountedCalls:
 class CountedRecheck:
     """A ``CallObserver`` of second judgements: what they cost stands apart from the rest."""
 
-    def __init__(self, telemetry: RecheckTelemetry) -> None:
-        self._telemetry = telemetry
+    def __init__(
+        self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None
+    ) -> None:
+        self._telemetry, self._spend = telemetry, spend
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, tokens and money."""
@@ -47,6 +49,7 @@ class CountedRecheck:
         self._telemetry.tokens.labels("completion").inc(usage.completion_tokens)
         self._telemetry.tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._telemetry.usd.inc(usage.usd)
+        self._spend(usage.usd)
 
     def retried(self, reason: str) -> None:
         """Nothing: the calls say it."""

@@ -7,12 +7,14 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Breaker, Patience
 from monitor.judge.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
+from monitor.judge.quota import LocalQuota, PerMinute, Quota, Share
 from monitor.judge.refusals import Action
 from monitor.judge.window import Window
 from monitor.logs import logger
@@ -42,6 +44,13 @@ class StateObserver(Protocol):
         """It pauses, or goes on."""
 
 
+@dataclass(slots=True)
+class Call:
+    """A request under way; ``tokens`` are those it has used, None where nobody says."""
+
+    tokens: int | None = None
+
+
 class Pressure:
     """The state of one model, shared by all that ask it.
 
@@ -58,8 +67,10 @@ class Pressure:
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
         observe: StateObserver | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.model = model
+        self._quota = quota or LocalQuota(PerMinute(), clock)
         self._clock, self._rng, self._observe = clock, rng or random.Random(), observe
         self._breaker = Breaker(patience or Patience())
         self._window = Window()
@@ -79,7 +90,8 @@ class Pressure:
             return State.STOPPED
         if self._breaker.is_open:
             return State.CIRCUIT_OPEN
-        return State.WAITING if self._clock() < self._paused_until else State.JUDGING
+        waits = self._quota.waiting or self._clock() < self._paused_until
+        return State.WAITING if waits else State.JUDGING
 
     @asynccontextmanager
     async def judgement(self) -> AsyncIterator[None]:
@@ -95,25 +107,51 @@ class Pressure:
             self._move()
 
     @asynccontextmanager
-    async def call(self) -> AsyncIterator[None]:
-        """One request, made inside; how it ends is noted. Raises ``CallFailed`` for none."""
+    async def call(self, task: str = "", size: int = 0) -> AsyncIterator[Call]:
+        """One request of ``size`` bytes, made inside; how it ends is noted.
+
+        Waits for the limits. Raises ``CallFailed`` where none may be made.
+        """
         probe = await self._turn()
-        await self._paused()
+        try:
+            share, call = await self._share(task, size), Call()
+            try:
+                async with self._noted(call):
+                    yield call
+            finally:
+                if call.tokens is not None:
+                    self._quota.settle(share, call.tokens)
+        finally:
+            if probe:
+                self._breaker.probed(self._clock())
+            self._move()
+
+    @asynccontextmanager
+    async def _noted(self, call: Call) -> AsyncIterator[None]:
         began = self._clock()
         try:
             yield
         except CallFailed as failure:
             self._failed(failure.fault, began)
+            if failure.fault.action is not Action.RETRY:
+                call.tokens = 0  # refused before anything was computed
             raise
         except JudgeFailed:  # an answer, if a bad one
             self._worked()
             raise
         else:
             self._worked()
-        finally:
-            if probe:
-                self._breaker.probed(self._clock())
-            self._move()
+
+    async def _share(self, task: str, size: int) -> Share:
+        """What the limits allow, when the provider asks for no patience."""
+        while True:
+            await self._paused()
+            share = await self._quota.take(task, size)
+            if not self._quota.waiting:
+                self._move()  # the next judgement may begin
+            if self._clock() >= self._paused_until:
+                return share
+            self._quota.give_back(share)
 
     async def _admission(self) -> bool:
         """Whether the judgement that may begin now is the circuit's probe."""
@@ -128,7 +166,7 @@ class Pressure:
                     breaker.probing = True
                     return True
                 await self._until(None if breaker.probing else breaker.probe_at)
-            elif self._under_way >= self._window.size:
+            elif self._under_way >= self._window.size or self._quota.waiting:
                 await self._until(None)
             else:
                 return False

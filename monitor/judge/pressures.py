@@ -9,21 +9,27 @@ from collections.abc import Callable
 from monitor.judge.breaker import Patience
 from monitor.judge.identity import LlmSettings
 from monitor.judge.pressure import Pressure, StateObserver
+from monitor.judge.quota import LocalQuota, PerMinute, Quota
 
 
 class Pressures:
-    """Made as they are asked for; ``clock`` gives monotonic seconds."""
+    """Made as they are asked for; ``clock`` gives monotonic seconds.
+
+    ``quota`` gives the limits of a model by its name.
+    """
 
     def __init__(
         self,
         observe: StateObserver | None = None,
         patience: Patience | None = None,
+        quota: Callable[[str], Quota] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
     ) -> None:
         self._observe, self._clock, self._rng = observe, clock, rng
         self._patience = patience or Patience()
+        self._quota = quota or (lambda _: LocalQuota(PerMinute(), clock))
         self._made: dict[tuple[str, str | None, str | None], Pressure] = {}
 
     def of(self, settings: LlmSettings) -> Pressure:
@@ -36,6 +42,7 @@ class Pressures:
                 clock=self._clock,
                 rng=self._rng,
                 observe=self._observe,
+                quota=self._quota(settings.model),
             )
         return self._made[key]
 

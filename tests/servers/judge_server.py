@@ -12,11 +12,11 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Protocol, Self
 
 from aiohttp import web
 
@@ -41,7 +41,14 @@ from tests.servers.judge_request import BadRequest, Task, read_request, shipped_
 __all__ = ["Bias", "Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
 
 
-Gate = Callable[[str], Awaitable[web.Response | None]]
+class Gate(Protocol):
+    """Who sees every request before the judge."""
+
+    async def __call__(self, text: str) -> web.Response | None:
+        """An answer in the judge's place, or none."""
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """The judge answers, for so many tokens."""
 
 
 class JudgeServer:
@@ -143,6 +150,8 @@ class JudgeServer:
         model = self._snapshots.get(body["model"], MODEL)
         reasoning = REASONING if body.get("reasoning_effort") else 0
         answer = completion(request, content, reason, model, reasoning)
+        if self._gate is not None:
+            self._gate.answered(**_tokens(answer))
         await self._closed_within(strike.latency_s)
         match strike.rule:
             case FaultRule(fault=Fault.RATE_LIMITED, seconds=seconds):
@@ -167,6 +176,11 @@ class JudgeServer:
         except TimeoutError:
             return
         raise web.HTTPServiceUnavailable
+
+
+def _tokens(answer: Mapping[str, Any]) -> dict[str, int]:
+    usage = answer["usage"]
+    return {"prompt": usage["prompt_tokens"], "completion": usage["completion_tokens"]}
 
 
 def _now() -> float:

@@ -22,12 +22,15 @@ class Weather:
         self.latency_s = 0.0
         self.requests: list[float] = []
 
-    async def __call__(self, _: str) -> web.Response | None:
+    async def __call__(self, text: str) -> web.Response | None:
         """Turn a request away, hold it up, or let it through."""
         self.requests.append(time.monotonic())
         if self.refusal is not None:
             status, body, headers = self.refusal
-            text = body if isinstance(body, str) else json.dumps(body)
-            return web.Response(status=status, headers=headers, text=text)
+            said = body if isinstance(body, str) else json.dumps(body)
+            return web.Response(status=status, headers=headers, text=said)
         await asyncio.sleep(self.latency_s)
         return None
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
