@@ -18,7 +18,7 @@ from monitor.config.alerting import Alerts
 PACE: Final = 60.0
 #: The group's offsets are looked at every 5 s: what is younger than two looks is not late.
 LEAST_LAG_S: Final = 10
-_WINDOWS: Final = ("window", "long_window", "not_ready")
+_WINDOWS: Final = ("window", "long_window", "not_ready", "held")
 _WAITS: Final = ("pending", "keep_firing")
 _OF_ROUTES: Final = ("group_wait", "group_interval", "repeat_interval")
 
