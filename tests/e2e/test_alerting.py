@@ -22,7 +22,7 @@ from tests.servers.kafka_topics import Record, produce
 from tests.tools import requires_tool
 
 #: Evaluation interval, `for` and group wait of a page at the demo's pace, and what is allowed.
-EVALUATION_S, FOR_S, GROUP_WAIT_S, ALLOWED_S = 1.0, 1.0, 1.0, 5.0
+EVALUATION_S, FOR_S, GROUP_WAIT_S, ALLOWED_S = 1.0, 3.0, 1.0, 5.0
 #: All that is read is judged, at once, and is shown over windows that pass quickly.
 MONITOR = {"export__windows": "15s,1m", "ingest__drain_s": "1"}
 

@@ -18,6 +18,9 @@ from monitor.config.alerting import Alerts
 PACE: Final = 60.0
 #: The group's offsets are looked at every 5 s: what is younger than two looks is not late.
 LEAST_LAG_S: Final = 10
+#: Prometheus takes up new targets every 5 s, and until then nothing is down; what changed comes
+#: by way of the topic, a moment after the gauge is 1.
+LEAST_PENDING_S: Final = {"RagMonitorDown": 10, "RagQualityDrift": 3}
 _WINDOWS: Final = ("window", "long_window", "not_ready", "held")
 _WAITS: Final = ("pending", "keep_firing")
 _OF_ROUTES: Final = ("group_wait", "group_interval", "repeat_interval")
@@ -39,7 +42,7 @@ def alert_settings(by: float = PACE) -> dict[str, Any]:
 
     >>> found = alert_settings(60)
     >>> found["alerts.window"], found["alerts.lag"], found["alerts.pending"]["RagMonitorDown"]
-    ('15s', '10s', '5s')
+    ('15s', '10s', '10s')
     """
     defaults = Alerts()
     found: dict[str, Any] = {
@@ -47,7 +50,9 @@ def alert_settings(by: float = PACE) -> dict[str, Any]:
     }
     for name in _WAITS:
         waits = getattr(defaults, name)
-        found[f"alerts.{name}"] = {alert: divided(wait, by) for alert, wait in waits.items()}
+        found[f"alerts.{name}"] = {
+            alert: divided(wait, by, LEAST_PENDING_S.get(alert, 1)) for alert, wait in waits.items()
+        }
     return {**found, "alerts.lag": divided(defaults.lag, by, LEAST_LAG_S)}
 
 
