@@ -15,12 +15,12 @@ BOOTSTRAP = command -v "$(PYTHON)" >/dev/null || { \
 RUN = exec .venv/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo demo-stack test check bench clean
 # Recipes are not echoed: what the commands print is the whole output.
 .SILENT:
 
 help: ## this list
-	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
 setup: ## .venv with all tools, as the lock says
 	$(BOOTSTRAP) dev
@@ -28,6 +28,10 @@ setup: ## .venv with all tools, as the lock says
 demo: ## broker, traffic with an incident in it, offline judge; Ctrl-C ends it
 	$(BOOTSTRAP) core
 	$(RUN) monitor demo $(ARGS)
+
+demo-stack: ## the same with a real Prometheus and Alertmanager, whose alerts it prints
+	$(BOOTSTRAP) core
+	$(RUN) monitor demo --stack $(ARGS)
 
 # Whole files go to a worker, the longest first (tests/parallel.py); ARGS="-n0 …": one process.
 test: setup ## the tests; REQUIRE_TOOLS=1 fails those whose tool is missing

@@ -35,10 +35,10 @@ def built() -> dict[str, str]:
     }
 
 
-def differences() -> list[str]:
+def differences(folder: Path = FOLDER) -> list[str]:
     """Names of the files that are not as built, are missing, or belong to no dashboard."""
     made = built()
-    present = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.json")}
+    present = {path.name: path.read_text("utf-8") for path in folder.glob("*.json")}
     return sorted(n for n in made.keys() | present.keys() if made.get(n) != present.get(n))
 
 

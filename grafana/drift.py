@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes, textbox
-from grafana.metrics import NAMES, SHOWN, Shown, directed
+from grafana.changes import AUDIT, linked, what_changed
+from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.metrics import NAMES, SHOWN, directed
 from grafana.parts import (
+    A_SECOND,
     DOUBT,
     GOOD,
     NEUTRAL,
@@ -16,22 +18,30 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
+    arranged,
     bars,
     fixed,
     lines,
     named,
-    no_number,
+    same,
     states,
     table,
     tile,
     worded,
     zero_is_good,
 )
-from grafana.promql import APPLICATION, WHO, increase, nearness, once, or_zero, quantile, rate
+from grafana.promql import (
+    APPLICATION,
+    WHO,
+    increase,
+    nearness,
+    once,
+    or_unknown,
+    or_zero,
+    rate,
+)
 
 WINDOW: Final = 'window="$window"'
-DETECTOR: Final = "metric, application, judge"
-NOTHING: Final = "Nothing: no alarm is open."
 
 
 def drift() -> Json:
@@ -42,7 +52,7 @@ def drift() -> Json:
         "Is the quality worse than normal, since when, where, and is it the system, the judge or "
         "the traffic?",
         [
-            Section("", [Band(4, _tiles()), Band(5, [(24, _changed())])]),
+            Section("", [Band(5, _tiles()), Band(5, [(24, what_changed())])]),
             Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
             Section(
                 "System, judge or traffic?",
@@ -50,36 +60,32 @@ def drift() -> Json:
             ),
             Section(
                 "Worst interactions",
-                [Band(8, [*((5, _tail(metric)) for metric in SHOWN), (9, _bad())])],
+                [Band(8, [(12, _tail()), (12, _bad())])],
             ),
         ],
-        variables=[
-            textbox(
-                "audit_url",
-                "Audit pages",
-                "Base URL of the audit pages, as audit.url; without it there are no links to them.",
-            )
-        ],
         annotations=[alarms(), judge_changes()],
+        asks_for_audit=True,
     )
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    nearest = Query(f"max({nearness(WHO)}) or vector(NaN)", "evidence")
+    nearest = Query(or_unknown(f"max({nearness(WHO)})"), "of the threshold")
     since = f"time() - min({once('rag_drift_change_since_timestamp_seconds', WHO)})"
     breached = or_zero(f"sum({once('rag_objective_breached', WHO)})")
-    failed = Query(f"max({once('rag_score_missing_ratio', WHO, WINDOW)}) or vector(NaN)", "failed")
+    failed = or_unknown(f"max({once('rag_score_missing_ratio', WHO, WINDOW)})")
     judged = Query(rate("rag_monitor_interactions_total", "", 'outcome="scored"'), "scored")
     pairs = once("rag_monitor_baseline_learning", WHO)
     missing = once("rag_monitor_baseline_missing", WHO)
-    no_alarm = worded({0.0: ("No alarm", PLAIN)})
+    soon = f"0 * (sum({once('rag_drift_alarm', WHO)}) > 0) - 1"
+    worse_for = Query(or_zero(f"{since} or {soon}"))
+    no_alarm = {0.0: ("No alarm", PLAIN), -1.0: ("Just now", WORSE)}
     return [
         (3, tile(_OPEN, Query(f"sum({once('rag_drift_alarm', WHO)})", "open"), steps=_ONE)),
-        (3, tile(_NEAREST, nearest, steps=TO_ALARM, mappings=no_number("None yet"), min=0)),
-        (3, tile(_SINCE, Query(or_zero(since)), trend=False, mappings=no_alarm, steps=NEUTRAL)),
+        (3, tile(_NEAREST, nearest, named_value=True, steps=TO_ALARM, absent="None yet", min=0)),
+        (3, tile(_SINCE, worse_for, trend=False, words=no_alarm, steps=NEUTRAL)),
         (3, tile(_BREACHED, Query(breached), steps=_ONE)),
-        (3, tile(_FAILED, failed, steps=zero_is_good(0.01, 0.05))),
-        (3, tile(_JUDGED, judged, steps=((None, DOUBT), (1e-9, GOOD)))),
+        (3, tile(_FAILED, Query(failed), steps=zero_is_good(0.01, 0.05))),
+        (3, tile(_JUDGED, judged, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LEARNING, Query(or_zero(f"sum({pairs})")), trend=False, steps=_DOUBTS)),
         (3, tile(_WITHOUT, Query(or_zero(f"sum({missing})")), trend=False, steps=_DOUBTS)),
     ]
@@ -95,7 +101,7 @@ _OPEN: Final = Texts(
     0,
 )
 _NEAREST: Final = Texts(
-    "Nearest to an alarm",
+    "Evidence",
     "`rag_drift_evidence` / `rag_drift_threshold`, the highest of all: at 100 % an alarm opens.",
     "percentunit",
     0,
@@ -108,14 +114,14 @@ _SINCE: Final = Texts(
     0,
 )
 _BREACHED: Final = Texts(
-    "Objectives broken",
+    "Objectives",
     "How many `rag_objective_breached` are 1: even the better end of the interval is worse than "
     "what was promised.",
     "short",
     0,
 )
 _FAILED: Final = Texts(
-    "Judgements failed",
+    "Failed",
     "The highest `rag_score_missing_ratio` over the chosen window. Above 5 %, look at the judge "
     "before you look at the application.",
     "percentunit",
@@ -125,66 +131,23 @@ _JUDGED: Final = Texts(
     "Scored",
     "Interactions scored a second (`rag_monitor_interactions_total`, outcome scored), of all "
     "applications: what evidence is made of.",
-    "cps",
+    A_SECOND,
     1,
 )
 _LEARNING: Final = Texts(
-    "Still learning",
+    "Learning",
     "Applications and judges whose baseline is still learned (`rag_monitor_baseline_learning`): no "
     "evidence and no alarm until then.",
     "short",
     0,
 )
 _WITHOUT: Final = Texts(
-    "Without baseline",
+    "Unwatched",
     "Watched metrics without a baseline (`rag_monitor_baseline_missing`): no alarm can come of "
     "them.",
     "short",
     0,
 )
-
-
-def _changed() -> Json:
-    since = once("rag_drift_change_since_timestamp_seconds", WHO)
-    told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
-    rows = f"1000 * max by ({DETECTOR}) ({since}) * on ({DETECTOR}) group_left (answer) {told}"
-    texts = Texts(
-        "What changed",
-        "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
-        "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
-        "more often, what the traffic mix explains, and the worst segment.",
-        "dateTimeAsIso",
-    )
-    return table(
-        texts,
-        Query(linked(or_zero(rows, "answer", NOTHING)), instant=True, table=True),
-        transformations=[{"id": "organize", "options": _CHANGED_COLUMNS}],
-        steps=NEUTRAL,
-        overrides=[
-            named("What changed", custom__cellOptions={"type": "auto", "wrapText": True}),
-            named("Since", custom__width=200, mappings=worded({0.0: ("–", PLAIN)})),
-            named("Audit", custom__width=120, links=[AUDIT_LINK]),
-        ],
-    )
-
-
-AUDIT_LINK: Final[Json] = {
-    "title": "Interactions of ${__data.fields.application}",
-    "url": "${__value.text}",
-    "targetBlank": True,
-}
-_CHANGED_COLUMNS: Final[Json] = {
-    "excludeByName": {"Time": True, "application": True, "metric": True, "judge": True},
-    "indexByName": {"answer": 0, "Value": 1, "audit": 2},
-    "renameByName": {"answer": "What changed", "Value": "Since", "audit": "Audit"},
-}
-
-
-def linked(expression: str) -> str:
-    """With a label ``audit``: the page of an application's interactions; none without a URL."""
-    page = "${audit_url}/interactions?application=$1"
-    everywhere = f'label_replace({expression}, "audit", "{page}", "application", "(.+)")'
-    return f'label_replace({everywhere}, "audit", "", "audit", "/.*")'
 
 
 def _evidence() -> Json:
@@ -204,7 +167,6 @@ def _evidence() -> Json:
         Query(f"min({once('rag_drift_threshold', WHO)})", "threshold"),
         overrides=[named("threshold", color=fixed(WORSE), custom__lineStyle=dashed)],
         custom={"axisSoftMin": 0},
-        legend="table",
     )
 
 
@@ -232,7 +194,7 @@ def _system() -> Json:
     )
     expression = or_zero(f"sort_desc(-1 * {worse_low} or {worse_high})", "segment", "no alarm")
     query = Query(expression, "{{segment}} {{metric}}", instant=True)
-    return bars(texts, query, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
+    return bars(texts, query, min=0, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
 
 
 def _judge() -> Json:
@@ -243,7 +205,7 @@ def _judge() -> Json:
         "percentunit",
     )
     failed = f"max by (application) ({once('rag_score_missing_ratio', WHO, WINDOW)})"
-    doubts = or_zero("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "not asked twice")
+    doubts = or_unknown("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "unknown")
     return lines(
         texts,
         Query(failed, "failed · {{application}}"),
@@ -276,34 +238,34 @@ def _traffic() -> Json:
     )
 
 
-def _tail(metric: Shown) -> Json:
-    q, end = (0.1, "lowest") if metric.higher_is_better else (0.9, "highest")
+def _tail() -> Json:
     texts = Texts(
-        f"{metric.title}: the worst tenth",
-        f"The {end} tenth of the single scores of `{metric.name}` begins here "
-        "(`rag_interaction_score`). Points are exemplars: single interactions, with their id and a "
-        "link to their audit page where the data source is set up for it.",
-        decimals=2,
+        "Share of bad answers",
+        "Share of the interactions with a faithfulness of at most 0.5, or a noise sensitivity "
+        "above it (`rag_interaction_score_bucket`). Points are exemplars: single interactions at "
+        "their score, with their id, and a link to their audit page where the data source is set "
+        "up for it (grafana/README.md).",
+        "percentunit",
     )
-    expression = quantile(q, "rag_interaction_score", metric.matcher, APPLICATION, by="application")
-    query = Query(expression, "{{application}}", exemplars=True)
-    return lines(texts, query, steps=((None, GOOD),), min=0, max=1)
+    every = rate("rag_interaction_score_count", _WHOSE, f'metric=~"{NAMES}"', APPLICATION)
+    low, high = (
+        rate("rag_interaction_score_bucket", _WHOSE, f'metric=~"{names}"', _HALF, APPLICATION)
+        for names in (_LOW, _HIGH)
+    )
+    expression = f"({low} / {every} or 1 - {high} / {every}) >= 0"
+    query = Query(expression, "{{metric}} · {{application}}", exemplars=True)
+    return lines(texts, query, min=0, max=1, points=80)
 
 
 def _bad() -> Json:
-    low, high = (
-        "|".join(metric.name for metric in SHOWN if metric.higher_is_better is better)
-        for better in (True, False)
-    )
-    bad_low = _counted("bucket", low, _HALF)
-    bad_high = f"{_counted('count', high)} - {_counted('bucket', high, _HALF)}"
+    bad_low = _counted("bucket", _LOW, _HALF)
+    bad_high = f"{_counted('count', _HIGH)} - {_counted('bucket', _HIGH, _HALF)}"
     texts = Texts(
         "Bad answers in the time shown",
         "Interactions with a faithfulness of at most 0.5, or a noise sensitivity above it, and of "
         "how many (`rag_interaction_score_bucket`, `rag_interaction_score_count`). With the "
         "variable Audit pages set, each row has a link to the interactions themselves.",
-        "short",
-        0,
+        decimals=0,
     )
     return table(
         texts,
@@ -311,22 +273,31 @@ def _bad() -> Json:
         Query(linked(f"({_counted('count', NAMES)})"), instant=True, table=True),
         transformations=[
             {"id": "merge", "options": {}},
-            {"id": "organize", "options": _BAD_COLUMNS},
+            arranged(_BAD),
         ],
         steps=NEUTRAL,
-        overrides=[named("Audit", custom__width=90, links=[AUDIT_LINK])],
+        overrides=[
+            named("metric", custom__width=230),
+            named("bad", custom__width=80),
+            named("of", custom__width=80),
+            AUDIT,
+        ],
         options={"sortBy": [{"displayName": "bad", "desc": True}]},
     )
 
 
 _HALF: Final = 'le="0.5"'
-_BAD_COLUMNS: Final[Json] = {
-    "excludeByName": {"Time": True},
-    "indexByName": {"application": 0, "metric": 1, "Value #A": 2, "Value #B": 3, "audit": 4},
-    "renameByName": {"Value #A": "bad", "Value #B": "of", "audit": "Audit"},
+_WHOSE: Final = "application, metric"
+_LOW: Final = "|".join(metric.name for metric in SHOWN if metric.higher_is_better)
+_HIGH: Final = "|".join(metric.name for metric in SHOWN if not metric.higher_is_better)
+_BAD: Final = {
+    **same("application", "metric"),
+    "Value #A": "bad",
+    "Value #B": "of",
+    "audit": "Audit",
 }
 
 
 def _counted(ending: str, names: str, *matchers: str) -> str:
-    name, by = f"rag_interaction_score_{ending}", "application, metric"
-    return increase(name, f'metric=~"{names}"', *matchers, APPLICATION, by=by)
+    name = f"rag_interaction_score_{ending}"
+    return increase(name, f'metric=~"{names}"', *matchers, APPLICATION, by=_WHOSE)

@@ -10,8 +10,8 @@ from grafana.promql import APPLICATION
 
 COLUMNS: Final = 24
 TAG: Final = "rag-monitor"
-#: Grafana 10.0 writes 38, and every later one reads it.
-SCHEMA_VERSION: Final = 38
+#: Grafana 10.4 writes 39, and every later one reads it.
+SCHEMA_VERSION: Final = 39
 
 
 class Band(NamedTuple):
@@ -65,10 +65,10 @@ def dashboard(
     description: str,
     sections: Sequence[Section],
     *,
-    variables: Sequence[Json] = (),
     annotations: Sequence[Json] = (),
+    asks_for_audit: bool = False,
 ) -> Json:
-    """A whole dashboard."""
+    """A whole dashboard; where it does not ask for the audit pages, it hands their URL on."""
     return {
         "annotations": {"list": list(annotations)},
         "description": description,
@@ -80,7 +80,7 @@ def dashboard(
         "refresh": "30s",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": [*_common(), *variables]},
+        "templating": {"list": _variables(asks_for_audit)},
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "browser",
         "title": title,
@@ -104,7 +104,7 @@ def _links() -> Json:
     }
 
 
-def _common() -> list[Json]:
+def _variables(asks_for_audit: bool) -> list[Json]:
     of = f"{{{APPLICATION}}}"
     return [
         {
@@ -124,6 +124,12 @@ def _common() -> list[Json]:
         _choice("judge", "Judge", f"rag_score_samples{of}"),
         _choice("segment", "Segment", f"rag_segment_score_samples{of}"),
         _choice("window", "Window", "rag_score_samples", many=False),
+        _textbox(
+            "audit_url",
+            "Audit pages",
+            "Base URL of the audit pages, as audit.url; without it there are no links to them.",
+            hidden=not asks_for_audit,
+        ),
     ]
 
 
@@ -150,12 +156,12 @@ def _choice(name: str, label: str, series: str, *, many: bool = True) -> Json:
     return found | ({"allValue": ".*"} if many else {})
 
 
-def textbox(name: str, label: str, description: str) -> Json:
+def _textbox(name: str, label: str, description: str, *, hidden: bool) -> Json:
     """A variable that people type."""
     return {
         "current": {"selected": False, "text": "", "value": ""},
         "description": description,
-        "hide": 0,
+        "hide": 2 if hidden else 0,
         "label": label,
         "name": name,
         "options": [{"selected": True, "text": "", "value": ""}],

@@ -6,6 +6,8 @@ from typing import Final
 
 from grafana.frame import Band, Section, dashboard
 from grafana.parts import (
+    A_MINUTE,
+    A_SECOND,
     DOUBT,
     GOOD,
     NEUTRAL,
@@ -16,13 +18,12 @@ from grafana.parts import (
     fixed,
     lines,
     named,
-    no_number,
     states,
     tile,
     worded,
     zero_is_good,
 )
-from grafana.promql import increase, or_zero, rate
+from grafana.promql import increase, or_unknown, or_zero, per_minute, rate
 
 CONSUMED: Final = "rag_monitor_interactions_consumed_total"
 ENDED: Final = "rag_monitor_interactions_total"
@@ -39,7 +40,7 @@ def health() -> Json:
         "RAG / Monitor health",
         "Does the monitor itself see everything, in time, and without losing any of it?",
         [
-            Section("", [Band(4, _tiles())]),
+            Section("", [Band(5, _tiles())]),
             Section("Every interaction ends", [Band(8, [(8, p()) for p in _ENDS])]),
             Section("In time", [Band(8, [(6, p()) for p in _IN_TIME])]),
             Section("Kafka", [Band(7, [(6, p()) for p in _KAFKA])]),
@@ -57,22 +58,35 @@ def difference() -> str:
 
 
 def _tiles() -> list[tuple[int, Json]]:
-    ready = worded({0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}) + no_number("Not there")
-    lost = f"max(abs({difference()})) or vector(NaN)"
-    lag = Query("max(rag_monitor_consumer_lag_seconds) or vector(NaN)")
+    ready = or_unknown("min(rag_monitor_ready)")
+    words = {0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}
+    lost = or_unknown(f"max(abs({difference()}))")
+    lag = Query(or_unknown("max(rag_monitor_consumer_lag_seconds)"))
     dead = increase("rag_monitor_dead_letters_total")
-    left = Query("max(rag_monitor_replay_records_left) or vector(NaN)")
-    series = Query("max(rag_monitor_series) or vector(NaN)")
+    left = Query(or_unknown("max(rag_monitor_replay_records_left)"))
+    series = Query(or_unknown("max(rag_monitor_series)"))
+    memory = Query(f"max(process_resident_memory_bytes {OURS})")
+    consumed = Query(rate(CONSUMED, ""))
     one = zero_is_good(worse=1)
     return [
-        (3, tile(_READY, Query("min(rag_monitor_ready)"), mappings=ready, steps=NEUTRAL)),
-        (3, tile(_RATE, Query(rate(CONSUMED, "")), steps=((None, DOUBT), (1e-9, GOOD)))),
+        (
+            3,
+            tile(
+                _READY,
+                Query(ready),
+                trend=False,
+                words=words,
+                absent="Down",
+                steps=NEUTRAL,
+            ),
+        ),
+        (3, tile(_RATE, consumed, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LOST, Query(lost), steps=one)),
         (3, tile(_LAG, lag, steps=zero_is_good(60, 600))),
         (3, tile(_DEAD, Query(or_zero(dead), instant=True), trend=False, steps=one)),
-        (3, tile(_REPLAY, left, steps=zero_is_good(1), mappings=no_number("No exporter"))),
-        (3, tile(_MEMORY, Query(f"max(process_resident_memory_bytes {OURS})"), steps=NEUTRAL)),
-        (3, tile(_SERIES, series, steps=zero_is_good(20_000, 100_000))),
+        (3, tile(_REPLAY, left, steps=zero_is_good(1), absent="No exporter")),
+        (3, tile(_MEMORY, memory, trend=False, steps=NEUTRAL)),
+        (3, tile(_SERIES, series, trend=False, steps=zero_is_good(20_000, 100_000))),
     ]
 
 
@@ -83,11 +97,11 @@ _READY: Final = Texts(
 _RATE: Final = Texts(
     "Consumed",
     "Interactions read a second, of all scorers (`rag_monitor_interactions_consumed_total`).",
-    "cps",
+    A_SECOND,
     1,
 )
 _LOST: Final = Texts(
-    "Unaccounted for",
+    "Difference",
     "`rag_monitor_interactions_consumed_total` − `rag_monitor_interactions_total` − "
     "`rag_monitor_interactions_in_flight`, the largest of all processes: 0 in every scrape, or "
     "there is a bug.",
@@ -135,7 +149,7 @@ def _outcomes() -> Json:
         "Consumed and ended",
         "Interactions a second: what was read (`rag_monitor_interactions_consumed_total`, line) "
         "and how it ended (`rag_monitor_interactions_total`, areas).",
-        "cps",
+        A_SECOND,
     )
     line = named(
         "consumed",
@@ -167,7 +181,7 @@ def _reasons() -> Json:
         "Not scored, by reason",
         "`rag_monitor_interactions_total` but scored, a second. not_sampled is as configured; the "
         "others are told in the README, Why was this interaction not scored?",
-        "cps",
+        A_SECOND,
     )
     lost = rate(ENDED, "outcome, reason", 'outcome!="scored"')
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
@@ -192,7 +206,7 @@ def _lag_seconds() -> Json:
         "s",
     )
     query = Query("max by (topic, partition) (rag_monitor_consumer_lag_seconds)", _PARTITION)
-    return lines(texts, query, steps=zero_is_good(60, 600), min=0)
+    return lines(texts, query, steps=zero_is_good(60, 600), min=0, legend="")
 
 
 _PARTITION: Final = "{{topic}} {{partition}}"
@@ -205,8 +219,8 @@ def _lag_records() -> Json:
         "up, and `rag_monitor_consumer_lag_records` (the scorers' own).",
         "short",
     )
-    group = "sum(max by (topic, partition) (rag_monitor_group_lag_records)) or vector(NaN)"
-    own = "sum(max by (topic, partition) (rag_monitor_consumer_lag_records)) or vector(NaN)"
+    group = or_unknown("sum(max by (topic, partition) (rag_monitor_group_lag_records))")
+    own = or_unknown("sum(max by (topic, partition) (rag_monitor_consumer_lag_records))")
     queries = Query(group, "as the group has committed"), Query(own, "as the scorers say")
     return lines(texts, *queries, min=0)
 
@@ -219,7 +233,7 @@ def _age() -> Json:
         "s",
     )
     query = Query("max by (topic, partition) (rag_monitor_watermark_age_seconds)", _PARTITION)
-    return lines(texts, query, steps=zero_is_good(60, 600), min=0)
+    return lines(texts, query, steps=zero_is_good(60, 600), min=0, legend="")
 
 
 def _input() -> Json:
@@ -227,7 +241,7 @@ def _input() -> Json:
         "Traffic",
         "Interactions that arrive a second: growth of `rag_monitor_input_end_offset`. 0 is a quiet "
         "topic, and not the monitor's fault.",
-        "cps",
+        A_SECOND,
     )
     grown = "deriv(rag_monitor_input_end_offset[$__rate_interval])"
     query = Query(
@@ -239,11 +253,13 @@ def _input() -> Json:
 def _rebalances() -> Json:
     texts = Texts(
         "Rebalances",
-        "`rag_monitor_rebalances_total` a second, by process: a scorer came or went. Many an hour "
+        "`rag_monitor_rebalances_total` a minute, by process: a scorer came or went. Many an hour "
         "are a scorer that dies, or is too slow for the group.",
-        "cps",
+        A_MINUTE,
     )
-    return lines(texts, Query(rate("rag_monitor_rebalances_total", PROCESS), "{{instance}}"), min=0)
+    return lines(
+        texts, Query(per_minute("rag_monitor_rebalances_total", PROCESS), "{{instance}}"), min=0
+    )
 
 
 def _commits() -> Json:
@@ -251,7 +267,7 @@ def _commits() -> Json:
         "Commits",
         "Offset commits a second by result (`rag_monitor_commits_total`). Without any, "
         "interactions are read again after a restart.",
-        "cps",
+        A_SECOND,
     )
     query = Query(or_zero(rate("rag_monitor_commits_total", "result"), "result"), "{{result}}")
     return lines(texts, query, min=0)
@@ -260,12 +276,12 @@ def _commits() -> Json:
 def _writes() -> Json:
     texts = Texts(
         "Writes tried again",
-        "`rag_monitor_publish_retries_total` a second by topic, and score records that went out "
+        "`rag_monitor_publish_retries_total` a minute by topic, and score records that went out "
         "without texts (`rag_monitor_records_truncated_total`).",
-        "cps",
+        A_MINUTE,
     )
-    again = or_zero(rate("rag_monitor_publish_retries_total", "topic"), "topic")
-    short = Query(rate("rag_monitor_records_truncated_total", ""), "without texts")
+    again = or_zero(per_minute("rag_monitor_publish_retries_total", "topic"), "topic")
+    short = Query(per_minute("rag_monitor_records_truncated_total", ""), "without texts")
     return lines(texts, Query(again, "{{topic}}"), short, min=0)
 
 
@@ -276,7 +292,7 @@ def _problems() -> Json:
         "pauses because nearly every record becomes a dead letter. The log tells more.",
     )
     kinds = or_zero("max by (kind) (rag_monitor_kafka_problem)", "kind", "no problem")
-    circuit = Query("max(rag_monitor_dead_letter_circuit_open) or vector(0)", "circuit open")
+    circuit = Query(or_zero("max(rag_monitor_dead_letter_circuit_open)"), "circuit open")
     words = worded({0.0: ("no", GOOD), 1.0: ("yes", WORSE)})
     steps = zero_is_good(worse=1)
     return states(texts, Query(kinds, "{{kind}}"), circuit, mappings=words, steps=steps)
@@ -285,12 +301,12 @@ def _problems() -> Json:
 def _dead_letters() -> Json:
     texts = Texts(
         "Dead letters, by cause",
-        "`rag_monitor_dead_letters_total` a second by stage and cause, and "
+        "`rag_monitor_dead_letters_total` a minute by stage and cause, and "
         "`rag_monitor_dead_letters_waiting`: those that find no place on their topic.",
-        "short",
+        A_MINUTE,
     )
-    dead = or_zero(rate("rag_monitor_dead_letters_total", "stage, cause"), "cause")
-    waiting = Query("sum(rag_monitor_dead_letters_waiting) or vector(0)", "waiting")
+    dead = or_zero(per_minute("rag_monitor_dead_letters_total", "stage, cause"), "cause")
+    waiting = Query(or_zero("sum(rag_monitor_dead_letters_waiting)"), "waiting")
     red = named("waiting", color=fixed(WORSE))
     return lines(texts, Query(dead, "{{stage}} {{cause}}"), waiting, overrides=[red], min=0)
 
@@ -300,7 +316,7 @@ def _unscored() -> Json:
         "Metrics without a value",
         "`rag_monitor_unscored_total` a second by reason: nothing to score, as no reference or no "
         "claims. Never shown as 0 or 1 in a score.",
-        "cps",
+        A_SECOND,
     )
     query = Query(or_zero(rate("rag_monitor_unscored_total", "reason"), "reason"), "{{reason}}")
     return lines(texts, query, min=0)
@@ -310,11 +326,11 @@ def _skipped() -> Json:
     texts = Texts(
         "Records that an exporter left out",
         "`rag_monitor_score_records_total`, `rag_monitor_control_records_total` and "
-        "`rag_monitor_alarm_records_total` whose result is not read, a second.",
-        "cps",
+        "`rag_monitor_alarm_records_total` whose result is not read, a minute.",
+        A_MINUTE,
     )
     left_out = {
-        kind: rate(f"rag_monitor_{kind}_records_total", "result", 'result!="read"')
+        kind: per_minute(f"rag_monitor_{kind}_records_total", "result", 'result!="read"')
         for kind in ("score", "control", "alarm")
     }
     queries = [
@@ -327,13 +343,13 @@ def _skipped() -> Json:
 def _mended() -> Json:
     texts = Texts(
         "Mended on the way",
-        "A second: `rag_monitor_timestamps_replaced_total` by reason, "
+        "A minute: `rag_monitor_timestamps_replaced_total` by reason, "
         "`rag_monitor_sampling_key_fallbacks_total`, and `rag_monitor_redactions_total` by kind.",
-        "cps",
+        A_MINUTE,
     )
-    times = or_zero(rate("rag_monitor_timestamps_replaced_total", "reason"), "reason")
-    keys = rate("rag_monitor_sampling_key_fallbacks_total", "")
-    redacted = or_zero(rate("rag_monitor_redactions_total", "kind"), "kind")
+    times = or_zero(per_minute("rag_monitor_timestamps_replaced_total", "reason"), "reason")
+    keys = per_minute("rag_monitor_sampling_key_fallbacks_total", "")
+    redacted = or_zero(per_minute("rag_monitor_redactions_total", "kind"), "kind")
     return lines(
         texts,
         Query(times, "timestamp {{reason}}"),
@@ -375,16 +391,6 @@ def _cpu() -> Json:
     )
     used = f"rate(process_cpu_seconds_total[$__rate_interval]) {OURS}"
     return lines(texts, Query(used, "{{instance}}"), steps=zero_is_good(0.8, 0.95), min=0)
-
-
-def _series() -> Json:
-    texts = Texts(
-        "Series and uptime",
-        "`rag_monitor_series` of each exporter. A step up is a new application, segment or judge.",
-        "short",
-    )
-    query = Query(f"max by ({PROCESS}) (rag_monitor_series)", "{{instance}}")
-    return lines(texts, query, min=0)
 
 
 _ENDS: Final = (_outcomes, _unaccounted, _reasons)

@@ -6,6 +6,8 @@ from typing import Final
 
 from grafana.frame import Band, Section, dashboard, judge_changes
 from grafana.parts import (
+    A_MINUTE,
+    A_SECOND,
     DOUBT,
     GOOD,
     NEUTRAL,
@@ -13,16 +15,17 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
+    arranged,
     fixed,
     lines,
     matching,
     named,
-    no_number,
+    same,
     table,
     tile,
     zero_is_good,
 )
-from grafana.promql import increase, or_zero, quantile, rate
+from grafana.promql import or_unknown, or_zero, per_minute, quantile, rate
 
 CALLS: Final = "rag_monitor_judge_calls_total"
 SECONDS: Final = "rag_monitor_judge_call_seconds"
@@ -36,9 +39,9 @@ def judge() -> Json:
         "RAG / Judge and budget",
         "Does the judge answer, can its verdicts be trusted, and what do they cost?",
         [
-            Section("", [Band(4, _tiles())]),
+            Section("", [Band(5, _tiles())]),
             Section("Calls", [Band(8, [(8, _calls()), (8, _latency()), (8, _whole())])]),
-            Section("Money and limits", [Band(8, [(8, _tokens()), (8, _money()), (8, _each())])]),
+            Section("Money and limits", [Band(8, [(6, panel()) for panel in _MONEY])]),
             Section("Failures", [Band(8, [(8, _failures()), (8, _errors()), (8, _retries())])]),
             Section("Trust", [Band(8, [(8, _agreement()), (8, _checks()), (8, _cache())])]),
             Section("Judges", [Band(5, [(24, _judges())])]),
@@ -60,19 +63,21 @@ def _tiles() -> list[tuple[int, Json]]:
     )
     looked = rate("rag_monitor_judge_cache_lookups_total", "", 'result!="miss"')
     hit = _share(looked, rate("rag_monitor_judge_cache_lookups_total", ""))
-    agreement = "min(rag_monitor_judge_agreement) or vector(NaN)"
-    not_yet = no_number("Not asked twice")
+    agreement = or_unknown("min(rag_monitor_judge_agreement)")
+    words = {number: (word, colour) for number, _, word, colour in STATES}
     shares = zero_is_good(0.01, 0.05)
     trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
+    slow = Query(or_zero(quantile(0.95, SECONDS)))
+    spend = Query(f"3600 * {_usd()}")
     return [
-        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))))),
-        (3, tile(_FAILING, Query(or_zero(failing)), steps=shares)),
-        (3, tile(_LOST, Query(or_zero(failed)), steps=shares)),
-        (3, tile(_SLOW, Query(or_zero(quantile(0.95, SECONDS))), steps=zero_is_good(10, 30))),
-        (3, tile(_SPEND, Query(f"3600 * {_usd()}"), steps=NEUTRAL, color=fixed(GOOD))),
-        (3, tile(_SPENT, Query(_spent(), instant=True), trend=False, steps=NEUTRAL)),
-        (3, tile(_TRUST, Query(agreement), steps=trusted, mappings=not_yet)),
-        (3, tile(_SAVED, Query(or_zero(hit)), steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, words=words)),
+        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
+        (3, tile(_FAILING, Query(or_zero(failing)), trend=False, steps=shares)),
+        (3, tile(_LOST, Query(or_zero(failed)), trend=False, steps=shares)),
+        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30))),
+        (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),
+        (3, tile(_SAVED, Query(or_zero(hit)), trend=False, steps=NEUTRAL, color=fixed(GOOD))),
     ]
 
 
@@ -81,27 +86,43 @@ def _usd() -> str:
     return f"({own} + {again})"
 
 
-def _spent() -> str:
-    own, again = (f"rag_monitor_judge_{part}_total" for part in ("usd", "recheck_usd"))
-    return f"{increase(own)} + {increase(again)}"
+#: Number, state, word and colour; the highest of all models shows.
+STATES: Final = (
+    (0.0, "judging", "Judging", GOOD),
+    (1.0, "waiting", "Waiting", DOUBT),
+    (2.0, "circuit_open", "Paused", WORSE),
+    (3.0, "stopped", "Stopped", WORSE),
+)
 
 
+def _state() -> str:
+    name = "rag_monitor_judge_state"
+    each = [f'{number:g} * ({name}{{state="{state}"}} == 1)' for number, state, _, _ in STATES]
+    return or_zero(f"max({' or '.join(each)})")
+
+
+_STATE: Final = Texts(
+    "Judge",
+    "The worst `rag_monitor_judge_state` of all models: waiting for limits or as its provider "
+    "asks, paused because it does not answer (circuit_open), or stopped because it refuses. "
+    "Judging with the offline judge.",
+)
 _RATE: Final = Texts(
     "Calls",
     "Calls to the judge model a second (`rag_monitor_judge_calls_total`). 0 with the offline "
     "judge, which needs none.",
-    "cps",
+    A_SECOND,
     1,
 )
 _FAILING: Final = Texts(
-    "Calls failing",
+    "Failing",
     "Share of the calls whose result is not ok (`rag_monitor_judge_calls_total`). Many are asked "
     "again; what is lost for good stands beside it.",
     "percentunit",
     1,
 )
 _LOST: Final = Texts(
-    "Judgements lost",
+    "Lost",
     "Share of the judged interactions that ended as judge_failed "
     "(`rag_monitor_interactions_total`). Above 5 % the intervals of all scores are widened.",
     "percentunit",
@@ -115,27 +136,21 @@ _SLOW: Final = Texts(
     1,
 )
 _SPEND: Final = Texts(
-    "Spending an hour",
+    "$ an hour",
     "US dollars an hour at the present pace (`rag_monitor_judge_usd_total` and "
     "`rag_monitor_judge_recheck_usd_total`). 0 for a model without a known price.",
     "currencyUSD",
     2,
 )
-_SPENT: Final = Texts(
-    "Spent in the time shown",
-    "US dollars (`rag_monitor_judge_usd_total` and `rag_monitor_judge_recheck_usd_total`).",
-    "currencyUSD",
-    2,
-)
 _TRUST: Final = Texts(
-    "Agrees with itself",
+    "Agreement",
     "The lowest `rag_monitor_judge_agreement` of all kinds: share of equal verdicts when the judge "
     "is asked again, one passage a call. Below 0.9 do not trust small differences.",
     "percentunit",
     1,
 )
 _SAVED: Final = Texts(
-    "Spared by the cache",
+    "Cache hits",
     "Share of the lookups that needed no call (`rag_monitor_judge_cache_lookups_total`, hit or "
     "shared).",
     "percentunit",
@@ -148,7 +163,7 @@ def _calls() -> Json:
         "Calls by result",
         "`rag_monitor_judge_calls_total` a second, by task and result. Whatever is not ok has its "
         "error as its name.",
-        "cps",
+        A_SECOND,
     )
     by = "task, result"
     query = Query(or_zero(rate(CALLS, by), "result", "no calls"), "{{task}} {{result}}")
@@ -198,8 +213,8 @@ def _tokens() -> Json:
         "short",
     )
     own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
-    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", "kind"), "kind", "none")
-    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check {{kind}}"), min=0)
+    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", ""))
+    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check"), min=0)
 
 
 def _money() -> Json:
@@ -214,28 +229,46 @@ def _money() -> Json:
     return lines(texts, *queries, stacked=True, min=0)
 
 
-def _each() -> Json:
-    scored = rate("rag_monitor_interactions_total", "", 'outcome="scored"')
+def _budget() -> Json:
     texts = Texts(
-        "Cost of a thousand scores",
-        "US dollars for a thousand scored interactions: `rag_monitor_judge_usd_total` and "
-        "`rag_monitor_judge_recheck_usd_total` over `rag_monitor_interactions_total`.",
+        "Budget of the day",
+        "US dollars since midnight (`rag_monitor_budget_usd_spent`, all scorers together) and what "
+        "a day may cost (`rag_monitor_budget_usd_per_day`, red). Where they meet, interactions end "
+        "as over_budget. Only with a budget.",
         "currencyUSD",
     )
-    query = Query(or_zero(f"1000 * {_share(_usd(), scored)}"), "a thousand scores")
-    return lines(texts, query, min=0, overrides=[named("a thousand scores", color=fixed(GOOD))])
+    spent = or_zero("max(rag_monitor_budget_usd_spent)")
+    most = or_unknown("max(rag_monitor_budget_usd_per_day)")
+    red = named("a day", color=fixed(WORSE), custom__lineStyle={"dash": [10, 10], "fill": "dash"})
+    queries = Query(spent, "spent"), Query(most, "a day")
+    return lines(texts, *queries, overrides=[named("spent", color=fixed(GOOD)), red], min=0)
+
+
+def _limits() -> Json:
+    texts = Texts(
+        "Limits used",
+        "`rag_monitor_limit_used_ratio`: share of the requests and tokens a minute that a model's "
+        "limits allow. At 100 % judging waits; that is what limits are for.",
+        "percentunit",
+    )
+    used = "max by (model, limit) (rag_monitor_limit_used_ratio)"
+    query = Query(or_zero(used, "limit", "no limits"), "{{model}} {{limit}}")
+    return lines(texts, query, steps=zero_is_good(0.8, 1), limit=True, min=0)
+
+
+_MONEY: Final = (_tokens, _money, _budget, _limits)
 
 
 def _failures() -> Json:
     texts = Texts(
         "Judgements lost, by reason",
-        "Interactions a second that ended as judge_failed or over_budget "
+        "Interactions a minute that ended as judge_failed or over_budget "
         "(`rag_monitor_interactions_total`). The reasons: README, Why was this interaction not "
         "scored?",
-        "cps",
+        A_MINUTE,
     )
     chosen = 'outcome=~"judge_failed|over_budget"'
-    lost = rate("rag_monitor_interactions_total", "outcome, reason", chosen)
+    lost = per_minute("rag_monitor_interactions_total", "outcome, reason", chosen)
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
     return lines(texts, query, stacked=True, min=0)
 
@@ -244,11 +277,11 @@ def _errors() -> Json:
     texts = Texts(
         "Calls failed, by error",
         "`rag_monitor_judge_calls_total` and `rag_monitor_judge_recheck_calls_total` whose result "
-        "is not ok, a second. The name of the error says whose fault it is.",
-        "cps",
+        "is not ok, a minute. The name of the error says whose fault it is.",
+        A_MINUTE,
     )
-    own = or_zero(rate(CALLS, "result", FAILED), "result")
-    again = or_zero(rate("rag_monitor_judge_recheck_calls_total", "result", FAILED), "result")
+    own = or_zero(per_minute(CALLS, "result", FAILED), "result")
+    again = or_zero(per_minute("rag_monitor_judge_recheck_calls_total", "result", FAILED), "result")
     queries = Query(own, "{{result}}"), Query(again, "self-check {{result}}")
     return lines(texts, *queries, min=0)
 
@@ -256,10 +289,10 @@ def _errors() -> Json:
 def _retries() -> Json:
     texts = Texts(
         "Retries, by reason",
-        "Calls made again (`rag_monitor_judge_retries_total`), a second. Each costs like a call.",
-        "cps",
+        "Calls made again (`rag_monitor_judge_retries_total`), a minute. Each costs like a call.",
+        A_MINUTE,
     )
-    again = or_zero(rate("rag_monitor_judge_retries_total", "reason"), "reason")
+    again = or_zero(per_minute("rag_monitor_judge_retries_total", "reason"), "reason")
     return lines(texts, Query(again, "{{reason}}"), stacked=True, min=0)
 
 
@@ -273,15 +306,28 @@ def _agreement() -> Json:
         "percentunit",
     )
     queries = [
-        Query(or_zero(f"min by (kind) ({name}{end})", "kind", "not asked twice"), legend)
+        Query(or_unknown(f"min by (kind) ({name}{end})", "kind", "not asked twice"), legend)
         for end, legend in (
             ("", "{{kind}}"),
             ("_lower", "{{kind}} low"),
             ("_upper", "{{kind}} high"),
         )
     ]
-    thin = matching("/ (low|high)$/", custom__lineWidth=1, custom__lineStyle=_DOTS)
-    return lines(texts, *queries, overrides=[thin], steps=((None, WORSE), (0.9, GOOD)), max=1)
+    thin = matching(
+        "/ (low|high)$/",
+        custom__lineWidth=1,
+        custom__lineStyle=_DOTS,
+        custom__hideFrom={"legend": True, "tooltip": False, "viz": False},
+    )
+    return lines(
+        texts,
+        *queries,
+        overrides=[thin],
+        steps=((None, WORSE), (0.9, GOOD)),
+        max=1,
+        custom={"axisSoftMin": 0.8},
+        noValue="No second judgements yet",
+    )
 
 
 _DOTS: Final = {"dash": [2, 4], "fill": "dash"}
@@ -290,13 +336,13 @@ _DOTS: Final = {"dash": [2, 4], "fill": "dash"}
 def _checks() -> Json:
     texts = Texts(
         "Claims not found in their own text",
-        "A second: `rag_monitor_judge_self_check_misses_total`, "
+        "A minute: `rag_monitor_judge_self_check_misses_total`, "
         "`rag_monitor_judge_recheck_misses_total`. The judge does not recognise what it extracted "
         "itself: a sign of a confused model.",
-        "cps",
+        A_MINUTE,
     )
-    own = rate("rag_monitor_judge_self_check_misses_total", "")
-    again = rate("rag_monitor_judge_recheck_misses_total", "")
+    own = per_minute("rag_monitor_judge_self_check_misses_total", "")
+    again = per_minute("rag_monitor_judge_recheck_misses_total", "")
     return lines(texts, Query(own, "first judgement"), Query(again, "second judgement"), min=0)
 
 
@@ -305,7 +351,7 @@ def _cache() -> Json:
         "Cache",
         "Lookups a second by what and result (`rag_monitor_judge_cache_lookups_total`), and errors "
         "of the cache (`rag_monitor_judge_cache_errors_total`), which cost calls but no scores.",
-        "cps",
+        A_SECOND,
     )
     looked = or_zero(
         rate("rag_monitor_judge_cache_lookups_total", "what, result"), "result", "no lookups"
@@ -327,15 +373,11 @@ def _judges() -> Json:
         "of both are shown, and never mixed. offline is a lexical screen, and no model.",
     )
     query = "max by (judge, model, prompts, pipeline) (rag_judge_info)"
-    columns = {"judge": 0, "model": 1, "prompts": 2, "pipeline": 3}
-    organize = {
-        "excludeByName": {"Time": True, "Value": True},
-        "indexByName": columns,
-        "renameByName": {},
-    }
     return table(
         texts,
         Query(query, instant=True, table=True),
-        transformations=[{"id": "organize", "options": organize}],
+        transformations=[
+            arranged(same("judge", "model", "prompts", "pipeline"), left_out=["Value"])
+        ],
         steps=NEUTRAL,
     )

@@ -1,7 +1,8 @@
 """Panels as Grafana's JSON: what all have in common, and one function a kind.
 
-Only options that Grafana 10.0 knows. Colours are Grafana's names, which follow the theme; blue,
-orange and red stay apart for colour-blind eyes, and red is always worse.
+Only options that Grafana 10.4 knows; an older one ignores some of them. Colours are Grafana's
+names, which follow the theme; blue, orange and red stay apart for colour-blind eyes, and red is
+always worse.
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ DOUBT: Final = "orange"
 WORSE: Final = "red"
 PLAIN: Final = "text"
 NO_TRAFFIC: Final = "No traffic"
+A_SECOND: Final = "suffix:/s"
+A_MINUTE: Final = "suffix:/min"
+#: How far an axis from zero reaches at least, so that nothing does not look like something.
+_LEAST: Final = {"percentunit": 0.1, "s": 1, "currencyUSD": 1, A_SECOND: 1, A_MINUTE: 1, "short": 1}
 
 #: (value from which on it holds, colour); the first value is None.
 Steps = Sequence[tuple[float | None, str]]
+#: Value → (word, colour).
+Words = Mapping[float, tuple[str, str]]
 BLUE: Final[Steps] = ((None, GOOD),)
 NEUTRAL: Final[Steps] = ((None, PLAIN),)
 #: Evidence as a share of the threshold of an alarm.
@@ -62,8 +69,10 @@ def thresholds(steps: Steps) -> Json:
     return {"mode": "absolute", "steps": [{"color": c, "value": at} for at, c in steps]}
 
 
-def worded(words: Mapping[float, tuple[str, str]]) -> list[Json]:
-    """Value → (word, colour), as a value mapping."""
+def worded(words: Words) -> list[Json]:
+    """As a value mapping."""
+    if not words:
+        return []
     options = {
         f"{value:g}": {"text": text, "color": colour, "index": index}
         for index, (value, (text, colour)) in enumerate(words.items())
@@ -71,7 +80,7 @@ def worded(words: Mapping[float, tuple[str, str]]) -> list[Json]:
     return [{"type": "value", "options": options}]
 
 
-def no_number(text: str = NO_TRAFFIC) -> list[Json]:
+def no_number(text: str) -> list[Json]:
     """What stands in the place of NaN and of nothing."""
     result = {"text": text, "color": PLAIN, "index": 0}
     return [{"type": "special", "options": {"match": "null+nan", "result": result}}]
@@ -150,19 +159,39 @@ def panel(
     }
 
 
-def tile(texts: Texts, *queries: Query, trend: bool = True, **more: Any) -> Json:
-    """A number with its trend, coloured by its thresholds; several are rows with their names."""
+def tile(
+    texts: Texts,
+    *queries: Query,
+    trend: bool = True,
+    named_value: bool = False,
+    words: Words | None = None,
+    absent: str = NO_TRAFFIC,
+    **more: Any,
+) -> Json:
+    """A number with its trend, coloured by its thresholds; several are rows with their names.
+
+    ``words`` stand in the place of some numbers, and ``absent`` in that of none. With
+    ``named_value`` the name stands above the number, which keeps the trend below it.
+    """
+    several = len(queries) > 1
     options = {
-        "colorMode": more.pop("color_mode", "value"),
+        "colorMode": "value",
         "graphMode": "area" if trend else "none",
         "justifyMode": "auto",
-        "orientation": "horizontal" if len(queries) > 1 else "auto",
+        "orientation": "horizontal" if several else "auto",
         "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
-        "textMode": "value_and_name" if len(queries) > 1 else "value",
+        "text": _tile_sizes(several, named_value),
+        "textMode": "value_and_name" if several or named_value else "value",
         "wideLayout": True,
     }
-    more.setdefault("mappings", no_number())
-    return panel("stat", texts, queries, options, **more)
+    mappings = [*worded(words or {}), *no_number(absent)]
+    return panel("stat", texts, queries, options, mappings=mappings, noValue=absent, **more)
+
+
+def _tile_sizes(several: bool, named_value: bool) -> Json:
+    if several:
+        return {"titleSize": 13, "valueSize": 16}
+    return {"titleSize": 13, "valueSize": 40} if named_value else {}
 
 
 def lines(
@@ -172,9 +201,14 @@ def lines(
     fill: int = 0,
     legend: str = "list",
     limit: bool = False,
+    points: int | None = None,
     **more: Any,
 ) -> Json:
-    """Lines over time; ``limit`` draws the thresholds as dashed lines."""
+    """Lines over time; ``limit`` draws the thresholds as dashed lines.
+
+    ``legend`` is ``list`` or ``table`` below, ``right`` (a table), or nothing.
+    ``points`` is how many there are at most: few are calmer, each of more interactions.
+    """
     custom: Json = {
         "drawStyle": "line",
         "fillOpacity": 40 if stacked else fill,
@@ -185,18 +219,21 @@ def lines(
         "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
         "thresholdsStyle": {"mode": "dashed" if limit else "off"},
     }
+    if more.get("min") == 0 and texts.unit in _LEAST:
+        custom["axisSoftMax"] = _LEAST[texts.unit]
     custom |= more.pop("custom", {})
     options = {
         "legend": {
-            "calcs": ["lastNotNull"] if legend == "table" else [],
-            "displayMode": legend,
-            "placement": "bottom",
-            "showLegend": True,
+            "calcs": ["lastNotNull"] if legend in ("table", "right") else [],
+            "displayMode": "table" if legend == "right" else legend or "hidden",
+            "placement": "right" if legend == "right" else "bottom",
+            "showLegend": bool(legend),
         },
         "tooltip": {"mode": "multi", "sort": "desc"},
     }
     more.setdefault("color", {"mode": "palette-classic"})
-    return panel("timeseries", texts, queries, options, custom=custom, **more)
+    found = panel("timeseries", texts, queries, options, custom=custom, **more)
+    return found | ({"maxDataPoints": points} if points else {})
 
 
 def states(texts: Texts, *queries: Query, **more: Any) -> Json:
@@ -217,11 +254,15 @@ def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
     """One horizontal bar a series, as it is now."""
     options = {
         "displayMode": "basic",
+        "maxVizHeight": 56,
         "minVizHeight": 16,
         "minVizWidth": 8,
+        "namePlacement": "top",
         "orientation": "horizontal",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
+        "sizing": "manual",
+        "text": {"titleSize": 13, "valueSize": 16},
         "valueMode": "color",
     }
     return panel("bargauge", texts, queries, options, **more)
@@ -231,11 +272,11 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
     """How many fell into which bucket, when."""
     options = {
         "calculate": False,
-        "cellGap": 1,
+        "cellGap": 0,
         "color": {
-            "exponent": 0.5,
-            "fill": "dark-blue",
-            "mode": "scheme",
+            "exponent": 0.4,
+            "fill": GOOD,
+            "mode": "opacity",
             "reverse": False,
             "scale": "exponential",
             "scheme": "Blues",
@@ -249,7 +290,8 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
         "yAxis": {"axisPlacement": "left", "reverse": False, "unit": "none"},
     }
     custom = {"scaleDistribution": {"type": "linear"}}
-    return panel("heatmap", texts, [query], options, custom=custom, **more)
+    found = panel("heatmap", texts, [query], options, custom=custom, **more)
+    return found | {"maxDataPoints": 48}
 
 
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:
@@ -259,3 +301,18 @@ def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), *
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False}
     found = panel("table", texts, queries, options, custom=custom, **more)
     return found | {"transformations": list(transformations)}
+
+
+def arranged(columns: Mapping[str, str], left_out: Sequence[str] = ()) -> Json:
+    """A transformation: these columns, in this order and with these headings; time is left out."""
+    options = {
+        "excludeByName": dict.fromkeys(("Time", *left_out), True),
+        "indexByName": {column: index for index, column in enumerate(columns)},
+        "renameByName": {c: heading for c, heading in columns.items() if c != heading},
+    }
+    return {"id": "organize", "options": options}
+
+
+def same(*names: str) -> dict[str, str]:
+    """Columns whose headings are their names."""
+    return {name: name for name in names}

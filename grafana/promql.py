@@ -40,6 +40,11 @@ def rate(name: str, by: str, *matchers: str) -> str:
     return f"{grouped} (rate({name}{inner}[$__rate_interval]))"
 
 
+def per_minute(name: str, by: str, *matchers: str) -> str:
+    """The same a minute, for what happens seldom."""
+    return f"60 * {rate(name, by, *matchers)}"
+
+
 def increase(name: str, *matchers: str, by: str = "") -> str:
     """By how much a counter grew over the time shown."""
     inner = f"{{{', '.join(matchers)}}}" if matchers else ""
@@ -69,6 +74,15 @@ def or_zero(expression: str, label: str = "", value: str = "none") -> str:
         return f"{expression} or vector(0)"
     zero = f'label_replace(vector(0), "{label}", "{value}", "", "")'
     return f"{expression} or on () {zero}"
+
+
+def or_unknown(expression: str, label: str = "", value: str = "unknown") -> str:
+    """NaN where there is nothing, and where a zero would be a lie.
+
+    >>> or_unknown("max(x)")
+    'max(x) or vector(NaN)'
+    """
+    return or_zero(expression, label, value).replace("vector(0)", "vector(NaN)")
 
 
 def leading(name: str, *matchers: str, by: str = "", only: str = "") -> str:

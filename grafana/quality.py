@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.changes import what_changed
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.metrics import NAMES, SHOWN, Shown
 from grafana.parts import (
@@ -17,17 +18,28 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
+    arranged,
     fixed,
     heat,
     lines,
+    matching,
     named,
-    no_number,
+    same,
     table,
     thresholds,
     tile,
-    worded,
 )
-from grafana.promql import APPLICATION, WHO, leading, leading_plain, nearness, once, quantile, rate
+from grafana.promql import (
+    APPLICATION,
+    WHO,
+    leading,
+    leading_plain,
+    nearness,
+    once,
+    or_unknown,
+    quantile,
+    rate,
+)
 
 WINDOW: Final = 'window="$window"'
 #: What the status tile says, the first that applies from the bottom of this list up.
@@ -48,7 +60,7 @@ def quality() -> Json:
         "RAG / Quality",
         "Is the quality of the answers good enough, how sure are we, and where is it worse?",
         [
-            Section("", [Band(4, _tiles()), Band(7, [(24, _overview())])]),
+            Section("", _top()),
             Section(
                 "$application",
                 [
@@ -59,17 +71,28 @@ def quality() -> Json:
                 ],
                 repeat="application",
             ),
-            Section("Behind the numbers", [Band(8, _behind())]),
+            Section("Behind the numbers", [Band(8, _behind()), Band(11, [(24, _all())])]),
         ],
         annotations=[alarms(), judge_changes()],
     )
 
 
+def _top() -> list[Band]:
+    return [Band(5, _tiles()), Band(3, [(24, what_changed())]), Band(5, [(24, _overview())])]
+
+
 def _tiles() -> list[tuple[int, Json]]:
-    tiles = [(3, _status()), (3, _nearest())]
+    tiles = [(3, _status())]
     for metric in SHOWN:
-        tiles += [(3, _value(metric)), (3, _bounds(metric))]
+        tiles += [(4, _value(metric)), (3, _bounds(metric))]
     return tiles
+
+
+_TO_DRIFT: Final = {
+    "title": "What changed",
+    "url": "/d/rag-drift?${__url_time_range}&${__all_variables}",
+    "targetBlank": False,
+}
 
 
 def _status() -> Json:
@@ -88,21 +111,10 @@ def _status() -> Json:
         "while `rag_objective_breached` is 1, No traffic while all `rag_score_samples` are 0, "
         "Learning while `rag_monitor_baseline_learning` is 1, else OK.",
     )
-    words = worded(STATUS) + no_number("No exporter")
-    return tile(texts, Query(expression, "status"), trend=False, mappings=words, steps=NEUTRAL)
-
-
-def _nearest() -> Json:
-    texts = Texts(
-        "Evidence of drift",
-        "`rag_drift_evidence` / `rag_drift_threshold`, the highest of all: at 100 % an alarm "
-        "opens. Below some 50 % it is chance.",
-        "percentunit",
-        0,
-    )
-    words = no_number("None yet")
-    query = Query(f"max({nearness(WHO)}) or vector(NaN)", "evidence")
-    return tile(texts, query, steps=TO_ALARM, mappings=words, min=0)
+    query = Query(expression, "status")
+    found = tile(texts, query, trend=False, words=STATUS, absent="No exporter", steps=NEUTRAL)
+    found["fieldConfig"]["defaults"]["links"] = [_TO_DRIFT]
+    return found
 
 
 def _score(metric: Shown, ending: str = "", *, who: str = WHO) -> str:
@@ -125,13 +137,13 @@ def _value(metric: Shown) -> Json:
         "Of several applications the worst. How sure it is stands beside it.",
         decimals=2,
     )
-    query = Query(f"{_worst(metric)} or vector(NaN)", metric.title)
-    return tile(texts, query, steps=NEUTRAL, color=fixed(GOOD))
+    query = Query(or_unknown(_worst(metric)), "last $window")
+    return tile(texts, query, steps=NEUTRAL, named_value=True)
 
 
 def _bounds(metric: Shown) -> Json:
     texts = Texts(
-        "± 95 %",
+        "How sure",
         f"How sure {metric.title.lower()} is: `rag_score_lower` and `rag_score_upper` (95 % "
         "interval), `rag_score_samples` (n, the scored interactions behind it), and evidence of "
         "drift as a share of the alarm's threshold (orange from 50 %, red is an alarm).",
@@ -155,14 +167,11 @@ def _bounds(metric: Shown) -> Json:
     )
 
 
-#: Columns of the overview: gauge, heading; all but the last three are of the window.
-COLUMNS: Final = (
-    ("rag_score", "score"),
-    ("rag_score_lower", "low"),
-    ("rag_score_upper", "high"),
-    ("rag_score_samples", "n"),
-    ("rag_score_baseline", "baseline"),
+#: Columns of the overview beside evidence; all but the last are of the window.
+COLUMNS: Final = tuple(
+    f"rag_score{end}" for end in ("", "_lower", "_upper", "_samples", "_baseline")
 )
+_HEADINGS: Final = ("score", "low", "high", "n", "baseline")
 
 
 def _row(name: str) -> str:
@@ -176,15 +185,8 @@ def _row(name: str) -> str:
 
 def _overview() -> Json:
     evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
-    headings = [*(heading for _, heading in COLUMNS), "evidence"]
-    columns = ["application", "metric", *headings, "judge"]
-    values = {f"Value #{chr(ord('A') + i)}": heading for i, heading in enumerate(headings)}
-    keys = {heading: key for key, heading in values.items()}
-    organize = {
-        "excludeByName": {"Time": True},
-        "indexByName": {keys.get(column, column): i for i, column in enumerate(columns)},
-        "renameByName": values,
-    }
+    headings = {f"Value #{ref}": h for ref, h in zip("BCDEF", _HEADINGS, strict=True)}
+    columns = {**same("application", "metric"), "Value #A": "evidence", **headings}
     texts = Texts(
         "Applications, nearest to an alarm first",
         "One row an application, metric and judge: `rag_score` over the chosen window with its "
@@ -195,29 +197,32 @@ def _overview() -> Json:
     )
     return table(
         texts,
-        *(Query(_row(name), instant=True, table=True) for name, _ in COLUMNS),
         Query(evidence, instant=True, table=True),
+        *(Query(_row(name), instant=True, table=True) for name in COLUMNS),
         transformations=[
             {"id": "merge", "options": {}},
-            {"id": "organize", "options": organize},
+            arranged(columns | same("judge")),
         ],
         options={"sortBy": [{"displayName": "evidence", "desc": True}]},
         steps=NEUTRAL,
         overrides=[
-            named("n", decimals=0, unit="short"),
+            named("metric", custom__width=230),
+            matching("/^(score|low|high|n|baseline|evidence)$/", custom__width=95),
+            named("n", decimals=0),
             named(
                 "evidence",
                 unit="percentunit",
                 decimals=0,
-                min=0,
-                max=1,
-                color={"mode": "thresholds"},
-                thresholds=thresholds(TO_ALARM),
+                thresholds=thresholds(_LIT),
                 custom__cellOptions={"type": "color-background", "mode": "basic"},
                 noValue="not watched yet",
             ),
         ],
     )
+
+
+#: In a table, only what is doubtful has a colour.
+_LIT: Final = ((None, "transparent"), *TO_ALARM[1:])
 
 
 def _interval(metric: Shown) -> Json:
@@ -230,7 +235,6 @@ def _interval(metric: Shown) -> Json:
         "`rag_score_upper`), `rag_score_baseline` (dashed: what is normal) and "
         f"`rag_objective_bound` (red: what is promised). A band that lies wholly {better} a line "
         "is worse than it. Of several judges, the one with the most scored interactions.",
-        decimals=3,
     )
     return lines(
         texts,
@@ -283,7 +287,6 @@ def _segments(metric: Shown) -> Json:
         f"{metric.title} by segment",
         f"`rag_segment_score` of `{metric.name}` over the chosen window, one line a segment. One "
         "line that leaves the others is where to look; all together is the whole system.",
-        decimals=3,
     )
     query = Query(expression, "{{segment}}")
     return lines(texts, query, noValue="No segments: set export.segment")
@@ -309,7 +312,6 @@ def _median(metric: Shown) -> Json:
         f"Of the single scores (`rag_interaction_score` of `{metric.name}`, not weighted by "
         "sampling): half lie below the median. A mean far from it says that few answers are very "
         "different from most.",
-        decimals=3,
     )
     return lines(
         texts,
@@ -319,21 +321,24 @@ def _median(metric: Shown) -> Json:
             named("mean", color=fixed(GOOD)),
             named("median", color=fixed(DOUBT), custom__lineStyle={"dash": [4, 4], "fill": "dash"}),
         ],
+        points=80,
     )
 
 
 def _behind() -> list[tuple[int, Json]]:
-    named_ = "{{metric}} · {{application}}"
     shown = f'metric=~"{NAMES}"'
-    samples = Query(once("rag_score_samples", shown, WINDOW, WHO), f"{named_} · {{{{judge}}}}")
-    missing = Query(
-        once("rag_score_missing_ratio", shown, WINDOW, WHO), f"{named_} · {{{{judge}}}}"
-    )
+    each = "{{metric}} · {{application}} · {{judge}}"
+    samples = Query(once("rag_score_samples", shown, WINDOW, WHO), each)
+    missing = Query(once("rag_score_missing_ratio", shown, WINDOW, WHO), each)
     return [
-        (8, lines(_SAMPLES, samples, steps=((None, DOUBT), (30, GOOD)), min=0)),
-        (8, lines(_MISSING, missing, steps=((None, GOOD), (0.05, WORSE)), limit=True, min=0)),
-        (8, lines(_ALL, Query(leading("rag_score", WINDOW, WHO), named_), legend="table")),
+        (12, lines(_SAMPLES, samples, steps=((None, DOUBT), (30, GOOD)), min=0)),
+        (12, lines(_MISSING, missing, steps=((None, GOOD), (0.05, WORSE)), limit=True, min=0)),
     ]
+
+
+def _all() -> Json:
+    query = Query(leading("rag_score", WINDOW, WHO), "{{metric}} · {{application}}")
+    return lines(_ALL, query, legend="right", min=0, max=1)
 
 
 _SAMPLES: Final = Texts(

@@ -22,7 +22,7 @@ PROMISED: Final = {
     "noise_sensitivity_irrelevant": 0.5,
 }
 #: Of the environment, so that no setting of a real monitor gets in.
-KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LOG__")
+KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LIMITS__", "RAG_MONITOR_LOG__")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DemoOptions:
 def demo_settings(
     options: DemoOptions, environ: Mapping[str, str], bootstrap: str, *, quiet: bool = False
 ) -> Settings:
-    """Embedded defaults; of the environment only the sections judge and log count.
+    """Embedded defaults; of the environment only the sections judge, limits and log count.
 
     ``quiet`` logs errors only, unless the environment says how much.
     """

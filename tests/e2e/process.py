@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
 
 
 class MonitorProcess:
-    """``python -m monitor COMMAND`` with settings from the environment and a free port.
+    """``python -m monitor COMMAND ARGUMENTS``, settings from the environment and a free port.
 
     ``module`` is another program in the place of ``monitor``.
     """
@@ -89,6 +89,7 @@ class MonitorProcess:
         name: str,
         *,
         module: str = "monitor",
+        arguments: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         self.log = directory / f"{name}.log"
@@ -102,7 +103,7 @@ class MonitorProcess:
         self._before = self.log.stat().st_size if self.log.exists() else 0
         exports = [f"{key}={value}" for key, value in env.items()]
         self._process = GuardedProcess(
-            ["env", *exports, sys.executable, "-m", module, command], self.log
+            ["env", *exports, sys.executable, "-m", module, command, *arguments], self.log
         )
         self.url = ""
 

@@ -41,7 +41,8 @@ async def beside(
     await receiver.start()
     try:
         with TemporaryDirectory(prefix="rag-monitor-stack-") as place:
-            stack = Stack(Path(place), shipped, rules, [target], receiver.url)
+            stack = Stack(Path(place), shipped, rules, receiver.url)
+            stack.scrape([target])
             async with asyncio.TaskGroup() as group:
                 keeping = group.create_task(_keep(stack, over))
                 try:

@@ -16,15 +16,17 @@ SCRAPE: Final = "1s"
 
 
 def prometheus_config(
-    shipped: Config, targets: Sequence[str], alertmanager: str, rules: Sequence[str]
+    shipped: Config, targets: str, alertmanager: str, rules: Sequence[str]
 ) -> dict[str, Any]:
-    """Scrapes ``targets`` (``host:port``) and evaluates every second.
+    """Scrapes what stands in the file ``targets``, and evaluates, every second.
 
     ``alertmanager`` is ``host:port``, ``rules`` are paths.
     """
     alerting = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
+    found = {"file_sd_configs": [{"files": [targets], "refresh_interval": "1s"}]}
     jobs = [
-        {**job, "static_configs": [{"targets": list(targets)}]} for job in shipped["scrape_configs"]
+        {**{key: job[key] for key in job if not key.endswith("_configs")}, **found}
+        for job in shipped["scrape_configs"]
     ]
     times = {"scrape_interval": SCRAPE, "scrape_timeout": SCRAPE, "evaluation_interval": SCRAPE}
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -52,7 +53,7 @@ def _as_yaml(tree: Mapping[str, Any]) -> str:
 
 
 class Stack:
-    """Scrapes ``targets`` (``host:port``), and posts alerts to ``webhook``/RECEIVER.
+    """Posts alerts to ``webhook``/RECEIVER; ``scrape`` says what is scraped.
 
     ``rules`` are rule files by name, as ``monitor.rules.render.rendered`` gives them; the waits of
     the routes are divided by ``pace``. ``alertmanager`` takes the place of the configuration that
@@ -65,7 +66,6 @@ class Stack:
         directory: Path,
         shipped: Shipped,
         rules: Mapping[str, str],
-        targets: Sequence[str],
         webhook: str,
         *,
         pace: float = PACE,
@@ -74,15 +74,25 @@ class Stack:
         self.directory = directory
         self._config = directory / "prometheus.yml"
         self._routes = directory / "alertmanager.yml"
+        self._targets = directory / "targets.json"
         self.prometheus = Prometheus(directory, self._config)
         self.alertmanager = Alertmanager(directory, self._routes)
         self._files = {directory / name: text for name, text in rules.items()}
         paths = [str(path) for path in self._files]
         scraping = prometheus_config(
-            shipped.prometheus, targets, f"127.0.0.1:{self.alertmanager.port}", paths
+            shipped.prometheus, str(self._targets), f"127.0.0.1:{self.alertmanager.port}", paths
         )
         routes = alertmanager or alertmanager_config(shipped.alertmanager, webhook, pace)
         self._files |= {self._config: _as_yaml(scraping), self._routes: _as_yaml(routes)}
+
+    def scrape(self, targets: Sequence[str], **labels: str) -> None:
+        """From now on scrape these (``host:port``) and no others; their series get ``labels``.
+
+        Prometheus takes it up within five seconds, before as well as after ``start``.
+        """
+        draft = self._targets.with_suffix(".draft")
+        draft.write_text(json.dumps([{"targets": list(targets), "labels": labels}]), "utf-8")
+        draft.rename(self._targets)
 
     def start(self) -> None:
         """Write the configuration, and run both until they are ready.

@@ -1,0 +1,214 @@
+"""Alerts that arrive: real traffic, Prometheus, Alertmanager and webhook, on what is shipped."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, total, until
+from tests.e2e.test_alarms import INCIDENT, METRIC, OVER, USUAL, Stage
+from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, Heard, missing_stack
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce
+from tests.tools import requires_tool
+
+#: Evaluation interval, `for` and group wait of a page at the demo's pace, and what is allowed.
+EVALUATION_S, FOR_S, GROUP_WAIT_S, ALLOWED_S = 1.0, 3.0, 1.0, 5.0
+#: All that is read is judged, at once, and is shown over windows that pass quickly.
+MONITOR = {"export__windows": "15s,1m", "ingest__drain_s": "1"}
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
+    """One for all tests of this module; each has a namespace of its own."""
+    requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
+    with AlertStack(tmp_path_factory.mktemp("stack")) as started:
+        yield started
+
+
+async def heard(stack: AlertStack, receiver: str, name: str, **labels: str) -> Heard:
+    """The first notification of an alert, firing."""
+
+    def arrived() -> list[Heard]:
+        found = stack.heard(receiver, alertname=name, **labels)
+        return [each for each in found if each.notification.is_firing]
+
+    found: list[Heard] = await until(arrived, f"{name} at {receiver}", every_s=0.05)
+    return found[0]
+
+
+async def resolved(stack: AlertStack, receiver: str, name: str, **labels: str) -> Heard:
+    """The notification that an alert is over."""
+
+    def arrived() -> list[Heard]:
+        found = stack.heard(receiver, alertname=name, **labels)
+        return [each for each in found if not each.notification.is_firing]
+
+    found: list[Heard] = await until(arrived, f"the end of {name} at {receiver}")
+    return found[0]
+
+
+async def scraped(stack: AlertStack, namespace: str, *processes: MonitorProcess) -> None:
+    """Let the stack scrape these, and wait until it does."""
+    stack.scrape(*(each.url for each in processes), namespace=namespace)
+    query = f'up{{namespace="{namespace}"}} == 1'
+    await until(lambda: len(stack.query(query)) == len(processes), "all targets are up")
+
+
+async def alarmed(*exporters: MonitorProcess) -> float:
+    """When the gauge turned 1 on the first of them (monotonic)."""
+
+    async def is_on() -> bool:
+        pages = [await each.metrics() for each in exporters]
+        return any(total(page, "rag_drift_alarm") for page in pages)
+
+    await until(is_on, "rag_drift_alarm 1", every_s=0.02)
+    return time.monotonic()
+
+
+@pytest.mark.timeout(180)
+async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
+    kafka_broker: KafkaBroker,
+    make_topics: MakeTopics,
+    tmp_path: Path,
+    stack: AlertStack,
+) -> None:
+    """Of two exporters, in time, with the alarm record's own sentence; its end is told, too."""
+    planted = Stage(kafka_broker.bootstrap, await make_topics(), tmp_path)
+    await planted.judged(USUAL)
+    pair = [planted.exporter(), planted.exporter()]
+    try:
+        for each in pair:
+            await each.ready()
+        await scraped(stack, "incident", *pair)
+        await planted.judged(INCIDENT)
+        since = await alarmed(*pair)
+        page = await heard(stack, "page", "RagQualityDrift", namespace="incident")
+        print(f"from rag_drift_alarm to the page: {page.at - since:.2f} s")
+        assert page.at - since <= EVALUATION_S + FOR_S + GROUP_WAIT_S + ALLOWED_S
+        (record,) = await planted.states("open")
+        (alert,) = page.notification.alerts
+        assert alert.description.startswith(f"{record.answer}. Evidence ")
+        assert alert.summary == f"{METRIC} of bot is worse than normal"
+        assert alert.runbook_url.endswith("/RagQualityDrift.md")
+        assert {"instance", "pod"}.isdisjoint(alert.labels)
+
+        await planted.judged(OVER)
+        await resolved(stack, "page", "RagQualityDrift", namespace="incident")
+        told = [each.notification.status for each in stack.heard("page", namespace="incident")]
+        assert told == ["firing", "resolved"]
+    finally:
+        await asyncio.gather(*(each.end() for each in pair))
+
+
+@asynccontextmanager
+async def traffic(broker: str, topic: str, **fields: Any) -> AsyncIterator[None]:
+    """Twenty interactions a second that differ in their ids only."""
+
+    async def send() -> None:
+        for batch in itertools.count():
+            names = [f"{batch}-{number}-{time.time()}" for number in range(10)]
+            await produce(broker, topic, [Record(encoded(interaction(n, **fields))) for n in names])
+            await asyncio.sleep(0.5)
+
+    sending = asyncio.create_task(send())
+    try:
+        yield
+    finally:
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
+
+
+async def scored(stack: AlertStack, namespace: str) -> None:
+    """Wait until Prometheus has seen a gauge of quality."""
+    query = f'rag_score{{namespace="{namespace}",window="15s"}}'
+    await until(lambda: stack.query(query), "a score in Prometheus")
+
+
+@pytest.mark.timeout(180)
+async def test_traffic_that_stops_is_no_page(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+) -> None:
+    """The gauges disappear, and that nothing comes in is told for information; nothing else is."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics, **MONITOR)
+    gauge = 'rag_score{namespace="quiet",window="15s"}'
+    samples = 'rag_score_samples{namespace="quiet",window="15s"}'
+    try:
+        await monitor.ready()
+        await scraped(stack, "quiet", monitor)
+        async with traffic(broker, topics["kafka__topics__interactions"]):
+            await scored(stack, "quiet")
+        await until(lambda: not stack.query(gauge), "the gauges are gone")
+        assert {each["value"][1] for each in stack.query(samples)} == {"0"}
+        told = await heard(stack, "info", "RagMonitorNoTraffic", namespace="quiet")
+        assert told.notification.alerts[0].labels["topic"] == topics["kafka__topics__interactions"]
+        names = {
+            name for each in stack.heard(namespace="quiet") for name in each.notification.names()
+        }
+        assert names == {"RagMonitorNoTraffic"}
+        assert stack.query('ALERTS{namespace="quiet",severity!="info"}') == []
+    finally:
+        await monitor.end()
+
+
+@pytest.mark.timeout(180)
+async def test_traffic_without_scores_is_blind(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+) -> None:
+    """An application that begins to redact its answers pages; with scores again it is over."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics, **MONITOR)
+    topic = topics["kafka__topics__interactions"]
+    try:
+        await monitor.ready()
+        await scraped(stack, "blind", monitor)
+        async with traffic(broker, topic):
+            await scored(stack, "blind")
+        async with traffic(broker, topic, response="__REDACTED__"):
+            page = await heard(stack, "page", "RagMonitorBlind", namespace="blind")
+            assert "there is none" in page.notification.alerts[0].description
+            await heard(stack, "ticket", "RagMonitorUnscorable", namespace="blind")
+        async with traffic(broker, topic):
+            await resolved(stack, "page", "RagMonitorBlind", namespace="blind")
+        pages = stack.heard("page", namespace="blind")
+        assert {name for each in pages for name in each.notification.names()} == {"RagMonitorBlind"}
+    finally:
+        await monitor.end()
+
+
+@pytest.mark.timeout(180)
+async def test_a_killed_scorer_is_seen_by_its_lag(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+) -> None:
+    """It pages once, as its backlog; that scores stop, too, is the same incident."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    scorer, exporter = (
+        MonitorProcess(role, broker, tmp_path, role, **topics, **MONITOR)
+        for role in ("score", "export")
+    )
+    try:
+        await asyncio.gather(scorer.ready(), exporter.ready())
+        await scraped(stack, "killed", scorer, exporter)
+        async with traffic(broker, topics["kafka__topics__interactions"]):
+            await scored(stack, "killed")
+            scorer.kill()
+            page = await heard(stack, "page", "RagMonitorLagging", namespace="killed")
+            assert page.notification.alerts[0].labels["seen_by"] == "exporter"
+            await heard(stack, "ticket", "RagMonitorDown", namespace="killed")
+            blind = {"alertname": "RagMonitorBlind", "namespace": "killed"}
+            await until(lambda: stack.inhibited(**blind), "no scores, which is not told")
+        pages = stack.heard("page", namespace="killed")
+        assert [each.notification.names() for each in pages] == [["RagMonitorLagging"]]
+    finally:
+        await asyncio.gather(scorer.end(), exporter.end())

@@ -1,0 +1,198 @@
+"""Every query of every dashboard, asked of a real Prometheus that scrapes the real demo."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from monitor.demo.stack.servers import Prometheus
+from tests.dashboards import annotation_queries, dashboards, filled, panels
+from tests.e2e.grafana import Asked, Series, chosen, expressions, repetitions
+from tests.e2e.process import MonitorProcess, until
+from tests.e2e.test_demo import traffic_labels
+from tests.servers.judge_server import JudgeServer
+from tests.tools import requires_tool
+
+LOOK_BACK_S = 60.0
+AUDIT = "https://audit.example.com"
+#: Panels of *Judge and budget* that need a model.
+FILLED = {
+    "Agreement",
+    "Agreement with itself",
+    "Time to a judgement",
+    "Calls",
+    "Calls by result",
+    "Latency of a call",
+    "Slow calls",
+    "Tokens",
+}
+
+
+class Moments(NamedTuple):
+    """Epoch seconds: a baseline is there and all is well; an alarm is open and explained."""
+
+    calm: float
+    incident: float
+
+
+def scraping(target: str, directory: Path) -> Prometheus:
+    """A Prometheus that scrapes one monitor every second, not yet started."""
+    config = directory / "prometheus.yml"
+    job = {"job_name": "rag-monitor", "static_configs": [{"targets": [target]}]}
+    found = {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}
+    config.write_text(yaml.safe_dump(found))
+    return Prometheus(directory, config)
+
+
+@asynccontextmanager
+async def observed_demo(directory: Path, *arguments: str, **settings: str) -> AsyncIterator[Asked]:
+    """A demo, and a Prometheus that scrapes it."""
+    missing = None if shutil.which("prometheus") else "no prometheus on PATH"
+    requires_tool("prometheus", missing, "apt-get install prometheus")
+    demo = MonitorProcess("demo", "unused", directory, "demo", arguments=arguments, **settings)
+    try:
+        await demo.listening()
+        server = scraping(demo.url.removeprefix("http://"), directory)
+        await asyncio.to_thread(server.start)
+        try:
+            async with Asked(server.url) as asked:
+                yield asked
+        finally:
+            await asyncio.to_thread(server.stop)
+    finally:
+        await demo.end()
+
+
+async def _first(asked: Asked, metric: str) -> float:
+    """When it has been there for some scrapes."""
+
+    async def seen() -> float:
+        now = time.time()
+        since = await asked.instant(f"count_over_time({metric}[1m]) > 4", now)
+        return now if since else 0.0
+
+    return float(await until(seen, metric))
+
+
+@pytest.mark.timeout(180)
+async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> None:
+    """When all is well, and in the incident; the alarm is an annotation, and has its sentence."""
+    async with observed_demo(tmp_path) as asked:
+        calm = await _first(asked, "rag_drift_evidence")
+        moments = Moments(calm, await _first(asked, "rag_drift_change_info"))
+        for at in moments:
+            asked_for, silent = await _silent(asked, at)
+            assert asked_for == sum(
+                len(panel["targets"]) for board in dashboards().values() for panel in panels(board)
+            )
+            assert silent == [], at
+        await _alarms_are_annotations(asked, moments)
+        await _sentences_are_told(asked, moments)
+        await _nothing_is_unaccounted_for(asked, moments)
+        await _exemplars_are_interactions(asked, moments)
+
+
+async def _silent(asked: Asked, at: float) -> tuple[int, list[str]]:
+    """How many queries were asked, and those that returned nothing."""
+    silent, asked_for = [], 0
+    for name, dashboard in dashboards().items():
+        values = await chosen(asked, dashboard, LOOK_BACK_S)
+        for panel, scope in await repetitions(asked, dashboard, values):
+            for expression, is_instant in expressions(panel, scope):
+                asked_for += 1
+                if not await _answer(asked, expression, is_instant, at):
+                    silent.append(f"{name} / {panel['title']}: {expression}")
+    return asked_for, silent
+
+
+async def _answer(asked: Asked, expression: str, is_instant: bool, at: float) -> Series:
+    if is_instant:
+        return await asked.instant(expression, at)
+    return await asked.range(expression, at - LOOK_BACK_S, at)
+
+
+async def _alarms_are_annotations(asked: Asked, moments: Moments) -> None:
+    """Of the metric that got worse, from when it did, with what changed."""
+    for query in annotation_queries():
+        if query.panel == "Alarms":
+            values = await chosen(asked, dashboards()[query.dashboard], LOOK_BACK_S)
+            expression = filled(query.expression, values)
+            assert await asked.range(expression, moments.calm - LOOK_BACK_S, moments.calm) == []
+            found = await asked.range(expression, moments.calm, moments.incident)
+            told = {each["metric"]["metric"]: each["metric"].get("answer", "") for each in found}
+            assert "noise_sensitivity_irrelevant of support-bot rose" in "".join(told.values())
+
+
+async def _sentences_are_told(asked: Asked, moments: Moments) -> None:
+    """In the table, with a link to the audit pages where they are set."""
+    dashboard = dashboards()["drift"]
+    (panel,) = (panel for panel in panels(dashboard) if panel["title"] == "What changed")
+    values = await chosen(asked, dashboard, LOOK_BACK_S)
+    for at, begin in ((moments.calm, "Nothing"), (moments.incident, "noise_sensitivity")):
+        for base, page in (("", None), (AUDIT, f"{AUDIT}/interactions?application=support-bot")):
+            ((expression, _),) = expressions(panel, {**values, "audit_url": base})
+            rows = [row["metric"] for row in await asked.instant(expression, at)]
+            assert all(row["answer"].startswith(begin) for row in rows)
+            assert {row.get("audit") for row in rows} == {page if begin != "Nothing" else None}
+
+
+async def _nothing_is_unaccounted_for(asked: Asked, moments: Moments) -> None:
+    """The panel that must show 0 shows nothing else."""
+    dashboard = dashboards()["health"]
+    values = await chosen(asked, dashboard, LOOK_BACK_S)
+    for panel in panels(dashboard):
+        if panel["title"] == "Consumed − ended − in flight":
+            ((expression, _),) = expressions(panel, values)
+            (series,) = await asked.range(expression, moments.calm, moments.incident)
+            assert {value for _, value in series["values"]} == {"0"}
+
+
+async def _exemplars_are_interactions(asked: Asked, moments: Moments) -> None:
+    """Where a panel asks for exemplars, each is an interaction with its score."""
+    dashboard = dashboards()["drift"]
+    values = await chosen(asked, dashboard, LOOK_BACK_S)
+    (panel,) = (p for p in panels(dashboard) if any(t["exemplar"] for t in p["targets"]))
+    ((expression, _),) = expressions(panel, values)
+    bounds = {"start": str(moments.calm - LOOK_BACK_S), "end": str(moments.incident)}
+    found = await asked.get("query_exemplars", query=expression, **bounds)
+    exemplars = [exemplar for series in found for exemplar in series["exemplars"]]
+    assert exemplars
+    assert all(each["labels"].keys() == {"interaction_id"} for each in exemplars)
+
+
+@pytest.mark.timeout(180)
+async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
+    """What is 0 or unknown with the offline judge has numbers of the model's own."""
+    labels, _ = traffic_labels(seed=1, count=1500)
+    async with JudgeServer(labels) as judge:
+        arguments = ("--judge", "llm", "--model", "openai/judge", "--rate", "10")
+        settings = {"judge__api_base": judge.url, "judge__api_key": "none"}
+        # Only what is judged by a second call says whether the judge agrees with itself.
+        settings["judge__recheck_rate"] = "1"
+        async with observed_demo(tmp_path, *arguments, **settings) as asked:
+            at = await _first(asked, "rag_monitor_judge_agreement_lower")
+            dashboard = dashboards()["judge"]
+            values = await chosen(asked, dashboard, LOOK_BACK_S)
+            still = {
+                panel["title"]
+                for panel in panels(dashboard)
+                if panel["title"] in FILLED
+                for expression, is_instant in expressions(panel, values)
+                if not _numbers(await _answer(asked, expression, is_instant, at))
+            }
+            assert still == set()
+
+
+def _numbers(found: Series) -> set[float]:
+    """What a query answers with, but for zeros and what is unknown."""
+    pairs = [pair for each in found for pair in each.get("values") or [each["value"]]]
+    return {number for _, value in pairs if not math.isnan(number := float(value)) and number}

@@ -1,0 +1,182 @@
+"""The dashboards: as built, complete, importable anywhere, and naming only what there is."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from grafana.build import FOLDER, built, differences, main
+from tests.dashboards import (
+    BUILT_IN,
+    CHOSEN,
+    PanelQuery,
+    annotation_queries,
+    dashboards,
+    filled,
+    panels,
+    queries,
+)
+from tests.metric_names import declared_metrics, metrics_mentioned_in, metrics_named_in
+
+Json = dict[str, Any]
+ROOT = Path(__file__).parents[3]
+BOARDS = dashboards()
+UIDS = {
+    "quality": "rag-quality",
+    "drift": "rag-drift",
+    "judge": "rag-judge",
+    "health": "rag-health",
+}
+SHARED = ["datasource", "application", "judge", "segment", "window"]
+#: Counters of scorers add up; what two exporters both show must not.
+OF_EXPORTERS = re.compile(r"rag_(score|segment_score|drift|objective)_?\w*")
+ONCE = re.compile(
+    r"(max without \(instance, pod\) \(|max by \([^)]*\) \(|and on \([^)]*\) "
+    r"|last_over_time\()$"
+)
+EVERY_PANEL = [(name, panel) for name, board in BOARDS.items() for panel in panels(board)]
+IDS = [f"{name}-{panel['id']}" for name, panel in EVERY_PANEL]
+EVERY_QUERY = [*queries(), *annotation_queries()]
+
+
+def test_the_committed_files_are_as_built(tmp_path: Path) -> None:
+    """``python -m grafana.build`` makes them so, always the same; what differs is named."""
+    assert differences() == []
+    assert main(["--check"]) == 0
+    assert built() == built()
+    for name, text in built().items():
+        (tmp_path / name).write_text(text + (" " if name == "judge.json" else ""), "utf-8")
+    (tmp_path / "old.json").write_text("{}", "utf-8")
+    (tmp_path / "drift.json").unlink()
+    assert differences(tmp_path) == ["drift.json", "judge.json", "old.json"]
+
+
+def test_four_dashboards_with_fixed_uids() -> None:
+    """The alerts link to these uids."""
+    assert {name: board["uid"] for name, board in BOARDS.items()} == UIDS
+    assert all(board["id"] is None for board in BOARDS.values())
+
+
+@pytest.mark.parametrize(("name", "panel"), EVERY_PANEL, ids=IDS)
+def test_a_panel_says_all_that_is_needed(name: str, panel: Json) -> None:
+    """Title, unit, thresholds, data source; its description names a metric that it asks for."""
+    defaults = panel["fieldConfig"]["defaults"]
+    assert panel["title"]
+    assert defaults["unit"]
+    assert defaults["noValue"] not in ("", "No data")
+    assert defaults["thresholds"]["steps"][0]["value"] is None
+    for holder in (panel, *panel["targets"]):
+        assert holder["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    asked = set().union(*(_names(target["expr"]) for target in panel["targets"]))
+    named = _families(re.findall(r"`(\w+)`", panel["description"]))
+    assert named & _families(asked), name
+    assert metrics_mentioned_in(panel["description"]) <= _families(declared_metrics())
+
+
+def _names(expression: str) -> set[str]:
+    return metrics_named_in(filled(expression, CHOSEN | BUILT_IN))
+
+
+def _families(names: Any) -> set[str]:
+    """The names, and those of the families of histograms."""
+    return {*names, *(re.sub(r"_(bucket|sum|count)$", "", name) for name in names)}
+
+
+@pytest.mark.parametrize("query", EVERY_QUERY, ids=lambda query: query.where)
+def test_queries_name_what_there_is(query: PanelQuery) -> None:
+    """Every metric is declared by the code, and no recording rule is needed."""
+    assert _names(query.expression) - declared_metrics() == set()
+
+
+@pytest.mark.parametrize("query", EVERY_QUERY, ids=lambda query: query.where)
+def test_rates_follow_the_scrape_interval(query: PanelQuery) -> None:
+    """``$__rate_interval`` in all rates; what is summed up over the time shown has ``$__range``."""
+    for function, interval in re.findall(r"(\w+)\([\w:]+(?:\{[^}]*\})?\[([^\]]*)\]", _bare(query)):
+        expected = {"increase": "$__range", "last_over_time": "1d"}
+        assert interval == expected.get(function, "$__rate_interval")
+
+
+def _bare(query: PanelQuery) -> str:
+    """Without what stands in quotes, which may hold brackets."""
+    return re.sub(r'"[^"]*"', '""', query.expression)
+
+
+@pytest.mark.parametrize("query", EVERY_QUERY, ids=lambda query: query.where)
+def test_a_second_exporter_changes_nothing(query: PanelQuery) -> None:
+    """Every gauge of the exporters is taken once, or only filters others."""
+    for found in OF_EXPORTERS.finditer(_bare(query)):
+        assert ONCE.search(query.expression[: _place(query, found)]), found.group()
+
+
+def _place(query: PanelQuery, found: re.Match[str]) -> int:
+    """Where a name in the bare expression stands in the whole one."""
+    before = _bare(query)[: found.start()].count(found.group())
+    places = [m.start() for m in re.finditer(rf"\b{found.group()}", query.expression)]
+    return places[before]
+
+
+@pytest.mark.parametrize("name", UIDS)
+def test_the_grid_is_well_laid(name: str) -> None:
+    """24 columns, every place taken once, ids of their own, titles of their own in a section."""
+    board = BOARDS[name]
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+    places = [panel["gridPos"] for panel in board["panels"]]
+    assert all(at["x"] >= 0 and at["x"] + at["w"] <= 24 for at in places)
+    for one, other in combinations(places, 2):
+        apart_x = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
+        apart_y = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
+        assert apart_x or apart_y, (one, other)
+
+
+@pytest.mark.parametrize("name", UIDS)
+def test_links_keep_time_and_variables(name: str) -> None:
+    """From every dashboard to the three others, as all have the same variables."""
+    board = BOARDS[name]
+    (link,) = board["links"]
+    assert (link["type"], link["keepTime"], link["includeVars"]) == ("dashboards", True, True)
+    assert link["tags"] == board["tags"]
+    found = {variable["name"]: variable for variable in board["templating"]["list"]}
+    assert list(found)[: len(SHARED)] == SHARED
+    for variable in found.values():
+        if variable["type"] == "query":
+            assert variable["datasource"]["uid"] == "${datasource}"
+            assert variable.get("allValue") == (".*" if variable["includeAll"] else None)
+
+
+@pytest.mark.parametrize("query", EVERY_QUERY, ids=lambda query: query.where)
+def test_many_values_are_matched_as_expressions(query: PanelQuery) -> None:
+    """A variable of many values stands after ``=~`` and in quotes; the window after ``=``."""
+    for operator, name in re.findall(r'(=~|!~|!=|=)\s*"\$(\w+)"', query.expression):
+        assert operator == ("=" if name == "window" else "=~")
+    bare = re.findall(r"(?<!\")\$(application|judge|segment|window)\b", query.expression)
+    assert bare == []
+
+
+def test_seldom_things_are_listed() -> None:
+    """What shows a zero, or that it is unknown, where there is nothing is listed in one place."""
+    listed = (ROOT / "grafana/README.md").read_text("utf-8").partition("## Rare events")[2]
+    for end, heading in (("0", "### Zero"), ("NaN", "### Unknown")):
+        found = {
+            f"{BOARDS[query.dashboard]['title'].removeprefix('RAG / ')}: {query.panel}"
+            for query in queries()
+            if f"vector({end})" in query.expression
+        }
+        told = listed.partition(heading)[2].partition("### ")[0]
+        assert set(re.findall(r"^- (.+)$", told, re.MULTILINE)) == found
+
+
+def test_the_provisioning_files_are_read() -> None:
+    """Both are YAML with the version that Grafana expects, and point at what is here."""
+    folder = FOLDER.parent / "provisioning"
+    (provider,) = yaml.safe_load((folder / "dashboards/rag-monitor.yml").read_text())["providers"]
+    assert provider["type"] == "file"
+    (source,) = yaml.safe_load((folder / "datasources/rag-monitor.yml").read_text())["datasources"]
+    assert source["type"] == "prometheus"
+    (exemplar,) = source["jsonData"]["exemplarTraceIdDestinations"]
+    assert exemplar["name"] == "interaction_id"
