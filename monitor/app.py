@@ -48,6 +48,7 @@ from monitor.treatments import (
     Seat,
     build_judges,
     build_redactor,
+    slots,
     traffic,
     with_rechecks,
 )
@@ -204,6 +205,7 @@ class Monitor:
             telemetry,
             self.clock,
             redactor,
+            slots(settings, redactor),
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

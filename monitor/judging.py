@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.errors import JudgeFailed
 from monitor.ingest.outcomes import Reason
@@ -35,6 +35,12 @@ class Treatment:
     metrics: tuple[str, ...] | None = None
     labels_win: bool = False
     recheck: Rechecks | None = None
+
+    def at(self, share: float) -> Treatment:
+        """The same at a share of its rate."""
+        if share == 1.0:
+            return self
+        return replace(self, sampler=self.sampler._replace(rate=self.sampler.rate * share))
 
 
 def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,10 @@ from monitor.caches import Caches
 from monitor.config import Effective, Settings
 from monitor.config import Judge as JudgeSettings
 from monitor.ingest.filters import Case, Filter, compiled
+from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.slots.blocks import Plan
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
@@ -22,6 +25,7 @@ from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
+from monitor.slotting import Picker, PickSettings, Slots
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
@@ -104,6 +108,16 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     ]
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
     return Traffic(treatment(settings.base), cases, let_through)
+
+
+def slots(settings: Settings, redactor: Redactor) -> Slots | None:
+    """What picks from blocks; None where every interaction is a slot of its own."""
+    sampling = settings.sampling
+    if sampling.block == 1:
+        return None
+    plan = Plan(sampling.block)
+    rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
+    return Slots(Gathering(lambda: plan, time.monotonic), Picker(rules, redactor.text))
 
 
 def redaction_rules(settings: Settings) -> Rules | None:

@@ -1,0 +1,206 @@
+"""What becomes of a slot when it closes: which member is judged, and what the record says of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from monitor.ingest.filters import EVERYTHING, Filter
+from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
+from monitor.ingest.outcomes import Ledger, Reason
+from monitor.ingest.score_records import segment_of
+from monitor.ingest.slots.floors import Floors
+from monitor.ingest.slots.picks import Picked, Signalled, pick
+from monitor.ingest.worker import Work
+from monitor.judge.offline import unsupported_share
+from monitor.judging import Treatment
+from monitor.kafka.record import KafkaRecord
+from monitor.logs import logger
+from monitor.metrics.hidden import readable
+from monitor.records import Interaction, Outcome, SamplingRecord, Source
+
+#: Record, interaction, treatment, and the slot that the interaction stands for.
+Score = Callable[
+    [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
+]
+Signal = Callable[[Interaction], float]
+#: Traffic names applications: so many of them have floors of their own.
+MOST_NAMES = 10_000
+
+
+class Member(NamedTuple):
+    """An interaction in a slot, ``q`` the probability with which it was taken."""
+
+    record: KafkaRecord
+    interaction: Interaction
+    treatment: Treatment
+    q: float
+
+
+class Choice(NamedTuple):
+    """The pick with the slot that it stands for, and those that are judged besides it."""
+
+    member: Member
+    sampling: SamplingRecord
+    forced: Sequence[Member]
+
+
+@dataclass(frozen=True)
+class PickSettings:
+    """How members are picked: ``directed`` by the risk that the screen sees, where it can tell.
+
+    ``floors`` are least shares by segment; what matches one of the rules ``forced`` is judged
+    whether it is picked or not.
+    """
+
+    directed: bool = True
+    floors: Mapping[str, float] = field(default_factory=dict)
+    forced: Filter = EVERYTHING
+
+
+class Picker:
+    """Picks one member of each slot. ``segment_text`` is what a record may say of a segment."""
+
+    def __init__(
+        self,
+        settings: PickSettings,
+        segment_text: Callable[[str], str] = str,
+        signal: Signal = unsupported_share,
+    ) -> None:
+        self._settings, self._segment_text, self._signal = settings, segment_text, signal
+        self._floors: dict[str, Floors] = {}
+
+    async def choose(self, slot: Slot[Member]) -> Choice:
+        """Pick a member of a slot that is closed."""
+        members = list(slot.members.values())
+        segments = [self._segment(member) for member in members]
+        found = pick(self._signalled(members, segments))
+        chosen = members[found.number]
+        self._floors_of(chosen).picked(segments[found.number])
+        signal = await self._signal_of(chosen) if self._settings.directed else None
+        others = [m for number, m in enumerate(members) if number != found.number]
+        return Choice(
+            chosen,
+            _sampling(slot, chosen, found, signal),
+            [member for member in others if self._is_forced(member.interaction)],
+        )
+
+    def _signalled(self, members: Sequence[Member], segments: Sequence[str]) -> list[Signalled]:
+        floors = self._floors_of(members[0])
+        return [
+            Signalled(member.interaction.interaction_id, segment, floors.factor(segment))
+            for member, segment in zip(members, segments, strict=True)
+        ]
+
+    async def _signal_of(self, member: Member) -> float | None:
+        try:
+            return await asyncio.to_thread(self._signal, readable(member.interaction))
+        except Exception:  # noqa: BLE001 - without its signal the pick is as good as any
+            logger().exception("signal_bug", interaction_id=member.interaction.interaction_id)
+            return None
+
+    def _segment(self, member: Member) -> str:
+        return self._segment_text(segment_of(member.interaction, member.treatment.segment_by))
+
+    def _floors_of(self, member: Member) -> Floors:
+        name = member.interaction.application
+        found = self._floors.get(name)
+        if found is None:
+            found = Floors(self._settings.floors)
+            if len(self._floors) < MOST_NAMES:
+                self._floors[name] = found
+        return found
+
+    def _is_forced(self, interaction: Interaction) -> bool:
+        rules = self._settings.forced.include
+        return any(rule(interaction) for rule in rules)
+
+
+def _sampling(
+    slot: Slot[Member], chosen: Member, found: Picked, signal: float | None
+) -> SamplingRecord:
+    return SamplingRecord(
+        first_offset=slot.first_offset,
+        last_offset=slot.last_offset,
+        kind=chosen.interaction.kind,
+        m=len(slot.members),
+        q=chosen.q,
+        u=found.u,
+        signal=signal,
+        segments=found.segments,
+        expected=found.expected,
+    )
+
+
+def forced_sampling(interaction: Interaction) -> SamplingRecord:
+    """A record without a slot: it has no weight anywhere."""
+    nothing: dict[str, None] = dict.fromkeys(("first_offset", "last_offset", "m", "q", "u"))
+    return SamplingRecord.model_validate({**nothing, "kind": interaction.kind, "forced": True})
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What a scorer needs for blocks of more than one offset."""
+
+    gathering: Gathering[Member]
+    picker: Picker
+
+
+class SlotWorks:
+    """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
+
+    def __init__(self, slots: Slots, ledger: Ledger, score: Score) -> None:
+        self.gathering, self._picker = slots.gathering, slots.picker
+        self._ledger, self._score = ledger, score
+        #: Those that wait for their block to close, or for the others of their block.
+        self.parked: set[asyncio.Task[None] | None] = set()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be read."""
+        return self.gathering.unpicked < MOST_UNPICKED
+
+    def join(self, member: Member) -> Work | None:
+        """Put an interaction into its slot; the work of the slot where it is the first one."""
+        found, record = member.interaction, member.record
+        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+        if found.source != source:  # redriven: its slot lies where it was read now
+            member = member._replace(interaction=found.model_copy(update={"source": source}))
+        key = found.application, found.kind
+        slot = self.gathering.join(record, key, found.interaction_id, member)
+        return None if slot is None else self._work(slot)
+
+    async def _work(self, slot: Slot[Member]) -> None:
+        """Wait for the block to close, judge a member, settle all; then wait for the block."""
+        try:
+            await self._until(slot.block.closed)
+            choice = await self._picker.choose(slot)
+            interactions = slot.interactions
+            self.gathering.picked(slot)
+            endings = [await self._scored(choice.member, choice.sampling)]
+            for member in choice.forced:
+                endings.append(await self._scored(member, forced_sampling(member.interaction)))
+        except asyncio.CancelledError as cancelled:
+            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
+            self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
+            self.gathering.abandon(slot)
+            raise
+        for outcome, reason in endings:
+            self._ledger.settle(outcome, reason)
+        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.SLOT, interactions - len(endings))
+        slot.block.finish()
+        # Its offsets stay open until the block is done: whoever reads again reads all of it.
+        await self._until(slot.block.done)
+
+    async def _scored(self, member: Member, sampling: SamplingRecord) -> tuple[Outcome, str | None]:
+        return await self._score(member.record, member.interaction, member.treatment, sampling)
+
+    async def _until(self, event: asyncio.Event) -> None:
+        task = asyncio.current_task()
+        self.parked.add(task)
+        try:
+            await event.wait()
+        finally:
+            self.parked.discard(task)
