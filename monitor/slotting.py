@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,8 +18,10 @@ from monitor.judge.offline import unsupported_share
 from monitor.judging import Treatment
 from monitor.kafka.record import KafkaRecord
 from monitor.logs import logger
+from monitor.metrics.catalogue import CATALOGUE, defined_for
 from monitor.metrics.hidden import readable
 from monitor.records import Interaction, Outcome, SamplingRecord, Source
+from monitor.stats.calibration import Calibration
 
 #: Record, interaction, treatment, and the slot that the interaction stands for.
 Score = Callable[
@@ -60,6 +62,24 @@ class PickSettings:
     forced: Filter = EVERYTHING
 
 
+class Calibrations:
+    """The latest calibration of each application and judge (``name@version``)."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], Calibration] = {}
+
+    def of(self, application: str, judge: str) -> Calibration | None:
+        """What holds; None while there is none."""
+        return self._held.get((application, judge))
+
+    def hold(self, application: str, judge: str, calibration: Calibration | None) -> None:
+        """From now on this holds, or none does."""
+        if calibration is None:
+            self._held.pop((application, judge), None)
+        else:
+            self._held[application, judge] = calibration
+
+
 class Picker:
     """Picks one member of each slot. ``segment_text`` is what a record may say of a segment."""
 
@@ -67,8 +87,10 @@ class Picker:
         self,
         settings: PickSettings,
         segment_text: Callable[[str], str] = str,
+        calibrations: Calibrations | None = None,
         signal: Signal = unsupported_share,
     ) -> None:
+        self._calibrations = calibrations or Calibrations()
         self._settings, self._segment_text, self._signal = settings, segment_text, signal
         self._floors: dict[str, Floors] = {}
 
@@ -76,10 +98,14 @@ class Picker:
         """Pick a member of a slot that is closed."""
         members = list(slot.members.values())
         segments = [self._segment(member) for member in members]
-        found = pick(self._signalled(members, segments))
+        calibration = self._calibration(members[0])
+        signals = None if calibration is None else await self._signals(members)
+        found = pick(self._signalled(members, segments, signals, calibration))
         chosen = members[found.number]
         self._floors_of(chosen).picked(segments[found.number])
-        signal = await self._signal_of(chosen) if self._settings.directed else None
+        signal = None if signals is None else signals[found.number]
+        if signals is None and self._settings.directed:  # a calibration is learned from these
+            (signal,) = await self._signals([chosen]) or (None,)
         others = [m for number, m in enumerate(members) if number != found.number]
         return Choice(
             chosen,
@@ -87,18 +113,41 @@ class Picker:
             [member for member in others if self._is_forced(member.interaction)],
         )
 
-    def _signalled(self, members: Sequence[Member], segments: Sequence[str]) -> list[Signalled]:
+    def _signalled(
+        self,
+        members: Sequence[Member],
+        segments: Sequence[str],
+        signals: Sequence[float] | None,
+        calibration: Calibration | None,
+    ) -> list[Signalled]:
         floors = self._floors_of(members[0])
+        names = _defined(members[0])
         return [
-            Signalled(member.interaction.interaction_id, segment, floors.factor(segment))
-            for member, segment in zip(members, segments, strict=True)
+            signalled(
+                member.interaction.interaction_id,
+                segments[number],
+                None if signals is None else signals[number],
+                calibration,
+                floors.factor(segments[number]),
+                names,
+            )
+            for number, member in enumerate(members)
         ]
 
-    async def _signal_of(self, member: Member) -> float | None:
+    def _calibration(self, member: Member) -> Calibration | None:
+        if not self._settings.directed:
+            return None
+        judge = member.treatment.judge.identity.label
+        return self._calibrations.of(member.interaction.application, judge)
+
+    async def _signals(self, members: Sequence[Member]) -> list[float] | None:
+        """One for each; None where the screen fails: then no member is likelier than another."""
         try:
-            return await asyncio.to_thread(self._signal, readable(member.interaction))
-        except Exception:  # noqa: BLE001 - without its signal the pick is as good as any
-            logger().exception("signal_bug", interaction_id=member.interaction.interaction_id)
+            return await asyncio.to_thread(
+                lambda: [self._signal(readable(member.interaction)) for member in members]
+            )
+        except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text
+            logger().exception("signal_bug", application=members[0].interaction.application)
             return None
 
     def _segment(self, member: Member) -> str:
@@ -116,6 +165,37 @@ class Picker:
     def _is_forced(self, interaction: Interaction) -> bool:
         rules = self._settings.forced.include
         return any(rule(interaction) for rule in rules)
+
+
+def signalled(
+    interaction_id: str,
+    segment: str,
+    signal: float | None,
+    calibration: Calibration | None,
+    factor: float = 1.0,
+    metrics: Collection[str] | None = None,
+) -> Signalled:
+    """A member with what its signal says; without one or a calibration it is like all others.
+
+    ``metrics`` are those that something may be expected of (None: all that are calibrated).
+    """
+    if calibration is None or signal is None:
+        return Signalled(interaction_id, segment, factor)
+    k = calibration.bin(signal)
+    expected = {
+        name: f[k] for name, f in calibration.expected.items() if metrics is None or name in metrics
+    }
+    return Signalled(interaction_id, segment, factor * calibration.spreads[k], expected)
+
+
+def _defined(member: Member) -> frozenset[str]:
+    """The metrics that stand on a record of its kind, and may have a value."""
+    chosen, kind = member.treatment.metrics, member.interaction.kind
+    return frozenset(
+        name
+        for name, metric in CATALOGUE.items()
+        if defined_for(metric, kind) and (chosen is None or name in chosen)
+    )
 
 
 def _sampling(

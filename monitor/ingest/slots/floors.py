@@ -8,7 +8,7 @@ from typing import Final
 #: How many of the latest picks a share is taken over.
 MEMORY: Final = 200.0
 #: More would let a rare segment push all others to their least weight.
-LARGEST: Final = 8.0
+FACTOR: Final = 8.0
 
 
 class Floors:
@@ -18,7 +18,7 @@ class Floors:
 
     >>> floors = Floors({"acme": 0.5})
     >>> for _ in range(40): floors.picked("other")
-    >>> round(floors.factor("acme"), 1), floors.factor("other")
+    >>> floors.factor("acme"), floors.factor("other")
     (8.0, 1.0)
     >>> for _ in range(80): floors.picked("acme")
     >>> floors.factor("acme")
@@ -39,8 +39,5 @@ class Floors:
 
     def factor(self, segment: str) -> float:
         """What the spread of its members is multiplied by: 1 unless it is behind its floor."""
-        floor = self._floors.get(segment)
-        if not floor or not self._total:
-            return 1.0
-        share = self._counts[segment] / self._total
-        return LARGEST if share * LARGEST <= floor else max(1.0, floor / share)
+        is_behind = self._counts.get(segment, 0.0) < self._floors.get(segment, 0.0) * self._total
+        return FACTOR if is_behind else 1.0
