@@ -8,8 +8,8 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, Literal
 
 from monitor import __version__
@@ -20,6 +20,7 @@ from monitor.books import books, promises, segment_names
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
+from monitor.export.following import State, StateFollower
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
@@ -37,6 +38,7 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings
+from monitor.slotting import Calibrations
 from monitor.telemetry import (
     ExporterTelemetry,
     KafkaTelemetry,
@@ -82,6 +84,7 @@ class Monitor:
         self.book = self.books.scores
         self.port = 0
         self._exporter: Exporter | None = None
+        self._calibrations = Calibrations()
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -123,6 +126,7 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
+        telemetry.show_sampling(self.settings.sampling.rate, self.settings.sampling.block)
         # Before anything is waited for: a pattern that cannot be read is said at once.
         redactor = build_redactor(self.settings, telemetry)
         caches = Caches(telemetry.judge_cache)
@@ -136,12 +140,34 @@ class Monitor:
                 stack.push_async_callback(seat.judge.aclose)
                 if seat.recheck is not None:
                     stack.push_async_callback(seat.recheck.aclose)
+            await stack.enter_async_context(self._calibrated(telemetry))
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop)):
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
+
+    @asynccontextmanager
+    async def _calibrated(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
+        """Keep up with what is known of the screen, where members of blocks are picked by it."""
+        sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
+        if sampling.block == 1 or not sampling.directed:
+            yield
+            return
+        follower = StateFollower(
+            self.output,
+            State(topic, "calibrations", "what is known of the screen would be forgotten"),
+            lambda record: self._calibrations.take_in(record.key, record.value),
+            telemetry.calibration_records,
+            self.health,
+        )
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(follower.run())
+            try:
+                yield
+            finally:
+                following.cancel()
 
     async def _prepare(
         self,
@@ -205,7 +231,7 @@ class Monitor:
             telemetry,
             self.clock,
             redactor,
-            slots(settings, redactor),
+            slots(settings, redactor, self._calibrations),
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

@@ -5,8 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from monitor.control import (
+    CALIBRATION,
+    CalibrationRecord,
+    Removed,
+    calibration_key,
+    read_control_record,
+)
+from monitor.errors import RecordSkipped
 from monitor.ingest.filters import EVERYTHING, Filter
 from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
 from monitor.ingest.outcomes import Ledger, Reason
@@ -22,12 +30,15 @@ from monitor.metrics.catalogue import CATALOGUE, defined_for
 from monitor.metrics.hidden import readable
 from monitor.records import Interaction, Outcome, SamplingRecord, Source
 from monitor.stats.calibration import Calibration
+from monitor.telemetry import ScorerTelemetry
 
 #: Record, interaction, treatment, and the slot that the interaction stands for.
 Score = Callable[
     [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
 ]
 Signal = Callable[[Interaction], float]
+#: What an older slot still counts, in shares of the latest ones.
+_KEEP: Final = 0.99
 #: Traffic names applications: so many of them have floors of their own.
 MOST_NAMES = 10_000
 
@@ -42,11 +53,15 @@ class Member(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The pick with the slot that it stands for, and those that are judged besides it."""
+    """The pick with the slot that it stands for, and those that are judged besides it.
+
+    ``directed``: risk had a say in it.
+    """
 
     member: Member
     sampling: SamplingRecord
     forced: Sequence[Member]
+    directed: bool
 
 
 @dataclass(frozen=True)
@@ -66,18 +81,27 @@ class Calibrations:
     """The latest calibration of each application and judge (``name@version``)."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, str], Calibration] = {}
+        self._held: dict[str, Calibration] = {}
 
     def of(self, application: str, judge: str) -> Calibration | None:
         """What holds; None while there is none."""
-        return self._held.get((application, judge))
+        return self._held.get(calibration_key(application, judge))
 
-    def hold(self, application: str, judge: str, calibration: Calibration | None) -> None:
-        """From now on this holds, or none does."""
-        if calibration is None:
-            self._held.pop((application, judge), None)
-        else:
-            self._held[application, judge] = calibration
+    def take_in(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+        """Let a control record hold; what was wrong with one that was left out.
+
+        Of those that are no calibrations nothing is said: others read them.
+        """
+        try:
+            found = read_control_record(key, value)
+        except RecordSkipped as skipped:
+            ours = (key or b"").startswith(f"{CALIBRATION}/".encode())
+            return skipped if ours else None
+        if isinstance(found, Removed):
+            self._held.pop(found.key, None)
+        elif isinstance(found, CalibrationRecord):
+            self._held[found.key] = Calibration(found.edges, found.spreads, found.expected)
+        return None
 
 
 class Picker:
@@ -111,6 +135,7 @@ class Picker:
             chosen,
             _sampling(slot, chosen, found, signal),
             [member for member in others if self._is_forced(member.interaction)],
+            directed=signals is not None,
         )
 
     def _signalled(
@@ -228,12 +253,33 @@ class Slots:
     picker: Picker
 
 
+class Latest:
+    """How many of the latest interactions were picked, older ones counting less and less.
+
+    >>> latest = Latest()
+    >>> latest.add(4.0), latest.add(4.0)
+    (0.25, 0.25)
+    """
+
+    def __init__(self) -> None:
+        self._picks = self._interactions = 0.0
+
+    def add(self, interactions: float) -> float:
+        """One more slot, which stands for so many interactions; the share that was picked."""
+        self._picks = _KEEP * self._picks + 1.0
+        self._interactions = _KEEP * self._interactions + interactions
+        return self._picks / self._interactions
+
+
 class SlotWorks:
     """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
 
-    def __init__(self, slots: Slots, ledger: Ledger, score: Score) -> None:
+    def __init__(
+        self, slots: Slots, ledger: Ledger, score: Score, telemetry: ScorerTelemetry
+    ) -> None:
         self.gathering, self._picker = slots.gathering, slots.picker
-        self._ledger, self._score = ledger, score
+        self._ledger, self._score, self._telemetry = ledger, score, telemetry
+        self._picks = Latest()
         #: Those that wait for their block to close, or for the others of their block.
         self.parked: set[asyncio.Task[None] | None] = set()
 
@@ -259,6 +305,7 @@ class SlotWorks:
             choice = await self._picker.choose(slot)
             interactions = slot.interactions
             self.gathering.picked(slot)
+            self._count(choice)
             endings = [await self._scored(choice.member, choice.sampling)]
             for member in choice.forced:
                 endings.append(await self._scored(member, forced_sampling(member.interaction)))

@@ -24,6 +24,7 @@ from prometheus_client import (
 metrics.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
+SLOT_SIZES = tuple(2**i for i in range(13))
 SCORES = tuple(i / 10 for i in range(11))
 OTHER = "other"
 MOST_EXEMPLAR_CHARACTERS = 100
@@ -93,6 +94,7 @@ class ScorerTelemetry:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._interactions(registry)
+        self._slots(registry)
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
@@ -143,6 +145,41 @@ class ScorerTelemetry:
             "Scores of single interactions; exemplars carry the interaction id.",
             ["metric", "application"],
             buckets=SCORES,
+            registry=registry,
+        )
+
+    def _slots(self, registry: CollectorRegistry) -> None:
+        self.sampling_block = Gauge(
+            "rag_monitor_sampling_block",
+            "Offsets in a block, of which one interaction an application and kind is judged.",
+            registry=registry,
+        )
+        self.sampling_share = Gauge(
+            "rag_monitor_sampling_share",
+            "Share of sampling.rate that is taken: below 1 while the monitor is behind.",
+            registry=registry,
+        )
+        self.sampling_probability = Gauge(
+            "rag_monitor_sampling_probability",
+            "Share of the interactions that was picked in the latest slots; without blocks the rate.",
+            registry=registry,
+        )
+        self.slot_interactions = Histogram(
+            "rag_monitor_slot_interactions",
+            "Interactions in the slots that were closed: members, of which one was judged.",
+            buckets=SLOT_SIZES,
+            registry=registry,
+        )
+        self.slots = Counter(
+            "rag_monitor_slots",
+            "Slots that were closed, by how their pick was chosen: directed or uniform.",
+            ["pick"],
+            registry=registry,
+        )
+        self.calibration_records = Counter(
+            "rag_monitor_calibration_records",
+            "Control records that the scorer has read for its calibrations, by result.",
+            ["result"],
             registry=registry,
         )
 
@@ -242,6 +279,12 @@ class ScorerTelemetry:
             "Claims that the judge does not find in the text that they were extracted from.",
             registry=registry,
         )
+
+    def show_sampling(self, probability: float, block: int, share: float = 1.0) -> None:
+        """What holds from now on."""
+        self.sampling_probability.set(probability)
+        self.sampling_block.set(block)
+        self.sampling_share.set(share)
 
     def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
         """Count one score; an id too long for an exemplar (128 characters) is left out."""

@@ -25,7 +25,7 @@ from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
-from monitor.slotting import Picker, PickSettings, Slots
+from monitor.slotting import Calibrations, Picker, PickSettings, Slots
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
@@ -110,14 +110,16 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def slots(settings: Settings, redactor: Redactor) -> Slots | None:
+def slots(settings: Settings, redactor: Redactor, calibrations: Calibrations) -> Slots | None:
     """What picks from blocks; None where every interaction is a slot of its own."""
     sampling = settings.sampling
     if sampling.block == 1:
         return None
     plan = Plan(sampling.block)
     rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
-    return Slots(Gathering(lambda: plan, time.monotonic), Picker(rules, redactor.text))
+    return Slots(
+        Gathering(lambda: plan, time.monotonic), Picker(rules, redactor.text, calibrations)
+    )
 
 
 def redaction_rules(settings: Settings) -> Rules | None:
