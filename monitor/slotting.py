@@ -321,6 +321,12 @@ class SlotWorks:
         # Its offsets stay open until the block is done: whoever reads again reads all of it.
         await self._until(slot.block.done)
 
+    def _count(self, choice: Choice) -> None:
+        m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
+        self._telemetry.slot_interactions.observe(m)
+        self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
+        self._telemetry.sampling_probability.set(self._picks.add(m / q))
+
     async def _scored(self, member: Member, sampling: SamplingRecord) -> tuple[Outcome, str | None]:
         return await self._score(member.record, member.interaction, member.treatment, sampling)
 

@@ -161,7 +161,7 @@ class ScorerTelemetry:
         )
         self.sampling_probability = Gauge(
             "rag_monitor_sampling_probability",
-            "Share of the interactions that was picked in the latest slots; without blocks the rate.",
+            "Share of the interactions picked from the latest slots; without blocks the rate.",
             registry=registry,
         )
         self.slot_interactions = Histogram(
