@@ -90,9 +90,7 @@ class Scorer:
         self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
-        self._slots = (
-            None if slots is None else SlotWorks(slots, self._ledger, self._brought_to_end)
-        )
+        self._slots = slots and SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
 
