@@ -90,7 +90,9 @@ class Scorer:
         self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
-        self._slots = slots and SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
+        self._slots: SlotWorks | None = None
+        if slots is not None:
+            self._slots = SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
 
