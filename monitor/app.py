@@ -29,7 +29,9 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.loop import ConsumingLoop
 from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.spending import Spending
 from monitor.ingest.worker import LoopLimits
+from monitor.judge.budget import Budget
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
@@ -37,9 +39,10 @@ from monitor.kafka.producer import Producer
 from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
-from monitor.scorer import Scorer, ScorerSettings
+from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.slotting import Calibrations
 from monitor.telemetry import (
+    BudgetTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     ProcessTelemetry,
@@ -48,8 +51,10 @@ from monitor.telemetry import (
 )
 from monitor.treatments import (
     Seat,
+    build_budget,
     build_judges,
     build_redactor,
+    require_prices,
     slots,
     traffic,
     with_rechecks,
@@ -132,18 +137,22 @@ class Monitor:
         caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
-            judges = build_judges(self.settings, telemetry, caches)
-            seats = with_rechecks(judges, telemetry.recheck)
+            judges = build_judges(self.settings, telemetry, caches, paused=self._judge_paused)
+            budget = build_budget(self.settings)
+            spend = self._spend(budget)
+            seats = with_rechecks(judges, telemetry.recheck, spend)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
                 stack.push_async_callback(seat.judge.aclose)
                 if seat.recheck is not None:
                     stack.push_async_callback(seat.recheck.aclose)
+            if budget is not None:
+                await self._priced(seats, budget)
             await stack.enter_async_context(self._calibrated(telemetry))
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop)):
+            if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop, budget)):
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
@@ -169,6 +178,24 @@ class Monitor:
             finally:
                 following.cancel()
 
+    def _spend(self, budget: Budget | None) -> Callable[[float], None]:
+        return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
+
+    async def _priced(self, seats: Sequence[Seat], budget: Budget) -> None:
+        """Before anything is waited for: a budget for what has no price holds nothing back."""
+        for seat in seats:
+            await seat.judge.prepare()
+        require_prices(seats)
+        per_day = budget.usd_per_day
+        BudgetTelemetry(self.registry, per_day, lambda: budget.spent(self.clock()))
+
+    def _judge_paused(self, model: str, why: str | None) -> None:
+        """Not ready is not stuck: nothing ends while judging pauses."""
+        if why is None:
+            self.health.ready(f"judge {model}")
+        else:
+            self.health.waits(f"judge {model}", why)
+
     async def _prepare(
         self,
         stack: AsyncExitStack,
@@ -176,10 +203,12 @@ class Monitor:
         redactor: Redactor,
         telemetry: ScorerTelemetry,
         loop: list[ConsumingLoop],
+        budget: Budget | None,
     ) -> None:
         """Connect everything that the consuming loop needs, and append the loop."""
         settings = self.settings
         await self._topics_exist()
+        follower = None if budget is None else await self._know_spending(stack, budget)
         for seat in seats:
             await seat.judge.prepare()
         producer = await Producer.start(
@@ -195,9 +224,11 @@ class Monitor:
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
-        scorer = self._scorer(seats, redactor, producer, telemetry)
+        scorer = self._scorer(traffic(settings, seats, budget), redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
+        if follower is not None:
+            follower.add_done_callback(loop[0].fails_with)
 
     async def _topics_exist(self) -> None:
         topics = self.settings.kafka.topics
@@ -208,9 +239,22 @@ class Monitor:
         if written:
             await wait_for_topics(self.output, written, self.health, "scorer_output")
 
+    async def _know_spending(self, stack: AsyncExitStack, budget: Budget) -> asyncio.Task[None]:
+        """What was spent today is known before anything is judged, and followed from then on."""
+        topic = self.settings.kafka.topics.scores
+        spending = Spending(self.output, topic, budget, self.health, self.clock)
+        follower = asyncio.create_task(spending.run())
+        stack.push_async_callback(_ended, follower)
+        known = asyncio.create_task(spending.is_known.wait())
+        stack.push_async_callback(_ended, known)
+        await asyncio.wait({follower, known}, return_when="FIRST_COMPLETED")
+        if not known.done():
+            await follower
+        return follower
+
     def _scorer(
         self,
-        seats: Sequence[Seat],
+        chosen: Traffic,
         redactor: Redactor,
         producer: Producer,
         telemetry: ScorerTelemetry,
@@ -218,7 +262,7 @@ class Monitor:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
             ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
-            traffic(settings, seats),
+            chosen,
             producer,
             DeadLetters(
                 producer,
@@ -287,6 +331,11 @@ class Monitor:
         inputs = [spec for spec in specs if spec.name in read]
         await create_missing(self.connection, inputs, self.health)
         await create_missing(self.output, [s for s in specs if s not in inputs], self.health)
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from monitor.errors import JudgeFailed
 from monitor.ingest.outcomes import Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
+from monitor.judge.budget import Budget
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill, Judge
 from monitor.logs import logger
@@ -25,7 +26,7 @@ class Treatment:
 
     ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
     ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
-    judges some of them again.
+    judges some of them again. ``budget`` is that of all treatments together.
     """
 
     sampler: Sampler
@@ -35,6 +36,7 @@ class Treatment:
     metrics: tuple[str, ...] | None = None
     labels_win: bool = False
     recheck: Rechecks | None = None
+    budget: Budget | None = None
 
     def at(self, share: float) -> Treatment:
         """The same at a share of its rate."""
@@ -50,6 +52,28 @@ def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
     scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
     reason, judge = _why_unscorable(scores), treatment.judge.identity
     return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+
+
+async def paid_for(
+    interaction: Interaction, treatment: Treatment, clock: Callable[[], float]
+) -> Ending:
+    """The judgement, where the day's money allows it; ``clock`` gives epoch seconds.
+
+    The caller has been admitted.
+    """
+    budget, source = treatment.budget, interaction.source
+    if budget is None:
+        return await judged(interaction, treatment)
+    if not budget.admit(clock()):
+        judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
+        return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
+    usd = 0.0
+    try:
+        ending = await judged(interaction, treatment)
+        usd = ending.usage.usd
+        return ending
+    finally:
+        budget.settle(clock(), (source.topic, source.partition, source.offset), usd)
 
 
 async def judged(interaction: Interaction, treatment: Treatment) -> Ending:

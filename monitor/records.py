@@ -134,6 +134,11 @@ class Usage(Frozen):
     reasoning_tokens: int = Field(0, exclude_if=lambda tokens: tokens == 0)
     usd: float = 0.0
 
+    @property
+    def tokens(self) -> int:
+        """All that count against a limit of tokens."""
+        return self.prompt_tokens + self.completion_tokens + self.reasoning_tokens
+
     def __add__(self, other: Usage) -> Usage:
         """The sum, field by field."""
         return Usage(

@@ -25,7 +25,7 @@ from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
 from monitor.ingest.worker import Work
-from monitor.judging import Treatment, hidden, judged
+from monitor.judging import Treatment, hidden, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
@@ -321,7 +321,7 @@ class Scorer:
             async with treatment.limits.admitted():
                 self._waiting.discard(task)
                 admitted = self._clock()
-                ending = await self._watched(judged(interaction, treatment))
+                ending = await self._watched(paid_for(interaction, treatment, self._clock))
         finally:
             self._waiting.discard(task)
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}

@@ -274,6 +274,20 @@ class ScorerTelemetry:
             ["reason"],
             registry=registry,
         )
+        self.judge_state = Gauge(
+            "rag_monitor_judge_state",
+            "1 for the state of a judge's model: judging, waiting (for limits, or as its provider "
+            "asks), circuit_open (it does not answer: judging pauses) or stopped (it refuses: "
+            "only probes).",
+            ["model", "state"],
+            registry=registry,
+        )
+        self.limit_used = Gauge(
+            "rag_monitor_limit_used_ratio",
+            "Share of a model's limit that is used in the minute that ends now.",
+            ["model", "limit"],
+            registry=registry,
+        )
         self.self_check_misses = Counter(
             "rag_monitor_judge_self_check_misses",
             "Claims that the judge does not find in the text that they were extracted from.",
@@ -291,6 +305,32 @@ class ScorerTelemetry:
         histogram = self.interaction_score.labels(metric, self.applications(application))
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
+
+
+class BudgetTelemetry:
+    """The day's money; made where there is a budget. What is shown is asked for at scrapes."""
+
+    def __init__(
+        self, registry: CollectorRegistry, usd_per_day: float, spent: Callable[[], float]
+    ) -> None:
+        self.per_day = Gauge(
+            "rag_monitor_budget_usd_per_day",
+            "US dollars that judging may cost in a day, by all scorers.",
+            registry=registry,
+        )
+        self.per_day.set(usd_per_day)
+        self.spent = Gauge(
+            "rag_monitor_budget_usd_spent",
+            "US dollars that judging has cost since midnight, by all scorers.",
+            registry=registry,
+        )
+        self.spent.set_function(spent)
+        self.left = Gauge(
+            "rag_monitor_budget_usd_left",
+            "US dollars that are left until midnight.",
+            registry=registry,
+        )
+        self.left.set_function(lambda: max(0.0, usd_per_day - spent()))
 
 
 class CacheTelemetry:

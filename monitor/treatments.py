@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from zoneinfo import ZoneInfo
 
 from monitor.caches import Caches
-from monitor.config import Effective, Settings
+from monitor.config import Effective, Settings, seconds
 from monitor.config import Judge as JudgeSettings
+from monitor.errors import ConfigurationError
 from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
+from monitor.judge.breaker import Patience
+from monitor.judge.budget import Budget
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls, CountedRecheck
+from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
 from monitor.judge.offline import OfflineJudge
+from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
+from monitor.judge.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.second_look import other_order
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
@@ -36,6 +43,7 @@ class Seat:
     section: JudgeSettings
     judge: Judge
     limits: Limits
+    pressures: Pressures
     recheck: Rechecks | None = None
 
 
@@ -50,25 +58,56 @@ def build_judges(
     caches: Caches | None = None,
     *,
     whole: bool = False,
+    paused: Callable[[str, str | None], None] | None = None,
 ) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
-    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well.
+    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well. ``paused`` is
+    told of a model that does not answer for now, and with None when it does.
     """
     seats: list[Seat] = []
+    patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
+    pressures = Pressures(
+        ShownState(telemetry, paused),
+        patience,
+        partial(_quota, settings, telemetry),
+    )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
-            limits = Limits(section.concurrency, section.deadline_s)
+            made = llm_settings(section, _handling(section, redaction_rules(settings)))
+            asked = pressures.all_of(made) if section.kind == "llm" else ()
+            limits = Limits(section.concurrency, section.deadline_s, asked)
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, _handling(section, redaction_rules(settings)), telemetry, keep)
+            judge = _judge(section, made, telemetry, keep, pressures)
             if caches and whole and section.kind == "llm":
                 judge = caches.keeping(judge, section.cache)
-            seats.append(Seat(section, judge, limits))
+            seats.append(Seat(section, judge, limits, pressures))
     return seats
 
 
-def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Seat]:
-    """The same seats, where models have a second one judge a share of the interactions again."""
+def _quota(settings: Settings, telemetry: ScorerTelemetry, model: str) -> Quota:
+    """The limits of a model, and how much of them is used."""
+    limits = PerMinute(*settings.limits.of(model))
+    quota = LocalQuota(limits, time.monotonic)
+    for name, limit in (
+        ("requests_per_minute", limits.requests),
+        ("tokens_per_minute", limits.tokens),
+    ):
+        if limit is not None:
+            used = telemetry.limit_used.labels(model, name)
+            used.set_function(partial(quota.used_ratio, name))
+    return quota
+
+
+def with_rechecks(
+    seats: Sequence[Seat],
+    telemetry: RecheckTelemetry,
+    spend: Callable[[float], None] = lambda _usd: None,
+) -> list[Seat]:
+    """The same seats, where models have a second one judge a share of the interactions again.
+
+    ``spend`` is told of its cost, which stands on no record.
+    """
     book = AgreementBook(telemetry)
 
     def rechecked(seat: Seat) -> Seat:
@@ -76,13 +115,34 @@ def with_rechecks(seats: Sequence[Seat], telemetry: RecheckTelemetry) -> list[Se
         if seat.section.kind != "llm" or not share:
             return seat
         settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
-        second = LlmJudge(settings, observe=CountedRecheck(telemetry), order=other_order)
+        observe = CountedRecheck(telemetry, spend)
+        second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
         return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
 
     return list(map(rechecked, seats))
 
 
-def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
+def build_budget(settings: Settings) -> Budget | None:
+    """What may be spent in a day; None where nobody says, or no model is asked."""
+    usd, sections = settings.limits.usd_per_day, [settings.judge]
+    sections += [each.judge for each in settings.effective]
+    if usd is None or all(section.kind == "offline" for section in sections):
+        return None
+    return Budget(usd, ZoneInfo(settings.budget.timezone))
+
+
+def require_prices(seats: Sequence[Seat]) -> None:
+    """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
+    for judge in (seat.judge for seat in seats):
+        for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
+            raise ConfigurationError(
+                f"limits.usd_per_day: the price of {model} is not in litellm's list, and what it "
+                "costs would count as nothing; give judge.price.input_usd_per_million and "
+                "judge.price.output_usd_per_million"
+            )
+
+
+def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
     """Which interactions are judged, and how, by application."""
 
     def treatment(whole: Effective) -> Treatment:
@@ -96,6 +156,7 @@ def traffic(settings: Settings, seats: Sequence[Seat]) -> Traffic:
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=seat.recheck,
+            budget=budget,
         )
 
     cases = [
@@ -138,11 +199,15 @@ def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
 
 
 def _judge(
-    judge: JudgeSettings, handling: str, telemetry: ScorerTelemetry, cache: ClaimsCache | None
+    judge: JudgeSettings,
+    made: LlmSettings,
+    telemetry: ScorerTelemetry,
+    cache: ClaimsCache | None,
+    pressures: Pressures,
 ) -> Judge:
     if judge.kind == "offline":
-        return OfflineJudge(judge.label_name, redaction=handling)
-    return LlmJudge(llm_settings(judge, handling), observe=CountedCalls(telemetry), cache=cache)
+        return OfflineJudge(judge.label_name, redaction=made.redaction)
+    return LlmJudge(made, observe=CountedCalls(telemetry), cache=cache, pressures=pressures)
 
 
 def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
@@ -162,5 +227,7 @@ def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
         attempt_timeout_s=judge.attempt_timeout_s,
+        retries_s=judge.deadline_s,
+        price=judge.price.pair,
         redaction=handling,
     )

@@ -100,6 +100,32 @@ class Cache(Section):
         return self
 
 
+class Price(Section):
+    """What tokens cost; both or none."""
+
+    input_usd_per_million: float | None = Field(
+        None,
+        ge=0,
+        description="US dollars for a million tokens of prompts; default: litellm's list",
+    )
+    output_usd_per_million: float | None = Field(
+        None, ge=0, description="US dollars for a million tokens of replies; default: as above"
+    )
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.input_usd_per_million is None) != (self.output_usd_per_million is None):
+            raise ValueError("one is missing: give input_ and output_usd_per_million, or none")
+        return self
+
+    @property
+    def pair(self) -> tuple[float, float] | None:
+        """Input and output; None where litellm's list holds."""
+        if self.input_usd_per_million is None or self.output_usd_per_million is None:
+            return None
+        return self.input_usd_per_million, self.output_usd_per_million
+
+
 class Judge(Section):
     """Who judges."""
 
@@ -148,6 +174,7 @@ class Judge(Section):
         description="share of the judged interactions that the llm judge judges again, one passage "
         "a call, to measure what batching costs; 0 switches it off",
     )
+    price: Price = Price()
     cache: Cache = Cache()
 
     @property

@@ -18,6 +18,7 @@ from monitor.config.access import Access, KafkaOutput
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items
 from monitor.config.judging import Judge, Sampling
+from monitor.config.limits import Budget, Limits
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
@@ -136,6 +137,8 @@ class Settings(Section):
     redaction: Redaction = Redaction()
     sampling: Sampling = Sampling()
     judge: Judge = Judge()
+    limits: Limits = Limits()
+    budget: Budget = Budget()
     export: Export = Export()
     drift: Drift = Drift()
     http: Http = Http()

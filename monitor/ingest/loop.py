@@ -107,6 +107,11 @@ class ConsumingLoop:
             self._paused = paused
             self._consumer.pause_only(paused)
 
+    def fails_with(self, task: asyncio.Task[None]) -> None:
+        """Something has ended that work cannot go on without."""
+        if not task.cancelled():
+            self._fail(task.exception() or RuntimeError("it has ended by itself"))
+
     def _fail(self, error: BaseException) -> None:
         # Work settles what it can by itself; what is left is a refusal of Kafka, or our own bug.
         # The traceback is logged without what strange errors say: it may quote an interaction.

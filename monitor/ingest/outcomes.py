@@ -17,6 +17,7 @@ class Reason(StrEnum):
     LAG = "lag"
     FILTERED = "filtered"
     TOMBSTONE = "tombstone"
+    USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"
     INTERNAL = "internal_error"
     STUCK = "stuck"

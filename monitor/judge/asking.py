@@ -14,6 +14,9 @@ from monitor.judge.protocol import Bill
 from monitor.judge.quoting import QuoteRequest
 
 OUTPUT_LIMIT = "output_limit"
+TOO_LONG = "too_long"
+#: What the same request in smaller parts may heal.
+TOO_LARGE = (OUTPUT_LIMIT, TOO_LONG)
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -56,16 +59,17 @@ class Asker:
         """Ask, and once more with the complaint if the reply breaks the wire format.
 
         Raises ``JudgeFailed`` after a second bad reply. A request that can be asked in parts is
-        ``divisible``: a reply cut at the output limit raises ``ReplyRejected`` at once.
+        ``divisible``: a reply cut at the output limit, or a model that finds it too long, raises
+        ``ReplyRejected`` at once.
         ``complaint`` is what was wrong with a reply that did keep to the format.
         """
         for last in (False, True):
             try:
                 return await self._once(request, complaint, spent)
             except ReplyRejected as rejected:
-                if divisible and rejected.reason == OUTPUT_LIMIT:
+                if divisible and rejected.reason in TOO_LARGE:
                     raise
-                if last:
+                if last or rejected.reason == TOO_LONG:
                     message = f"{request.task}: {rejected.complaint}"
                     raise JudgeFailed(message, reason=rejected.reason) from rejected
                 self.observe.retried(rejected.reason)

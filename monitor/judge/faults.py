@@ -14,20 +14,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from monitor.errors import JudgeFailed
+from monitor.judge.refusals import Action, Said, action_for, read_body
 
-RETRIABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
 MAX_RETRY_AFTER_S = 60.0  # a longer wait outlives every deadline: fail now and say why
 
-_REASONS = {
-    401: "auth",
-    402: "auth",
-    403: "auth",
-    408: "timeout",
-    429: "rate_limited",
-    504: "timeout",
-}
-# Refusals that no retry heals although their status or class may look passing.
-_ACCOUNT = ("insufficient_quota", "credit balance is too low", "api key not valid", "invalid_grant")
 # Said by the client itself before it sends anything; it calls most of these a server error.
 _NO_KEY = re.compile(r"missing .{0,40}(credentials|api key)", re.IGNORECASE)
 # How the client library words a 200 that it cannot read; it gives most of them the status 500.
@@ -46,8 +36,14 @@ class Fault:
 
     reason: str
     note: str
-    retriable: bool = False
+    action: Action = Action.FALLBACK
     wait_s: float | None = None
+
+    @property
+    def retriable(self) -> bool:
+        """Whether the same call may be made again while somebody waits for it."""
+        passing = self.action in (Action.RETRY, Action.WAIT)
+        return passing and (self.wait_s or 0.0) <= MAX_RETRY_AFTER_S
 
 
 class CallFailed(JudgeFailed):
@@ -68,11 +64,12 @@ def explain(error: BaseException, now: datetime) -> Fault | None:
     status = next(filter(None, map(_answered, chain)), None)
     if status is None:
         if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
-            return Fault("timeout", "no answer in time", retriable=True)
+            return Fault("timeout", "no answer in time", Action.RETRY)
         if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
-            return Fault("connection", f"no connection ({_names(chain)})", retriable=True)
+            action = Action.STOP if any(map(_no_such_name, chain)) else Action.RETRY
+            return Fault("connection", f"no connection ({_names(chain)})", action)
         if any(_NO_KEY.search(str(cause)) for cause in chain):
-            return Fault("auth", "no API key is set")
+            return Fault("auth", "no API key is set", Action.STOP)
         status = getattr(error, "status_code", None)
         if _unreadable(chain) or (status in (None, 200) and hasattr(error, "status_code")):
             return None
@@ -82,20 +79,29 @@ def explain(error: BaseException, now: datetime) -> Fault | None:
 
 
 def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
-    codes = {code for cause in chain for code in _codes(cause) if _CODE.fullmatch(code)}
-    note = " ".join([f"status {status}", *sorted(codes)])
-    # Only where providers put such refusals: a 5xx may quote anything.
-    if status in (400, 429) and _account_refused(codes, chain):
-        return Fault("auth", note)
-    fallback = "server_error" if status >= 500 else "rejected"
-    wait_s = next(filter(None, (_retry_after(cause, now) for cause in chain)), None)
-    retriable = status in RETRIABLE and (wait_s or 0.0) <= MAX_RETRY_AFTER_S
-    return Fault(_REASONS.get(status, fallback), note, retriable, wait_s)
+    codes = {code for cause in chain for code in _codes(cause)}
+    said = _said(chain)
+    action, reason = action_for(
+        status, said._replace(codes=said.codes | {c.lower() for c in codes})
+    )
+    note = " ".join([f"status {status}", *sorted(filter(_CODE.fullmatch, codes))])
+    asked = next(filter(None, (_retry_after(cause, now) for cause in chain)), said.wait_s)
+    return Fault(reason, note, action, asked)
 
 
-def _account_refused(codes: set[str], chain: list[BaseException]) -> bool:
-    said = " ".join([*codes, *map(str, chain)]).lower()
-    return any(phrase in said for phrase in _ACCOUNT)
+def _said(chain: list[BaseException]) -> Said:
+    """What the body says; where no answer is at hand, what the client says that it said."""
+    for cause in chain:
+        text = getattr(getattr(cause, "response", None), "text", None)
+        if _is_a(cause, "HTTPStatusError") and isinstance(text, str) and text:
+            said, kind = read_body(text), _header(cause, "x-amzn-errortype")
+            return said._replace(codes=said.codes | {kind.partition(":")[0].lower()})
+    return Said(message=" ".join(map(str, chain)).lower())
+
+
+def _no_such_name(error: BaseException) -> bool:
+    """A host name that does not exist; not one that could not be looked up for now."""
+    return _is_a(error, "gaierror") and error.args[:1] in ((-2,), (-5,), (8,))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -137,15 +143,20 @@ def _codes(error: BaseException) -> Iterator[str]:
 
 def _retry_after(error: BaseException, now: datetime) -> float | None:
     """Seconds that the server asks to wait: a number or an HTTP date; None if it says nothing."""
+    value = _header(error, "retry-after")
+    return seconds_to_wait(value, now) if value else None
+
+
+def _header(error: BaseException, name: str) -> str:
+    """Of the answer, or of the client's copy of it; empty where there is none."""
     answer = getattr(error, "response", None)
     for headers in (
         getattr(error, "litellm_response_headers", None),
         getattr(answer, "headers", None),
     ):
         if isinstance(headers, Mapping):
-            value = {str(key).lower(): headers[key] for key in headers}.get("retry-after")
-            return seconds_to_wait(str(value), now) if value is not None else None
-    return None
+            return str({str(key).lower(): headers[key] for key in headers}.get(name, ""))
+    return ""
 
 
 def seconds_to_wait(value: str, now: datetime) -> float | None:

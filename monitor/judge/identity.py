@@ -17,11 +17,13 @@ Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """How to reach the model, and how it is asked. ``retries`` are per call; times are seconds.
+    """How to reach the model, and how it is asked; times are seconds.
 
+    ``retries`` are per call, within ``retries_s``.
     ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
     provider it is reached with the key in the environment. ``max_tokens`` is
     of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
+    ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
     ``redaction`` names what is done to texts before they are judged.
     """
 
@@ -37,6 +39,8 @@ class LlmSettings:
     prompt_tokens: int = 16_000
     attempt_timeout_s: float = 30.0
     retries: int = 4
+    retries_s: float = 60.0
+    price: tuple[float, float] | None = None
     max_tokens: int = 2048
     structured: Structured = "auto"
     reasoning_effort: Effort = "minimal"

@@ -21,7 +21,7 @@ import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
-from monitor.judge.asking import Asker
+from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.evidence import Quoter
@@ -32,8 +32,11 @@ from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
 from monitor.judge.ports import CallObserver, Reply, Silent
+from monitor.judge.pressure import Call, Pressure
+from monitor.judge.pressures import Pressures
 from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
+from monitor.judge.refusals import Action
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
@@ -43,6 +46,7 @@ class LlmJudge:
     """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    Judges with the same ``pressures`` share what their models bear.
     """
 
     def __init__(
@@ -55,14 +59,16 @@ class LlmJudge:
         cache: ClaimsCache | None = None,
         listen: Callable[[str], None] | None = None,
         order: PassageOrder | None = None,
+        pressures: Pressures | None = None,
     ) -> None:
         self._settings = settings
         self._listen = listen
+        self._pressures = pressures or Pressures(rng=rng)
         quotes = settings.evidence == "quote"
         self._prompts = prompts or load_prompts(evidence=quotes)
         self._clients = tuple(
-            LlmClient(settings.of_model(model), observe=observe, rng=rng)
-            for model in settings.models()
+            LlmClient(made, observe=observe, rng=rng, pressure=self._pressures.of(made))
+            for made in map(settings.of_model, settings.models())
         )
         asker = Asker(self._complete, self._prompts, observe)
         extract: Extract = Extractor(asker)
@@ -125,7 +131,12 @@ class LlmJudge:
         To be asked after ``prepare``. As for the bills: of the configured model, by the library's
         own list.
         """
-        return _list_price(self._settings.model)
+        return _price_per_million(self._settings)
+
+    def unpriced(self) -> list[str]:
+        """Its models whose price nobody knows. To be asked after ``prepare``."""
+        made = map(self._settings.of_model, self._settings.models())
+        return [one.model for one in made if _price_per_million(one) is None]
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
@@ -143,8 +154,10 @@ class LlmClient:
         observe: CallObserver | None = None,
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        pressure: Pressure | None = None,
     ) -> None:
         self._settings = settings
+        self._pressure = pressure or Pressures(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock = clock
@@ -153,11 +166,13 @@ class LlmClient:
 
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
-        retries = self._settings.retries
-        backoff = Backoff(retries, self._rng, self._observe)
-        async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=None):
+        retries, limit_s = self._settings.retries, self._settings.retries_s
+        backoff, size = Backoff(retries, self._rng, self._observe), _bytes(system, user)
+        async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
             with attempt:
-                return await self._attempt(task, system, user)
+                route = await self.prepare()
+                async with self._pressure.call(task, size) as call:
+                    return await self._attempt(task, system, user, route, call)
         raise AssertionError("the last attempt returns or raises")
 
     async def prepare(self) -> _Route:
@@ -174,14 +189,16 @@ class LlmClient:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(self, task: Task, system: str, user: str) -> Reply:
-        route = await self.prepare()
+    async def _attempt(
+        self, task: Task, system: str, user: str, route: _Route, call: Call
+    ) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
             reply = await self._send(task, system, user, route)
             usage, error = reply.usage, None
+            call.tokens = usage.tokens
             return reply
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
@@ -203,14 +220,22 @@ class LlmClient:
             raise _failure(error) from None
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
-        return _reply(response, self._settings.model, self.model_id)
+        return _reply(response, self._settings, self.model_id)
+
+
+def _bytes(*texts: str) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 def _failure(error: Exception) -> JudgeFailed:
     fault = explain(error, datetime.now(UTC))
-    if fault is not None:
+    if fault is not None and fault.action is not Action.SHRINK:
         return CallFailed(fault)
-    rejected = ReplyRejected("the reply holds no message")
+    rejected = (
+        ReplyRejected(f"the model takes no request as long as this ({fault.note})", reason=TOO_LONG)
+        if fault
+        else ReplyRejected("the reply holds no message")
+    )
     rejected.usage = Usage(calls=1)
     return rejected
 
@@ -281,29 +306,34 @@ def _abilities(model: str, provider: str) -> Abilities:
     return Abilities.read(provider, frozenset(parameters), info)
 
 
-def _reply(response: Any, model: str, answered: str) -> Reply:
+def _reply(response: Any, settings: LlmSettings, answered: str) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     return Reply(
         text=content if isinstance(content, str) else "",
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
-        usage=_usage(response, model),
+        usage=_usage(response, settings),
     )
 
 
-def _usage(response: Any, model: str) -> Usage:
+def _usage(response: Any, settings: LlmSettings) -> Usage:
     """What a reply cost; providers count reasoning among the completion."""
     usage = getattr(response, "usage", None)
     completion = getattr(usage, "completion_tokens", None) or 0
     details = getattr(usage, "completion_tokens_details", None)
     reasoning = min(completion, getattr(details, "reasoning_tokens", None) or 0)
+    prompt = getattr(usage, "prompt_tokens", None) or 0
+    if settings.price is None:
+        usd = _price(response, settings.model)
+    else:
+        usd = (prompt * settings.price[0] + completion * settings.price[1]) / 1e6
     return Usage(
         calls=1,
-        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        prompt_tokens=prompt,
         completion_tokens=completion - reasoning,
         reasoning_tokens=reasoning,
-        usd=_price(response, model),
+        usd=usd,
     )
 
 
@@ -316,6 +346,10 @@ def _price(response: Any, model: str) -> float:
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))
     return 0.0
+
+
+def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
+    return settings.price or _list_price(settings.model)
 
 
 def _list_price(model: str) -> tuple[float, float] | None:

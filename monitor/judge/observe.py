@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from monitor.judge.cache.store import Result, What
+from monitor.judge.pressure import State
 from monitor.records import Usage
 from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
@@ -34,8 +37,10 @@ class CountedCalls:
 class CountedRecheck:
     """A ``CallObserver`` of second judgements: what they cost stands apart from the rest."""
 
-    def __init__(self, telemetry: RecheckTelemetry) -> None:
-        self._telemetry = telemetry
+    def __init__(
+        self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None
+    ) -> None:
+        self._telemetry, self._spend = telemetry, spend
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, tokens and money."""
@@ -44,6 +49,7 @@ class CountedRecheck:
         self._telemetry.tokens.labels("completion").inc(usage.completion_tokens)
         self._telemetry.tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._telemetry.usd.inc(usage.usd)
+        self._spend(usage.usd)
 
     def retried(self, reason: str) -> None:
         """Nothing: the calls say it."""
@@ -51,6 +57,36 @@ class CountedRecheck:
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
         self._telemetry.misses.inc(n)
+
+
+class ShownState:
+    """A ``StateObserver``: a gauge for each state, asked at scrapes.
+
+    ``paused`` is told of a model that does not answer, and with None when it does again.
+    """
+
+    def __init__(
+        self,
+        telemetry: ScorerTelemetry,
+        paused: Callable[[str, str | None], None] | None = None,
+    ) -> None:
+        self._telemetry, self._paused = telemetry, paused
+
+    def shown_by(self, model: str, state: Callable[[], State]) -> None:
+        """1 for the state in force, 0 for the others."""
+
+        def is_in(which: State) -> Callable[[], float]:
+            return lambda: float(state() is which)
+
+        for which in State:
+            gauge = self._telemetry.judge_state.labels(model, which.value)
+            gauge.set_function(is_in(which))
+
+    def changed(self, model: str, state: State) -> None:
+        """Judging pauses, which is no reason to be called stuck; or it goes on."""
+        if self._paused is not None:
+            open_ = state is State.CIRCUIT_OPEN
+            self._paused(model, "the provider does not answer" if open_ else None)
 
 
 class CountedCache:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from monitor.errors import ReplyRejected
-from monitor.judge.asking import OUTPUT_LIMIT, Asker, at_once
+from monitor.judge.asking import Asker, at_once
 from monitor.judge.material import Block, Caps, Material, by_context, merged
 from monitor.judge.parsing import ClaimVerdict
 from monitor.judge.plans import Plan, Planner, together
@@ -46,8 +46,8 @@ class Verifier:
         request = material.request(block, joined)
         try:
             return await self._asker.ask(request, spent, divisible=len(block.claims) > 1)
-        except ReplyRejected:
-            self._asker.observe.retried(OUTPUT_LIMIT)
+        except ReplyRejected as rejected:
+            self._asker.observe.retried(rejected.reason)
         return await self._all(material, block.halves(), spent, joined)
 
 

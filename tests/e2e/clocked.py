@@ -1,19 +1,21 @@
-"""An exporter whose clock is a file.
+"""A role whose clock is a file.
 
-``python -m tests.e2e.clocked export`` takes the settings of ``rag-monitor export``, and the epoch
-seconds of now from the file that ``CLOCKED_BY`` names: what several processes say at one time can
-be held against one another, and time goes on when a test says so.
+``python -m tests.e2e.clocked export`` takes the settings of ``rag-monitor export``, with ``score``
+those of ``rag-monitor score``, and the epoch seconds of now from the file that ``CLOCKED_BY``
+names: what several processes say at one time can be held against one another, and time goes on
+when a test says so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 from monitor import logs
 from monitor.__main__ import main
-from monitor.app import Monitor, stop_on_signals
+from monitor.app import Monitor, Role, stop_on_signals
 from monitor.config import load
 
 #: Of the environment; the monitor itself would take one with its own prefix for a setting.
@@ -27,18 +29,19 @@ def set_to(clock: Path, now: float) -> None:
     fresh.replace(clock)
 
 
-def export() -> None:
+def role() -> None:
     """Run it until a signal ends it."""
+    roles: list[Role] = ["score" if sys.argv[1] == "score" else "export"]
     settings, clock = load(os.environ, None, {}), Path(os.environ[CLOCK])
     logs.configure(settings.log.level, settings.log.format)
 
     async def serve() -> None:
         stop = asyncio.Event()
         stop_on_signals(stop)
-        await Monitor(settings, lambda: float(clock.read_text("utf-8"))).run(["export"], stop)
+        await Monitor(settings, lambda: float(clock.read_text("utf-8"))).run(roles, stop)
 
     asyncio.run(serve())
 
 
 if __name__ == "__main__":
-    main(export)
+    main(role)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Protocol, Self
 
 from aiohttp import web
 
@@ -41,11 +41,22 @@ from tests.servers.judge_request import BadRequest, Task, read_request, shipped_
 __all__ = ["Bias", "Fault", "FaultPlan", "FaultRule", "JudgeServer", "Labels", "LogEntry", "main"]
 
 
+class Gate(Protocol):
+    """Who sees every request before the judge."""
+
+    async def __call__(self, text: str) -> web.Response | None:
+        """An answer in the judge's place, or none."""
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """The judge answers, for so many tokens."""
+
+
 class JudgeServer:
     """The simulated judge; an asynchronous context manager that serves while it is entered.
 
     ``prompts`` are the system messages it accepts, by default the shipped ones; ``snapshots`` the
     model ids that it answers with, by the name asked for. ``bias`` makes it wrong in a known way.
+    ``gate`` sees every request first, and may answer in the judge's place.
     """
 
     def __init__(
@@ -57,8 +68,10 @@ class JudgeServer:
         prompts: Mapping[Task, frozenset[str]] | None = None,
         bias: Bias | None = None,
         snapshots: Mapping[str, str] | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self.port = port
+        self._gate = gate
         self._bias = bias or Bias()
         self._labels = labels
         self._injector = Injector(plan or FaultPlan())
@@ -115,6 +128,8 @@ class JudgeServer:
         self._in_flight += 1
         self._peak_in_flight = max(self._peak_in_flight, self._in_flight)
         try:
+            if self._gate is not None and (turned_away := await self._gate(await http.text())):
+                return turned_away
             return await self._answer(http, await http.text())
         except BadRequest as refusal:
             self._log.refuse(_now(), str(refusal))
@@ -135,6 +150,8 @@ class JudgeServer:
         model = self._snapshots.get(body["model"], MODEL)
         reasoning = REASONING if body.get("reasoning_effort") else 0
         answer = completion(request, content, reason, model, reasoning)
+        if self._gate is not None:
+            self._gate.answered(**_tokens(answer))
         await self._closed_within(strike.latency_s)
         match strike.rule:
             case FaultRule(fault=Fault.RATE_LIMITED, seconds=seconds):
@@ -159,6 +176,11 @@ class JudgeServer:
         except TimeoutError:
             return
         raise web.HTTPServiceUnavailable
+
+
+def _tokens(answer: Mapping[str, Any]) -> dict[str, int]:
+    usage = answer["usage"]
+    return {"prompt": usage["prompt_tokens"], "completion": usage["completion_tokens"]}
 
 
 def _now() -> float:

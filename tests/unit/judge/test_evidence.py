@@ -12,6 +12,7 @@ import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.ingest.sampling import Sampler
+from monitor.judge.deadline import Deadline
 from monitor.judge.limits import Limits
 from monitor.judge.material import Caps
 from monitor.judge.offline import OfflineJudge
@@ -150,7 +151,7 @@ class Overdue(Truthful, Limits):
         Truthful.__init__(self, labels)
         Limits.__init__(self, 1, 60.0)
 
-    def deadline(self) -> asyncio.Timeout:
+    def deadline(self) -> Deadline:
         self.left = super().deadline()
         return self.left
 

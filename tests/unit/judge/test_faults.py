@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 
 from monitor.judge.faults import MAX_RETRY_AFTER_S, Fault, explain, seconds_to_wait
+from monitor.judge.refusals import Action
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -65,7 +67,7 @@ ANSWERED = [
     (404, "rejected", False),
     (408, "timeout", True),
     (409, "rejected", True),
-    (413, "rejected", False),
+    (413, "too_long", False),
     (422, "rejected", False),
     (425, "rejected", True),
     (429, "rate_limited", True),
@@ -108,6 +110,13 @@ def test_lost_connections_and_timeouts_are_told_apart() -> None:
     late = fault(caused(ClientError("late", 500), TimeoutError()))
     assert (late.reason, late.retriable) == ("timeout", True)
     assert fault(TimeoutError()).reason == "timeout"
+
+
+def test_a_dead_name_is_not_one_that_cannot_be_looked_up() -> None:
+    """No such host: nothing to retry. A name server that is away is as any lost connection."""
+    for number, action in ((socket.EAI_NONAME, Action.STOP), (socket.EAI_AGAIN, Action.RETRY)):
+        found = fault(caused(ClientError("x", 500), socket.gaierror(number, "no")))
+        assert (found.reason, found.action) == ("connection", action)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""What may be asked of the judges' models, and when one that refuses is tried again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from monitor.config.base import Section, mapping, seconds
+
+
+class Budget(Section):
+    """What ``limits.usd_per_day`` means by a day."""
+
+    timezone: str = Field("UTC", description="time zone of the day, like Europe/Berlin")
+
+    @field_validator("timezone")
+    @classmethod
+    def _exists(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (OSError, ValueError):  # not found, no such file, no name at all
+            raise ValueError(
+                f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
+                "system knows only UTC: pip install tzdata)"
+            ) from None
+        return name
+
+
+class ModelLimits(Section):
+    """Bounds on the calls to one model; what is not given is as for all."""
+
+    requests_per_minute: int | None = Field(None, ge=1, description="requests in any minute")
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="tokens, of prompts and replies, in any minute"
+    )
+
+
+class Limits(ModelLimits):
+    """Bounds on the calls of judges, for each model; they wait, and do not fail."""
+
+    usd_per_day: float | None = Field(
+        None,
+        gt=0,
+        description="US dollars that judging may cost in a day of budget.timezone, by all scorers "
+        "and models; then interactions end as over_budget until the next day",
+    )
+    stop_probe: str = Field(
+        "5m",
+        description="how often a model is tried that refuses everything (bad key, no credit, "
+        "unknown model)",
+    )
+    models: Annotated[dict[str, ModelLimits], BeforeValidator(mapping)] = Field(
+        {},
+        description="limits of single models, by their id as in judge.model: "
+        "{ID: {requests_per_minute, tokens_per_minute}}",
+    )
+
+    @field_validator("stop_probe")
+    @classmethod
+    def _is_duration(cls, interval: str) -> str:
+        seconds(interval)
+        return interval
+
+    def of(self, model: str) -> tuple[int | None, int | None]:
+        """Requests and tokens a minute of a model; None: unlimited."""
+        own = self.models.get(model, ModelLimits())
+        return (
+            own.requests_per_minute or self.requests_per_minute,
+            own.tokens_per_minute or self.tokens_per_minute,
+        )

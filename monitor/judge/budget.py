@@ -1,0 +1,103 @@
+"""US dollars a day: what judging has cost since midnight, and whether one more is affordable. Pure.
+
+The truth is on the topic of score records, which every replica reads: it knows what all have spent,
+and a restart forgets nothing. What this process has just spent counts before it comes back there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, tzinfo
+
+#: Where a score record comes from: topic, partition and offset of its interaction.
+Place = tuple[str, int, int]
+#: Sums of many small costs are not exact.
+_ROUNDING = 1e-9
+
+
+class Budget:
+    """All that is spent in a day of ``zone``; times are epoch seconds.
+
+    A judgement is affordable while what is spent, and what those under way will probably cost,
+    leave room for its own probable cost: the mean of those seen today. So a day's spending ends
+    within about the cost of one judgement from the budget.
+    """
+
+    def __init__(self, usd_per_day: float, zone: tzinfo) -> None:
+        self.usd_per_day = usd_per_day
+        self._zone = zone
+        self._day = (0.0, 0.0)
+        self._recorded = self._unrecorded = 0.0
+        self._own: dict[Place, float] = {}
+        self._under_way = 0
+        self._seen, self._cost = 0, 0.0
+
+    def day_start(self, now: float) -> float:
+        """The latest midnight of the zone."""
+        self._roll(now)
+        return self._day[0]
+
+    def spent(self, now: float) -> float:
+        """Today, by all; without what is under way."""
+        self._roll(now)
+        return self._recorded + self._unrecorded + sum(self._own.values())
+
+    def left(self, now: float) -> float:
+        """Of today's budget, never less than 0."""
+        return max(0.0, self.usd_per_day - self.spent(now))
+
+    def admit(self, now: float) -> bool:
+        """Whether one more may be judged; if so, it is under way until ``settle``."""
+        mean = self._cost / self._seen if self._seen else 0.0
+        spent = self.spent(now)
+        limit = self.usd_per_day + _ROUNDING
+        if spent + _ROUNDING >= self.usd_per_day or spent + (self._under_way + 1) * mean > limit:
+            return False
+        self._under_way += 1
+        return True
+
+    def settle(self, now: float, place: Place, usd: float) -> None:
+        """What was admitted has ended, and has cost so much; its record will say the same."""
+        self._roll(now)
+        self._under_way -= 1
+        self._learn(usd)
+        if usd > 0:
+            self._own[place] = self._own.get(place, 0.0) + usd
+
+    def spend(self, now: float, usd: float) -> None:
+        """Something was spent that stands on no record."""
+        self._roll(now)
+        self._unrecorded += usd
+
+    def recorded(self, now: float, judged_at: float, place: Place, usd: float) -> None:
+        """A score record says so, of this process or of another."""
+        self._roll(now)
+        if judged_at < self._day[0] or usd <= 0:
+            return
+        self._recorded += usd
+        if place in self._own:
+            left = self._own.pop(place) - usd
+            if left > _ROUNDING:
+                self._own[place] = left
+        else:
+            self._learn(usd)
+
+    def _learn(self, usd: float) -> None:
+        if usd > 0:
+            self._seen, self._cost = self._seen + 1, self._cost + usd
+
+    def _roll(self, now: float) -> None:
+        """At midnight all begins anew, but for what a judgement costs."""
+        if self._day[0] <= now < self._day[1]:
+            return
+        self._day = _day(now, self._zone)
+        self._recorded = self._unrecorded = 0.0
+        self._own.clear()
+        if self._seen:
+            self._seen, self._cost = 1, self._cost / self._seen
+
+
+def _day(now: float, zone: tzinfo) -> tuple[float, float]:
+    """The midnights around a time; days of a change of clocks are 23 or 25 hours long."""
+    today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    tomorrow = (today + timedelta(days=1)).replace(fold=0)
+    return today.replace(fold=0).timestamp(), tomorrow.timestamp()

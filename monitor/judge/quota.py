@@ -1,0 +1,142 @@
+"""Waiting for the requests and tokens a minute that a model may be asked: first come, first go."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from monitor.judge.deadline import held
+from monitor.judge.rates import WINDOW_S, Rate, Taken, TokenEstimate
+
+#: A sixth of the window may see one and a half times its part.
+PARTS, BURST = 6, 1.5
+#: How much later than the others a request is believed to come in: a new connection, a full loop.
+LATEST_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PerMinute:
+    """Limits of one model; None: unlimited."""
+
+    requests: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one call has taken: of requests and of tokens, each of several windows."""
+
+    task: str
+    size: int
+    requests: tuple[Taken, ...] = ()
+    tokens: tuple[Taken, ...] = ()
+
+
+class Quota(Protocol):
+    """Where calls wait for their share."""
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait."""
+
+    async def take(self, task: str, size: int) -> Share:
+        """Wait for one request and the tokens of ``size`` bytes of messages."""
+
+    def settle(self, share: Share, tokens: int) -> None:
+        """The call used so many tokens. Never told, it used what was estimated."""
+
+    def give_back(self, share: Share) -> None:
+        """The call was not made."""
+
+    def used_ratio(self, limit: str) -> float:
+        """Used share of ``requests_per_minute`` or ``tokens_per_minute``."""
+
+
+class LocalQuota:
+    """A ``Quota`` of this process alone; ``clock`` gives monotonic seconds.
+
+    A minute's worth is not spent at once: of any ten seconds at most one and a half times their
+    part, since providers may look at less than a minute.
+    """
+
+    def __init__(
+        self, limits: PerMinute, clock: Callable[[], float], window_s: float = WINDOW_S
+    ) -> None:
+        self._clock = clock
+        self._requests = _rates(limits.requests, window_s)
+        self._tokens = _rates(limits.tokens, window_s)
+        self._estimates: dict[str, TokenEstimate] = {}
+        self._quickest_s = float("inf")
+        self._first = asyncio.Lock()
+        self._settled = asyncio.Event()
+        self.waiting = 0
+
+    async def take(self, task: str, size: int) -> Share:
+        """Wait for it; the deadline of the judgement does not run meanwhile."""
+        if not self._requests and not self._tokens:
+            return Share(task, size)
+        self.waiting += 1
+        try:
+            with held():
+                async with self._first:
+                    return await self._room(task, size)
+        finally:
+            self.waiting -= 1
+
+    def settle(self, share: Share, tokens: int) -> None:
+        """Put the actual tokens in the place of the estimate, and the time at which it came in.
+
+        A request that took longer than others may have come in late, and is counted from then.
+        """
+        self._estimate(share.task).learn(share.size, tokens)
+        now = self._clock()
+        for taken in share.tokens:
+            taken.amount = tokens
+        for taken in (*share.requests, *share.tokens):
+            self._quickest_s = min(self._quickest_s, now - taken.at)
+            late_s = now - self._quickest_s - taken.at
+            taken.at += min(max(late_s, 0.0), LATEST_S)
+        self._settled.set()
+
+    def give_back(self, share: Share) -> None:
+        """Nothing was taken."""
+        for taken in (*share.requests, *share.tokens):
+            taken.amount = 0
+        self._settled.set()
+
+    def used_ratio(self, limit: str) -> float:
+        """Of the minute that ends now."""
+        rates = self._requests if limit == "requests_per_minute" else self._tokens
+        return rates[0].used(self._clock()) / rates[0].limit if rates else 0.0
+
+    async def _room(self, task: str, size: int) -> Share:
+        while True:
+            now, tokens = self._clock(), self._estimate(task).of(size)
+            waits = [rate.wait_s(now, 1) for rate in self._requests]
+            waits += [rate.wait_s(now, tokens) for rate in self._tokens]
+            if max(waits) <= 0:
+                return Share(
+                    task,
+                    size,
+                    tuple(rate.take(now, 1) for rate in self._requests),
+                    tuple(rate.take(now, tokens) for rate in self._tokens),
+                )
+            self._settled.clear()
+            try:
+                await asyncio.wait_for(self._settled.wait(), max(waits))
+            except TimeoutError:
+                continue
+
+    def _estimate(self, task: str) -> TokenEstimate:
+        return self._estimates.setdefault(task, TokenEstimate())
+
+
+def _rates(limit: int | None, window_s: float) -> tuple[Rate, ...]:
+    """That of the whole window first, then that of a burst."""
+    if limit is None:
+        return ()
+    burst = Rate(math.ceil(limit * BURST / PARTS), window_s / PARTS)
+    return Rate(limit, window_s), burst

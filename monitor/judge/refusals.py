@@ -1,0 +1,194 @@
+"""What a provider's refusal means for the next call: a table over status, code and phrase. Pure.
+
+A code is a machine-readable word of the error's body; a phrase is looked for in its message alone.
+Both may be wrong: some providers quote the request there. So a row that stops judging names only
+statuses with which providers say such things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Action(StrEnum):
+    """What to do about a call that failed."""
+
+    RETRY = "retry"  # passing: once more, after some jitter
+    WAIT = "wait"  # everybody waits for as long as the provider asks, and then asks less at once
+    SHRINK = "shrink"  # too long: the same in smaller parts
+    STOP = "stop"  # nobody who asks again is answered, before a person has mended something
+    FALLBACK = "fallback"  # this model does not judge this interaction; another one may
+
+
+class Said(NamedTuple):
+    """What the body of an error says: codes and message in lower case, seconds to wait."""
+
+    codes: frozenset[str] = frozenset()
+    message: str = ""
+    wait_s: float | None = None
+
+
+class _Row(NamedTuple):
+    """Matches when the status is one of these and, if given, a code or phrase is there."""
+
+    statuses: Collection[int]
+    action: Action
+    reason: str
+    codes: frozenset[str] = frozenset()
+    phrases: tuple[str, ...] = ()
+
+    def matches(self, status: int, said: Said) -> bool:
+        if status not in self.statuses:
+            return False
+        if not self.codes and not self.phrases:
+            return True
+        return bool(self.codes & said.codes) or any(p in said.message for p in self.phrases)
+
+
+_TOO_LONG = _Row(
+    (400, 422, 429, 500),
+    Action.SHRINK,
+    "too_long",
+    frozenset({"context_length_exceeded", "string_above_max_length"}),
+    (
+        "maximum context length",
+        "model's context length is only",
+        "prompt is too long",
+        "input is too long for requested model",
+        "exceeds the maximum number of tokens",
+        "input or output tokens must be reduced",
+    ),
+)
+_FILTERED = _Row(
+    (400, 403),
+    Action.FALLBACK,
+    "content_filter",
+    frozenset(
+        {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "pii_filter"}
+    ),
+    ("requires moderation", "content management policy", "output blocked by content filtering"),
+)
+_NO_CREDIT = _Row(
+    (400, 429),
+    Action.STOP,
+    "auth",
+    frozenset(
+        {
+            "insufficient_quota",
+            "insufficient_credits",
+            "billing_hard_limit_reached",
+            "billing_not_active",
+            "billing_error",
+            "account_deactivated",
+            "budget_exceeded",
+        }
+    ),
+    ("credit balance is too low", "budget has been exceeded", "insufficient_quota"),
+)
+_BAD_KEY = _Row(
+    (400, 401, 403),
+    Action.STOP,
+    "auth",
+    frozenset({"invalid_api_key", "api_key_invalid", "expiredtokenexception", "invalid_grant"}),
+    ("api key not valid", "api key expired", "incorrect api key provided", "invalid_grant"),
+)
+_NO_MODEL = _Row(
+    (400,),
+    Action.STOP,
+    "rejected",
+    frozenset({"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model"}),
+    (
+        "is not a valid model id",
+        "provided model identifier is invalid",
+        "invalid model name passed in",
+        "on-demand throughput isn’t supported",
+        "on-demand throughput isn't supported",
+    ),
+)
+_THROTTLED = _Row((400,), Action.WAIT, "rate_limited", frozenset({"throttlingexception"}))
+
+#: The first row that matches decides.
+_TABLE = (
+    _TOO_LONG,
+    _FILTERED,
+    _NO_CREDIT,
+    _BAD_KEY,
+    _NO_MODEL,
+    _THROTTLED,
+    _Row((401, 402, 403), Action.STOP, "auth"),
+    _Row((404,), Action.STOP, "rejected"),
+    _Row((413,), Action.SHRINK, "too_long"),
+    _Row((429,), Action.WAIT, "rate_limited"),
+    _Row((503, 529), Action.WAIT, "server_error"),
+    _Row((408, 504), Action.RETRY, "timeout"),
+    _Row((409, 425), Action.RETRY, "rejected"),
+    _Row(range(500, 600), Action.RETRY, "server_error"),
+)
+
+
+def action_for(status: int, said: Said) -> tuple[Action, str]:
+    """What to do, and the reason for counting.
+
+    >>> action_for(429, Said(frozenset({"insufficient_quota"})))
+    (<Action.STOP: 'stop'>, 'auth')
+    >>> action_for(429, Said())
+    (<Action.WAIT: 'wait'>, 'rate_limited')
+    """
+    found = next((row for row in _TABLE if row.matches(status, said)), None)
+    return (found.action, found.reason) if found else (Action.FALLBACK, "rejected")
+
+
+#: Where providers put codes, and objects that hold some; never where they quote a request.
+_CODE_KEYS = ("code", "type", "status", "reason", "__type", "innererror_code")
+_NESTED = ("error", "errors", "details", "innererror")
+
+
+def read_body(text: str) -> Said:
+    """The codes and the message of an error's body; of one that is not JSON, the text.
+
+    >>> read_body('{"error": {"message": "No.", "code": "Bad", "status": 400}}')
+    Said(codes=frozenset({'bad'}), message='no.', wait_s=None)
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return Said(message=text[:2_000].lower())
+    parts = list(_objects(body, 6))
+    codes = {v.lower() for part in parts for k in _CODE_KEYS if isinstance(v := part.get(k), str)}
+    return Said(frozenset(codes), _message(body, parts)[:2_000].lower(), _retry_delay(parts))
+
+
+def _objects(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    if depth == 0:
+        return
+    if isinstance(value, list):
+        for one in value[:20]:
+            yield from _objects(one, depth - 1)
+    elif isinstance(value, dict):
+        yield value
+        for key in _NESTED:
+            yield from _objects(value.get(key), depth - 1)
+
+
+def _message(body: Any, parts: list[dict[str, Any]]) -> str:
+    for part in parts:
+        for key in ("message", "Message", "detail", "error"):
+            if isinstance(found := part.get(key), str):
+                return found
+    return body if isinstance(body, str) else ""
+
+
+def _retry_delay(parts: list[dict[str, Any]]) -> float | None:
+    """Google's ``RetryInfo``: ``"retryDelay": "38s"``, and no Retry-After beside it."""
+    for part in parts:
+        found = part.get("retryDelay")
+        if (
+            isinstance(found, str)
+            and found.endswith("s")
+            and found[:-1].replace(".", "", 1).isdigit()
+        ):
+            return float(found[:-1])
+    return None

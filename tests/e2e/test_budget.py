@@ -1,0 +1,120 @@
+"""The day's money over Kafka and HTTP: spent, gone, not reset by a restart, and there again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from monitor.records import ScoreRecord, read_score_record
+from tests.e2e.clocked import CLOCK, set_to
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.servers.judge_server import JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import produce, read_all
+
+#: A million US dollars for a million tokens: a judgement costs some thousand.
+PRICES = {"judge__price__input_usd_per_million": 1e6, "judge__price__output_usd_per_million": 1e6}
+BUDGET = 20_000.0
+
+
+@contextmanager
+def clocked_by(clock: Path) -> Iterator[None]:
+    os.environ[CLOCK] = str(clock)
+    try:
+        yield
+    finally:
+        del os.environ[CLOCK]
+
+
+async def ended(scorer: MonitorProcess, count: int) -> Samples:
+    async def all_done() -> Samples | None:
+        samples = await scorer.metrics()
+        return samples if sum(outcomes(samples).values()) == count else None
+
+    samples: Samples = await until(all_done, f"{count} ended")
+    return samples
+
+
+async def records(broker: str, topic: str) -> dict[str, ScoreRecord]:
+    read = [read_score_record(record.value or b"") for record in await read_all(broker, topic)]
+    return {record.interaction_id: record for record in read}
+
+
+@pytest.mark.timeout(200)
+async def test_the_days_money(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Judging stops at the budget, stays so after a restart, and goes on the next day."""
+    rng, broker, topics = Random(3), kafka_broker.bootstrap, await make_topics(partitions=2)
+    cases = [case(f"b{i:03d}", rng, time.time() - 60) for i in range(50)]
+    clock, now = tmp_path / "clock", time.time()
+    set_to(clock, now)
+    inputs, scores = topics["kafka__topics__interactions"], topics["kafka__topics__scores"]
+
+    async def scored(judge: JudgeServer, name: str, sent: list[Case]) -> Samples:
+        settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
+        scorer = MonitorProcess(
+            "score", broker, tmp_path, name, module="tests.e2e.clocked", **settings
+        )
+        try:
+            await scorer.ready()
+            await produce(broker, inputs, as_logged(sent))
+            return await ended(scorer, len(sent))
+        finally:
+            await scorer.end()
+
+    with clocked_by(clock):
+        async with JudgeServer(all_labels(cases)) as judge:
+            first = await scored(judge, "first", cases[:30])
+            asked = len(judge.log)
+            again = await scored(judge, "again", cases[30:40])
+            assert len(judge.log) == asked, "nobody is asked when the money is gone"
+            set_to(clock, now + 86_400)
+            tomorrow = await scored(judge, "tomorrow", cases[40:44])
+    assert outcomes(again) == {"over_budget": 10}
+    assert total(again, "rag_monitor_interactions_total", reason="usd_per_day") == 10
+    assert outcomes(tomorrow).get("over_budget", 0) == 0
+    assert outcomes(first)["over_budget"] > 5
+    found = await records(broker, scores)
+    _spent_what_the_gauges_say(found, first, again)
+
+
+def _spent_what_the_gauges_say(
+    found: dict[str, ScoreRecord], first: Samples, again: Samples
+) -> None:
+    today = [record for name, record in found.items() if name < "b040"]
+    spent = sum(record.usage.usd for record in today)
+    dearest = max(record.usage.usd for record in today)
+    # The first judgements are made before anybody knows what one costs, eight at a time.
+    assert 0.8 * BUDGET <= spent <= BUDGET + 8 * dearest
+    for samples in (first, again):
+        assert total(samples, "rag_monitor_budget_usd_per_day") == BUDGET
+        assert total(samples, "rag_monitor_budget_usd_spent") == pytest.approx(spent)
+        left = max(0.0, BUDGET - spent)
+        assert total(samples, "rag_monitor_budget_usd_left") == pytest.approx(left)
+    without = [record for record in today if record.outcome == "over_budget"]
+    assert all((r.scores, r.usage.usd, r.reason) == ({}, 0.0, "usd_per_day") for r in without)
+
+
+@pytest.mark.timeout(60)
+async def test_a_budget_without_a_price_is_a_configuration_error(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Exit code 2 and one line that names the settings; not a budget that holds nothing back."""
+    async with JudgeServer(all_labels([])) as judge:
+        settings = asking(judge, limits__usd_per_day=1, **await make_topics(partitions=1))
+        scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
+        await until(lambda: not scorer.alive(), "its end")
+        await scorer.end()
+    assert scorer.exit_code() == 2
+    said = scorer.log.read_text("utf-8").splitlines()[-1]
+    assert "limits.usd_per_day" in said
+    assert "judge.price.input_usd_per_million" in said

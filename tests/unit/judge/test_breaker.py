@@ -1,0 +1,97 @@
+"""The circuit of a model, and how many judgements it bears: by the clock that they are given."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.judge.breaker import Breaker, Patience
+from monitor.judge.faults import Fault
+from monitor.judge.refusals import Action
+from monitor.judge.window import Window
+
+BAD_KEY = Fault("auth", "status 401", Action.STOP)
+AWAY = Fault("connection", "no connection", Action.RETRY)
+ODD = Fault("rejected", "status 400", Action.FALLBACK)
+BUSY = Fault("rate_limited", "status 429", Action.WAIT)
+PATIENCE = Patience(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s=1.0)
+
+
+def struck(*faults: Fault, now: float = 0.0) -> Breaker:
+    breaker = Breaker(PATIENCE)
+    for fault in faults:
+        breaker.failed(fault, now)
+    return breaker
+
+
+def test_one_refusal_alone_stops_nothing() -> None:
+    """Three without a reply between do, and then a probe is due every five minutes."""
+    breaker = struck(BAD_KEY, BAD_KEY)
+    assert breaker.stopped is None
+    breaker.worked()
+    for now in (1.0, 2.0, 3.0):
+        assert breaker.stopped is None
+        breaker.failed(BAD_KEY, now)
+    assert breaker.stopped == BAD_KEY
+    assert not breaker.may_probe(302.9)
+    assert breaker.may_probe(303.0)
+    breaker.probing = True
+    assert not breaker.may_probe(303.0), "one at a time"
+    breaker.failed(BAD_KEY, 304.0)
+    breaker.probed(304.0)
+    assert not breaker.may_probe(603.9)
+    assert breaker.may_probe(604.0)
+
+
+def test_a_reply_heals() -> None:
+    """Whatever was wrong, a probe that is answered is the end of it."""
+    for faults in ([BAD_KEY] * 3, [AWAY] * 4):
+        breaker = struck(*faults)
+        assert breaker.stopped or breaker.is_open
+        breaker.worked()
+        assert not breaker.stopped
+        assert not breaker.is_open
+
+
+def test_probes_of_an_absent_provider_come_ever_later() -> None:
+    """After 1, 2, 4, 8, 16 and then every 30 seconds."""
+    breaker, now, waits = struck(*[AWAY] * 4), 0.0, []
+    for _ in range(8):
+        waits.append(breaker.probe_at - now)
+        now = breaker.probe_at
+        assert breaker.may_probe(now)
+        breaker.probing = True
+        breaker.failed(AWAY, now)
+        breaker.probed(now)
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+@pytest.mark.parametrize("answer", [ODD, BUSY])
+def test_who_turns_away_one_request_is_there(answer: Fault) -> None:
+    """Neither an odd interaction nor too many requests open the circuit."""
+    assert not struck(AWAY, AWAY, AWAY, answer, AWAY).is_open
+    assert not struck(*[answer] * 20).is_open
+
+
+def test_the_window_opens_quickly_and_after_a_refusal_slowly() -> None:
+    """By one with each reply; halved once a crowd; then by one in a round of replies."""
+    window = Window(first=4)
+    for _ in range(12):
+        window.worked(under_way=99)
+    assert window.size == 16
+    for began in (1.0, 1.5, 2.0):  # all made before the first refusal came in
+        window.refused(began, now=3.0)
+    assert window.size == 8
+    for _ in range(9):
+        window.worked(under_way=99)
+    assert window.size == 9
+    for now in range(10, 20):
+        window.refused(now, now)
+    assert window.size == 1
+
+
+def test_what_is_not_used_does_not_grow() -> None:
+    """A quiet hour is no proof that the provider bears a crowd."""
+    window = Window(first=4)
+    for _ in range(100):
+        window.worked(under_way=3)
+    assert window.size == 4

@@ -1,0 +1,95 @@
+"""The day's money: by the clock it is given, whoever spends it, and through restarts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from monitor.judge.budget import Budget
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(text: str, zone: ZoneInfo = BERLIN) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()
+
+
+NOON = at("2026-11-20T12:00")
+
+
+def spend(budget: Budget, now: float, count: int, usd: float) -> int:
+    """How many of so many judgements, one after the other, are affordable."""
+    admitted = 0
+    for number in range(count):
+        if budget.admit(now):
+            admitted += 1
+            budget.settle(now, ("t", 0, number), usd)
+    return admitted
+
+
+def test_a_day_ends_at_the_budget_and_the_next_begins_anew() -> None:
+    """100 of 1,000 at a hundredth; nothing more until midnight of the zone, then as many."""
+    budget = Budget(1.0, BERLIN)
+    assert spend(budget, NOON, 1000, 0.01) == 100
+    assert budget.left(NOON) == pytest.approx(0.0)
+    assert not budget.admit(at("2026-11-20T23:59:59"))
+    assert spend(budget, at("2026-11-21T00:00:00"), 1000, 0.01) == 100
+
+
+@pytest.mark.parametrize(
+    ("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-11-20", 24)]
+)
+def test_a_day_is_that_of_the_zone(day: str, hours: int) -> None:
+    """From midnight to midnight, also where clocks change."""
+    start, budget = at(f"{day}T00:00"), Budget(1.0, BERLIN)
+    assert budget.day_start(start) == start
+    assert budget.day_start(start + hours * 3600 - 1) == start
+    assert budget.day_start(start + hours * 3600) == start + hours * 3600
+
+
+def test_a_restart_resets_nothing() -> None:
+    """A new process knows from the records what was spent, and leaves yesterday's out."""
+    before, after = Budget(1.0, BERLIN), Budget(1.0, BERLIN)
+    admitted = spend(before, NOON, 60, 0.01)
+    for number in range(admitted):
+        after.recorded(NOON, NOON - 5, ("t", 0, number), 0.01)
+    after.recorded(NOON, at("2026-11-19T23:59"), ("t", 0, 99), 0.5)
+    assert after.spent(NOON) == pytest.approx(before.spent(NOON)) == pytest.approx(0.6)
+    assert spend(after, NOON, 1000, 0.01) == 40
+
+
+def test_a_record_that_comes_back_is_not_spent_twice() -> None:
+    """One's own counts at once, others' when they are read; in any order, redelivered or not."""
+    budget = Budget(1.0, BERLIN)
+    assert spend(budget, NOON, 10, 0.01) == 10
+    for number in range(10):
+        budget.recorded(NOON, NOON, ("t", 0, number), 0.01)
+        budget.recorded(NOON, NOON, ("t", 1, number), 0.02)  # another replica's
+    assert budget.spent(NOON) == pytest.approx(0.3)
+    budget.recorded(NOON, NOON, ("t", 1, 0), 0.02)  # judged once more after a crash: paid again
+    assert budget.spent(NOON) == pytest.approx(0.32)
+
+
+def test_those_under_way_are_reckoned_with() -> None:
+    """Eight at a time, of uneven cost: the day ends within one judgement's cost of the budget."""
+    rng, budget, under_way = Random(1), Budget(1.0, BERLIN), list[float]()
+    refused = 0
+    for number in range(2_000):
+        if len(under_way) == 8 or (under_way and refused):
+            budget.settle(NOON, ("t", 0, number), under_way.pop(0))
+            refused = 0
+        elif budget.admit(NOON):
+            under_way.append(rng.uniform(0.005, 0.015))
+        else:
+            refused += 1
+    assert 0.98 <= budget.spent(NOON) <= 1.015
+
+
+def test_what_stands_on_no_record_is_spent_too() -> None:
+    """Second judgements, for one."""
+    budget = Budget(1.0, BERLIN)
+    budget.spend(NOON, 0.4)
+    assert spend(budget, NOON, 100, 0.01) == 60

@@ -1,0 +1,193 @@
+"""A provider that refuses, is away, is overrun or slow: over HTTP, as the scorer judges."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.errors import JudgeFailed
+from monitor.judge.breaker import Patience
+from monitor.judge.identity import LlmSettings
+from monitor.judge.limits import Limits
+from monitor.judge.llm import LlmJudge
+from monitor.judge.observe import ShownState
+from monitor.judge.pressures import Pressures
+from monitor.telemetry import ScorerTelemetry
+from tests.e2e.process import until
+from tests.servers.judge_server import JudgeServer
+from tests.servers.judge_weather import Weather
+from tests.unit.judge.test_contract import LABELS, interaction
+from tests.unit.judge.test_refusals import CASES, name
+
+TERMINAL = [case for case in CASES if case["action"] == "stop"]
+FOREVER = 3_600.0
+
+
+class Stage:
+    """A judge at a server with weather, its limits, and what was told of its state."""
+
+    def __init__(self, server: JudgeServer, probe_s: float, concurrency: int) -> None:
+        self.telemetry, self.told = ScorerTelemetry(CollectorRegistry()), list[str | None]()
+        shown = ShownState(self.telemetry, lambda _, why: self.told.append(why))
+        patience = Patience(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
+        self.pressures = Pressures(shown, patience)
+        settings = LlmSettings(
+            model="openai/judge", api_base=server.url, api_key="k", retries=2, attempt_timeout_s=5.0
+        )
+        self.judge = LlmJudge(settings, pressures=self.pressures)
+        self.limits = Limits(concurrency, 20.0, self.pressures.all_of(settings))
+
+    async def one(self) -> str:
+        """How one interaction ends."""
+        async with self.limits.admitted():
+            try:
+                async with self.limits.deadline():
+                    await self.judge.judge(interaction())
+            except TimeoutError:
+                return "deadline"
+            except JudgeFailed as failure:
+                return failure.reason
+        return "scored"
+
+    async def many(self, count: int) -> Counter[str]:
+        """How so many end that come at once."""
+        return Counter(await asyncio.gather(*(self.one() for _ in range(count))))
+
+    def state(self) -> str:
+        """The one state whose gauge is 1."""
+        found = {
+            sample.labels["state"]: sample.value
+            for family in self.telemetry.judge_state.collect()
+            for sample in family.samples
+        }
+        assert set(found) == {"judging", "waiting", "circuit_open", "stopped"}
+        (state,) = (state for state, value in found.items() if value == 1.0)
+        return state
+
+
+@asynccontextmanager
+async def stage(
+    probe_s: float = FOREVER, concurrency: int = 8, port: int = 0
+) -> AsyncIterator[tuple[Stage, Weather, JudgeServer]]:
+    weather = Weather()
+    async with JudgeServer(LABELS, port=port, gate=weather) as server:
+        made = Stage(server, probe_s, concurrency)
+        yield made, weather, server
+        await made.judge.aclose()
+
+
+def refusal(case: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
+    return case["status"], case["body"], case["headers"]
+
+
+@pytest.mark.parametrize("case", TERMINAL, ids=name)
+async def test_a_terminal_error_costs_at_most_20_requests(case: dict[str, Any]) -> None:
+    """All interactions end as failures with the reason; nothing waits, and nobody asks again."""
+    async with stage() as (made, weather, _):
+        weather.refusal = refusal(case)
+        assert await made.many(100) == {case["reason"]: 100}
+        assert len(weather.requests) <= 20
+        assert made.state() == "stopped"
+
+
+async def test_a_stopped_judge_is_probed_and_heals_alone() -> None:
+    """One request an interval; the first that is answered ends it for all, also who waits."""
+    async with stage(probe_s=0.3) as (made, weather, _):
+        weather.refusal = 401, {"error": {"code": "invalid_api_key"}}, {}
+        await made.many(30)
+        before = len(weather.requests)
+        await until(lambda: _probed(made, weather, before + 3), "3 probes", every_s=0.01)
+        probes = weather.requests[before:]
+        assert all(b - a >= 0.3 for a, b in pairwise(probes))
+        weather.refusal = None
+
+        async def healed() -> bool:
+            return await made.one() == "scored"
+
+        await until(healed, "a key that works again", every_s=0.01)
+        assert made.state() == "judging"
+        assert await made.many(30) == {"scored": 30}
+
+
+async def _probed(made: Stage, weather: Weather, requests: int) -> bool:
+    assert await made.one() == "auth"
+    return len(weather.requests) >= requests
+
+
+async def test_a_refusal_of_single_interactions_stops_nothing() -> None:
+    """A provider that filters some, between others that it judges, goes on being asked."""
+    async with stage(concurrency=1) as (made, weather, _):
+        filtered = next(case for case in CASES if case["reason"] == "content_filter")
+        for _ in range(6):
+            weather.refusal = refusal(filtered)
+            assert await made.one() == "content_filter"
+        weather.refusal = None
+        assert await made.one() == "scored"
+
+
+async def test_away_then_a_storm_then_slow() -> None:
+    """Every interaction ends, judging pauses and goes on by itself, and the state says so."""
+    async with stage() as (made, weather, server):
+        assert await made.many(10) == {"scored": 10}
+        port = server.port
+    # The same judge, whose server has gone.
+    under_way = [asyncio.ensure_future(made.one()) for _ in range(60)]
+    await until(lambda: made.state() == "circuit_open", "an open circuit", every_s=0.01)
+    assert made.told == ["the provider does not answer"]
+    assert sum(task.done() for task in under_way) < 40, "judging pauses, and loses no backlog"
+    async with JudgeServer(LABELS, port=port, gate=weather):
+        weather.refusal = 429, {"error": {"code": "rate_limit_exceeded"}}, {"Retry-After": "0.2"}
+        await until(lambda: made.state() == "waiting", "a storm", every_s=0.01)
+        assert made.told[-1] is None
+        weather.refusal, weather.latency_s = None, 0.5
+        ends = Counter(await asyncio.gather(*under_way))
+        assert ends["scored"] >= 20
+        assert set(ends) <= {"scored", "connection", "rate_limited"}
+        await until(lambda: made.state() == "judging", "the end of it")
+        assert await made.many(5) == {"scored": 5}
+        await made.judge.aclose()
+
+
+async def test_a_storm_is_met_with_patience() -> None:
+    """Nobody asks while the provider has asked for a second: of 40 none fails, few are refused."""
+    async with stage(concurrency=16) as (made, weather, _):
+        assert await made.many(40) == {"scored": 40}
+        before = len(weather.requests)
+        weather.refusal = 429, {"error": {"message": "slow down"}}, {"Retry-After": "1"}
+        judging = asyncio.ensure_future(made.many(40))
+        await until(lambda: len(weather.requests) > before, "a refusal", every_s=0.005)
+        await until(lambda: made.state() == "waiting", "patience", every_s=0.005)
+        weather.refusal = None
+        assert await judging == {"scored": 40}
+        times = weather.requests[before:]
+        refused = [t for t in times if t < times[0] + 0.9]
+        assert len(refused) <= 32, "two calls of each judgement under way, and no more"
+
+
+async def test_a_request_too_long_is_asked_in_halves() -> None:
+    """What a model finds too long goes in parts; one claim that still is fails by its name."""
+
+    class Short(Weather):
+        async def __call__(self, text: str) -> Any:
+            asked = json.loads(json.loads(text)["messages"][-1]["content"])
+            long = len(asked.get("claims", ())) > 1
+            body = {"error": {"code": "context_length_exceeded"}}
+            self.refusal = (400, body, {}) if long else None
+            return await super().__call__(text)
+
+    async with JudgeServer(LABELS, gate=Short()) as server:
+        made = Stage(server, FOREVER, 1)
+        assert await made.one() == "scored"
+        await made.judge.aclose()
+    async with stage() as (made, weather, _):
+        weather.refusal = 413, "too large", {}
+        assert await made.one() == "too_long"
+        assert len(weather.requests) == 2, "an extraction cannot be halved"

@@ -1,0 +1,114 @@
+"""Refusals of real providers, word for word, sent over HTTP and read through the client library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from monitor.errors import JudgeFailed
+from monitor.judge.asking import TOO_LONG
+from monitor.judge.faults import CallFailed
+from monitor.judge.llm import LlmClient, LlmSettings
+from monitor.judge.refusals import Action, Said, action_for, read_body
+
+LINES = (Path(__file__).parents[2] / "data" / "provider_errors.jsonl").read_text("utf-8")
+CASES = [json.loads(line) for line in LINES.splitlines()]
+#: The client library's route; Bedrock's own wants an AWS library, and the body is the same.
+ROUTES = {
+    "openai": "openai/gpt-4o",
+    "azure": "azure/gpt-4o",
+    "anthropic": "anthropic/claude-3-5-haiku-latest",
+    "gemini": "gemini/gemini-2.0-flash",
+    "vllm": "hosted_vllm/judge",
+    "openrouter": "openrouter/openai/gpt-4o",
+    "litellm_proxy": "litellm_proxy/gpt-4o",
+    "bedrock": "hosted_vllm/judge",
+}
+
+
+def name(case: dict[str, Any]) -> str:
+    return f"{case['provider']}-{case['status']}-{case['action']}"
+
+
+@asynccontextmanager
+async def refusing(case: dict[str, Any]) -> AsyncIterator[str]:
+    """A server that answers everything with this refusal; its address."""
+
+    async def refuse(_: web.Request) -> web.Response:
+        body = case["body"]
+        text = body if isinstance(body, str) else json.dumps(body)
+        return web.Response(status=case["status"], headers=case["headers"], text=text)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", refuse)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+async def failure(case: dict[str, Any]) -> JudgeFailed:
+    async with refusing(case) as address:
+        model = ROUTES[case["provider"]]
+        client = LlmClient(LlmSettings(model=model, api_base=address, api_key="k", retries=0))
+        try:
+            with pytest.raises(JudgeFailed) as caught:
+                await client("verify_claims", "system", "user")
+        finally:
+            await client.aclose()
+    return caught.value
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+async def test_a_real_refusal_says_what_to_do(case: dict[str, Any]) -> None:
+    """Every row of the table: the action and the reason, whatever the client makes of it."""
+    failed = await failure(case)
+    assert failed.reason == case["reason"]
+    if case["action"] == Action.SHRINK:
+        assert failed.reason == TOO_LONG
+        return
+    assert isinstance(failed, CallFailed)
+    assert failed.fault.action == case["action"]
+    if asked := case["headers"].get("retry-after"):
+        assert failed.fault.wait_s == float(asked)
+
+
+def test_the_table_covers_eight_providers_and_every_action() -> None:
+    """At least 25 bodies, none twice."""
+    assert len({json.dumps(case) for case in CASES}) == len(CASES) >= 25
+    assert {case["provider"] for case in CASES} == set(ROUTES)
+    assert {case["action"] for case in CASES} == set(Action)
+
+
+async def test_google_says_how_long_to_wait_in_the_body() -> None:
+    """``retryDelay`` stands for Retry-After."""
+    (case,) = (case for case in CASES if "retryDelay" in json.dumps(case))
+    failed = await failure(case)
+    assert isinstance(failed, CallFailed)
+    assert failed.fault.wait_s == 38.0
+
+
+def test_words_of_the_traffic_stop_nothing() -> None:
+    """What a body quotes of the request is not where codes are looked for."""
+    quoted = {
+        "detail": [{"type": "missing", "loc": ["body"], "input": {"code": "invalid_api_key"}}]
+    }
+    found = action_for(400, read_body(json.dumps(quoted)))
+    assert found == (Action.FALLBACK, "rejected")
+    assert action_for(500, Said(frozenset({"invalid_api_key"}))) == (Action.RETRY, "server_error")
+
+
+@pytest.mark.parametrize("body", ["", "null", "[]", "3", '"no"', "{", "[" * 5000, '{"error": 3}'])
+def test_a_body_that_is_no_error_object_has_no_codes(body: str) -> None:
+    """Then the status alone decides."""
+    assert read_body(body).codes == frozenset()
+    assert action_for(429, read_body(body)) == (Action.WAIT, "rate_limited")
