@@ -40,7 +40,7 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Calibrations
+from monitor.slotting import Calibrations, Slots
 from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,
@@ -131,7 +131,7 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
-        telemetry.show_sampling(self.settings.sampling.rate, self.settings.sampling.block)
+        telemetry.show_sampling(self.settings.sampling.rate)
         # Before anything is waited for: a pattern that cannot be read is said at once.
         redactor = build_redactor(self.settings, telemetry)
         caches = Caches(telemetry.judge_cache)
@@ -224,7 +224,9 @@ class Monitor:
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
-        scorer = self._scorer(traffic(settings, seats, budget), redactor, producer, telemetry)
+        chosen = traffic(settings, seats, budget)
+        blocks = slots(settings, redactor, self._calibrations, budget)
+        scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
         if follower is not None:
@@ -255,6 +257,7 @@ class Monitor:
     def _scorer(
         self,
         chosen: Traffic,
+        blocks: Slots | None,
         redactor: Redactor,
         producer: Producer,
         telemetry: ScorerTelemetry,
@@ -275,7 +278,7 @@ class Monitor:
             telemetry,
             self.clock,
             redactor,
-            slots(settings, redactor, self._calibrations),
+            blocks,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

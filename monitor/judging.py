@@ -42,7 +42,7 @@ class Treatment:
         """The same at a share of its rate."""
         if share == 1.0:
             return self
-        return replace(self, sampler=self.sampler._replace(rate=self.sampler.rate * share))
+        return replace(self, sampler=self.sampler.at(share))
 
 
 def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from monitor.errors import DependencyRefused, MessageRejected
@@ -24,6 +25,7 @@ from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
+from monitor.ingest.slots.blocks import Span
 from monitor.ingest.worker import Work
 from monitor.judging import Treatment, hidden, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
@@ -111,7 +113,13 @@ class Scorer:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
         if self._slots is not None:
+            self._slots.steering.turn()
             self._slots.gathering.turn()
+
+    def behind(self, seconds: float) -> None:
+        """How old the oldest record is that was not begun."""
+        if self._slots is not None:
+            self._slots.steering.lag_s = seconds
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
@@ -127,9 +135,21 @@ class Scorer:
         """What may be judged of a batch; the rest is counted, and has ended."""
         if self._slots is None:
             return self._screened(batch)
-        self._slots.gathering.read(batch)
-        left = self._screened(batch)
+        spans = self._slots.gathering.read(batch)
+        left = self._shed(self._screened(batch), spans)
         self._slots.gathering.left(batch, left)
+        return left
+
+    def _shed(self, records: Sequence[KafkaRecord], spans: Sequence[Span]) -> Sequence[KafkaRecord]:
+        """What is left of them at the shares of their blocks, when the monitor is behind."""
+        if all(span.share == 1.0 for span in spans):
+            return records
+        left: list[KafkaRecord] = []
+        for share, group in groupby(spans, key=lambda span: span.share):
+            same = list(group)
+            some = [one for one in records if same[0].first <= one.offset <= same[-1].last]
+            left += screen_for([s.at(share) for s in self._traffic.screen.samplers])(some).left
+        self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 
     def _screened(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
@@ -195,7 +215,8 @@ class Scorer:
         treatment = whole.at(part)
         if part < 1.0 and not self._takes(treatment.sampler, record, interaction):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        if apart:
+        if apart or span.length == 1:
+            slots.steering.picked()
             return self._alone(record, interaction, treatment)
         if (unseen := hidden(interaction, treatment)) is not None:
             self._ledger.settle(unseen.outcome, unseen.reason)
@@ -326,6 +347,8 @@ class Scorer:
             self._waiting.discard(task)
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        if self._slots is not None:
+            self._slots.steering.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:

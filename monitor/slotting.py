@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from monitor.control import (
     CALIBRATION,
@@ -18,8 +19,9 @@ from monitor.errors import RecordSkipped
 from monitor.ingest.filters import EVERYTHING, Filter
 from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
 from monitor.ingest.outcomes import Ledger, Reason
-from monitor.ingest.score_records import segment_of
+from monitor.ingest.score_records import Ending, segment_of
 from monitor.ingest.slots.floors import Floors
+from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace, Spent, affordable
 from monitor.ingest.slots.picks import Picked, Signalled, pick
 from monitor.ingest.worker import Work
 from monitor.judge.offline import unsupported_share
@@ -37,6 +39,7 @@ Score = Callable[
     [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
 ]
 Signal = Callable[[Interaction], float]
+DAY_S: Final = 86_400
 #: What an older slot still counts, in shares of the latest ones.
 _KEEP: Final = 0.99
 #: Traffic names applications: so many of them have floors of their own.
@@ -245,12 +248,72 @@ def forced_sampling(interaction: Interaction) -> SamplingRecord:
     return SamplingRecord.model_validate({**nothing, "kind": interaction.kind, "forced": True})
 
 
+class Money(Protocol):
+    """What all scorers spend in a day; times are epoch seconds."""
+
+    def left(self, now: float) -> float:
+        """US dollars."""
+
+    def spent(self, now: float) -> float:
+        """US dollars since midnight."""
+
+    def day_start(self, now: float) -> float:
+        """The latest midnight."""
+
+
 @dataclass(frozen=True)
 class Slots:
-    """What a scorer needs for blocks of more than one offset."""
+    """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
+
+    ``wall`` gives epoch seconds, ``monotonic`` those between two looks.
+    """
 
     gathering: Gathering[Member]
     picker: Picker
+    pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
+    allowed: Allowance = field(default_factory=lambda: Allowance(1))
+    money: Money | None = None
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class Steering:
+    """Looks at demand, costs and lag once a minute, and sets the pace."""
+
+    def __init__(self, slots: Slots, telemetry: ScorerTelemetry) -> None:
+        self._slots, self._telemetry = slots, telemetry
+        self._costs = Costs()
+        self._spent_usd = 0.0
+        self.lag_s = 0.0
+
+    def picked(self) -> None:
+        """One more interaction is to be judged."""
+        self._slots.pace.picked()
+
+    def judged(self, ending: Ending, seconds: float) -> None:
+        """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
+        if ending.outcome is Outcome.OVER_BUDGET:
+            return
+        usage = ending.usage
+        tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
+        self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
+
+    def turn(self) -> None:
+        """Time passes."""
+        slots, now = self._slots, self._slots.monotonic()
+        if not slots.pace.is_due(now):
+            return
+        demand = slots.pace.demand(now)
+        before_usd, allowed = self._spent_usd, slots.allowed
+        if slots.money is not None:
+            wall = slots.wall()
+            left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)
+            allowed = allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s)
+            self._spent_usd = slots.money.spent(wall)
+        spent = Spent(demand, max(0.0, self._spent_usd - before_usd))
+        budget = affordable(allowed, self._costs.mean, spent)
+        plan = slots.pace.look(now, budget, self.lag_s)
+        self._telemetry.show_plan(plan.length, plan.share, budget)
 
 
 class Latest:
@@ -280,6 +343,7 @@ class SlotWorks:
         self.gathering, self._picker = slots.gathering, slots.picker
         self._ledger, self._score, self._telemetry = ledger, score, telemetry
         self._picks = Latest()
+        self.steering = Steering(slots, telemetry)
         #: Those that wait for their block to close, or for the others of their block.
         self.parked: set[asyncio.Task[None] | None] = set()
 
@@ -322,6 +386,7 @@ class SlotWorks:
         await self._until(slot.block.done)
 
     def _count(self, choice: Choice) -> None:
+        self.steering.picked()
         m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
         self._telemetry.slot_interactions.observe(m)
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()

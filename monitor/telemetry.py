@@ -159,6 +159,11 @@ class ScorerTelemetry:
             "Share of sampling.rate that is taken: below 1 while the monitor is behind.",
             registry=registry,
         )
+        self.affordable = Gauge(
+            "rag_monitor_judgements_affordable",
+            "Judgements a minute that the limits leave room for, by what the latest ones took.",
+            registry=registry,
+        )
         self.sampling_probability = Gauge(
             "rag_monitor_sampling_probability",
             "Share of the interactions picked from the latest slots; without blocks the rate.",
@@ -294,11 +299,17 @@ class ScorerTelemetry:
             registry=registry,
         )
 
-    def show_sampling(self, probability: float, block: int, share: float = 1.0) -> None:
-        """What holds from now on."""
+    def show_sampling(self, probability: float) -> None:
+        """What holds at first."""
         self.sampling_probability.set(probability)
+        self.show_plan(1, 1.0, None)
+
+    def show_plan(self, block: int, share: float, affordable: float | None) -> None:
+        """What holds for the next blocks; ``affordable`` judgements a minute, if that is known."""
         self.sampling_block.set(block)
         self.sampling_share.set(share)
+        if affordable is not None:
+            self.affordable.set(affordable)
 
     def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
         """Count one score; an id too long for an exemplar (128 characters) is left out."""

@@ -17,7 +17,7 @@ from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
-from monitor.ingest.slots.blocks import Plan
+from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
 from monitor.judge.cache.claims import ClaimsCache
@@ -171,15 +171,27 @@ def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = N
     return Traffic(treatment(settings.base), cases, let_through)
 
 
-def slots(settings: Settings, redactor: Redactor, calibrations: Calibrations) -> Slots | None:
-    """What picks from blocks; None where every interaction is a slot of its own."""
-    sampling = settings.sampling
-    if sampling.block == 1:
+def slots(
+    settings: Settings,
+    redactor: Redactor,
+    calibrations: Calibrations,
+    budget: Budget | None = None,
+) -> Slots | None:
+    """What picks from blocks; None where every interaction is judged, however late."""
+    sampling, ingest = settings.sampling, settings.ingest
+    sheds = ingest.when_behind == "freshness"
+    if sampling.block == 1 and not sheds:
         return None
-    plan = Plan(sampling.block)
+    length = None if sampling.block == "auto" else sampling.block
+    pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
     rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
+    judge = settings.judge
     return Slots(
-        Gathering(lambda: plan, time.monotonic), Picker(rules, redactor.text, calibrations)
+        Gathering(lambda: pace.plan, time.monotonic),
+        Picker(rules, redactor.text, calibrations),
+        pace,
+        Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
+        budget,
     )
 
 

@@ -32,10 +32,11 @@ class Rate(Section):
 class Sampling(Rate):
     """Which interactions are judged."""
 
-    block: int = Field(
+    block: int | Literal["auto"] = Field(
         1,
         description="offsets in a block, of which one interaction of each application is judged "
-        "(one with and one without a reference): a power of two up to 4096; 1: all that rate takes",
+        "(one with and one without a reference): a power of two up to 4096; 1: all that rate "
+        "takes; auto: as long as the limits ask for",
     )
     directed: bool = Field(
         True,
@@ -53,8 +54,8 @@ class Sampling(Rate):
 
     @field_validator("block")
     @classmethod
-    def _is_power_of_two(cls, block: int) -> int:
-        if 0 < block <= LONGEST_BLOCK and block & (block - 1) == 0:
+    def _is_power_of_two(cls, block: int | str) -> int | str:
+        if isinstance(block, str) or (0 < block <= LONGEST_BLOCK and block & (block - 1) == 0):
             return block
         raise ValueError(f"found {block}, expected a power of two up to {LONGEST_BLOCK}")
 

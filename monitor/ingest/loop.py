@@ -177,7 +177,8 @@ class ConsumingLoop:
             last = now
             held = list(self._places.held.values())
             result = None if self._places.draining else await self._commit(held)
-            await show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
+            shown = show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
+            self._worker.behind(await shown)
             await liveness.look(self._seen(), result)
 
     def _seen(self) -> Seen:

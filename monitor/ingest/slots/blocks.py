@@ -76,6 +76,9 @@ class Cutting:
             # Over a gap in the log nothing is cut but the block that reading goes on in.
             start = max(start, first // self._length * self._length)
             end = (start // self._length + 1) * self._length - 1
+            if self._length == 1:  # each a block of its own, all alike up to another length
+                longer = (start // plan.length + 1) * plan.length - 1
+                end = max(start, last if plan.length == 1 else min(last, longer))
             self._spans.append(Span(start, end, plan.share, self._length))
             self._last, start = end, end + 1
         return [span for span in self._spans if span.first <= last and span.last >= first]
