@@ -112,7 +112,7 @@ class Ingest(Section):
     when_behind: Literal["freshness", "completeness"] = Field(
         "freshness",
         description="freshness: more than behind_after behind and not catching up, a smaller share "
-        "share is taken of what was not read yet; completeness: all is taken, however late",
+        "is taken of what was not read yet; completeness: all is taken, however late",
     )
     behind_after: str = Field("10m", description="how old the oldest unread record may become")
     circuit: Circuit = Circuit()
