@@ -8,8 +8,8 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, Literal
 
 from monitor import __version__
@@ -20,6 +20,7 @@ from monitor.books import books, promises, segment_names
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.export.collector import QualityCollector
+from monitor.export.following import State, StateFollower
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
@@ -39,6 +40,7 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.slotting import Calibrations, Slots
 from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,
@@ -53,6 +55,7 @@ from monitor.treatments import (
     build_judges,
     build_redactor,
     require_prices,
+    slots,
     traffic,
     with_rechecks,
 )
@@ -88,6 +91,7 @@ class Monitor:
         self._exporter: Exporter | None = None
         self._consumer: GroupConsumer | None = None
         self._share = 1.0
+        self._calibrations = Calibrations()
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -129,6 +133,7 @@ class Monitor:
 
     async def _score(self, stop: asyncio.Event) -> None:
         telemetry = ScorerTelemetry(self.registry)
+        telemetry.show_sampling(self.settings.sampling.rate)
         # Before anything is waited for: a pattern that cannot be read is said at once.
         redactor = build_redactor(self.settings, telemetry)
         caches = Caches(telemetry.judge_cache)
@@ -149,6 +154,7 @@ class Monitor:
                     stack.push_async_callback(seat.recheck.aclose)
             if budget is not None:
                 await self._priced(seats, budget)
+            await stack.enter_async_context(self._calibrated(telemetry))
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop, budget)):
@@ -161,6 +167,27 @@ class Monitor:
         found = None if self._consumer is None else self._consumer.share()
         self._share = self._share if found is None else found
         return self._share
+
+    @asynccontextmanager
+    async def _calibrated(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
+        """Keep up with what is known of the screen, where members of blocks are picked by it."""
+        sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
+        if sampling.block == 1 or not sampling.directed:
+            yield
+            return
+        follower = StateFollower(
+            self.output,
+            State(topic, "calibrations", "what is known of the screen would be forgotten"),
+            lambda record: self._calibrations.take_in(record.key, record.value),
+            telemetry.calibration_records,
+            self.health,
+        )
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(follower.run())
+            try:
+                yield
+            finally:
+                following.cancel()
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
@@ -209,7 +236,9 @@ class Monitor:
         )
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
-        scorer = self._scorer(traffic(settings, seats, budget), redactor, producer, telemetry)
+        chosen = traffic(settings, seats, budget)
+        blocks = slots(settings, redactor, self._calibrations, budget)
+        scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
         if follower is not None:
@@ -240,6 +269,7 @@ class Monitor:
     def _scorer(
         self,
         chosen: Traffic,
+        blocks: Slots | None,
         redactor: Redactor,
         producer: Producer,
         telemetry: ScorerTelemetry,
@@ -260,6 +290,7 @@ class Monitor:
             telemetry,
             self.clock,
             redactor,
+            blocks,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

@@ -44,7 +44,8 @@ def books(settings: Settings) -> Books:
         metrics=export.metrics,
         segments=_segment_labels(settings),
     )
-    lesson = Lesson(settings.drift.learn_slots, seconds(settings.drift.learn_wait))
+    told = settings.drift
+    lesson = Lesson(told.learn_slots, seconds(told.learn_wait), told.metrics)
     return Books(scores, drift, Baselines(drift, Learner(lesson)))
 
 

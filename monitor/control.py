@@ -5,9 +5,10 @@ One JSON object a record, compacted by key: the latest with a key holds. Pure, l
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, NamedTuple
+from itertools import pairwise
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.compacted import Keyed, read_keyed
 from monitor.errors import RecordSkipped
@@ -15,6 +16,7 @@ from monitor.records import Frozen, Score
 
 CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
+CALIBRATION: Final = "calibration"
 
 Origin = Literal["learned", "set", "frozen"]
 
@@ -50,6 +52,42 @@ class BaselineRecord(Keyed):
         return baseline_key(self.application, self.judge)
 
 
+Signal = Annotated[float, Field(allow_inf_nan=False)]
+Spread = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class CalibrationRecord(Keyed):
+    """What the screen's signal says of the values of one application and judge.
+
+    ``edges`` cut the signal in bins, an edge belongs to the bin below it; per bin ``spreads`` says
+    how much a judgement teaches, and ``expected``, by metric, the value with larger meaning worse.
+    """
+
+    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    kind: Literal["calibration"] = CALIBRATION
+    application: str
+    judge: str
+    effective_from: AwareDatetime
+    slots: int = Field(ge=1, description="scored slots with a signal that it was learned from")
+    edges: tuple[Signal, ...]
+    spreads: tuple[Spread, ...]
+    expected: dict[str, tuple[Score, ...]]
+
+    @model_validator(mode="after")
+    def _shapes(self) -> Self:
+        bins = len(self.edges) + 1
+        if any(a >= b for a, b in pairwise(self.edges)):
+            raise ValueError("edges must grow")
+        if {len(self.spreads), *map(len, self.expected.values())} != {bins}:
+            raise ValueError(f"spreads and expected need {bins} entries, one for each bin")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return calibration_key(self.application, self.judge)
+
+
 class Removed(NamedTuple):
     """A tombstone: whatever stood under the key holds no longer."""
 
@@ -65,15 +103,29 @@ def baseline_key(application: str, judge: str) -> str:
     return f"{BASELINE}/{application}/{judge}"
 
 
-def read_control_record(key: bytes | None, value: bytes | None) -> BaselineRecord | Removed:
+def calibration_key(application: str, judge: str) -> str:
+    """Key of the calibration of an application and judge (``name@version``).
+
+    >>> calibration_key("support-bot", "offline@3f2a91")
+    'calibration/support-bot/offline@3f2a91'
+    """
+    return f"{CALIBRATION}/{application}/{judge}"
+
+
+def read_control_record(
+    key: bytes | None, value: bytes | None
+) -> BaselineRecord | CalibrationRecord | Removed:
     """Parse one record.
 
     Raises ``RecordSkipped``: with cause ``other_kind`` for what this version knows nothing of, and
     ``malformed`` for what it cannot read.
     """
     name = (key or b"").decode("utf-8", "replace")
-    if not name.startswith(f"{BASELINE}/"):
-        raise RecordSkipped(f"control record {name!r}: not a baseline", cause="other_kind")
+    kind = name.partition("/")[0]
+    if kind not in (BASELINE, CALIBRATION) or kind == name:
+        raise RecordSkipped(f"control record {name!r}: of another kind", cause="other_kind")
     if value is None:
         return Removed(name)
+    if kind == CALIBRATION:
+        return read_keyed(CalibrationRecord, "control", name, value)
     return read_keyed(BaselineRecord, "control", name, value)

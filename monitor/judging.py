@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.errors import JudgeFailed
 from monitor.ingest.outcomes import Reason
@@ -38,6 +38,12 @@ class Treatment:
     labels_win: bool = False
     recheck: Rechecks | None = None
     budget: Budget | None = None
+
+    def at(self, share: float) -> Treatment:
+        """The same at a share of its rate."""
+        if share == 1.0:
+            return self
+        return replace(self, sampler=self.sampler.at(share))
 
 
 def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from monitor.errors import DependencyRefused, MessageRejected
@@ -17,19 +18,21 @@ from monitor.ingest import letter, score_records
 from monitor.ingest.apart import apart, worked_through
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.filters import EVERYTHING, Case, Filter, FirstMatch
+from monitor.ingest.filters import EVERYTHING, MOST_NAMES, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
 from monitor.ingest.screening import screen_for
+from monitor.ingest.slots.blocks import Span
 from monitor.ingest.worker import Work
 from monitor.judging import Treatment, hidden, judgeable, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
-from monitor.records import Interaction, Outcome, Source, Unscored
+from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscored
+from monitor.slotting import Member, Slots, SlotWorks
 from monitor.telemetry import ScorerTelemetry
 
 
@@ -53,6 +56,19 @@ class Traffic:
         self.treatment = FirstMatch(cases, otherwise)
         self.filter = let_through
         self.screen = Screen(one.sampler for one in (otherwise, *(case.then for case in cases)))
+        self._ruled = [case.named for case in cases if case.when]
+        self._split: dict[str, bool] = {}
+
+    def is_split(self, application: str) -> bool:
+        """Whether rules may treat interactions of one application differently."""
+        if not self._ruled:
+            return False
+        found = self._split.get(application)
+        if found is None:
+            found = any(named(application) for named in self._ruled)
+            if len(self._split) < MOST_NAMES:
+                self._split[application] = found
+        return found
 
 
 class Scorer:
@@ -67,6 +83,7 @@ class Scorer:
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
         redactor: Redactor | None = None,
+        slots: Slots | None = None,
     ) -> None:
         self._settings, self._traffic = settings, traffic
         self._producer, self._dead_letters = producer, dead_letters
@@ -74,31 +91,67 @@ class Scorer:
         self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
         self._screen = screen_for(traffic.screen.samplers)
+        self._slots: SlotWorks | None = None
+        if slots is not None:
+            self._slots = SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
+        if self._slots is not None and not self._slots.has_room:
+            return 0
         return self._dead_letters.gate.room(partition)
 
     def parked(self) -> int:
-        """How many records wait because the dead letter topic takes no letter."""
-        return self._dead_letters.gate.waiting
+        """How many works wait for a dead letter to be taken, or for their block."""
+        waiting = self._dead_letters.gate.waiting
+        return waiting if self._slots is None else waiting + len(self._slots.parked)
 
     def turn(self) -> None:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
+        if self._slots is not None:
+            self._slots.steering.turn()
+            self._slots.gathering.turn()
+
+    def behind(self, seconds: float) -> None:
+        """How old the oldest record is that was not begun."""
+        if self._slots is not None:
+            self._slots.steering.lag_s = seconds
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
         return task in self._judging
 
     def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits for a place, at the judge or among the dead letters."""
+        """Whether the work waits: at the judge, among the dead letters, or for its block."""
+        if self._slots is not None and task in self._slots.parked:
+            return True
         return task in self._waiting or task in self._dead_letters.gate.held_works
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
+        if self._slots is None:
+            return self._screened(batch)
+        spans = self._slots.gathering.read(batch)
+        left = self._shed(self._screened(batch), spans)
+        self._slots.gathering.left(batch, left)
+        return left
+
+    def _shed(self, records: Sequence[KafkaRecord], spans: Sequence[Span]) -> Sequence[KafkaRecord]:
+        """What is left of them at the shares of their blocks, when the monitor is behind."""
+        if all(span.share == 1.0 for span in spans):
+            return records
+        left: list[KafkaRecord] = []
+        for share, group in groupby(spans, key=lambda span: span.share):
+            same = list(group)
+            some = [one for one in records if same[0].first <= one.offset <= same[-1].last]
+            left += screen_for([s.at(share) for s in self._traffic.screen.samplers])(some).left
+        self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
+        return left
+
+    def _screened(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         left, read = self._screen(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
@@ -109,6 +162,17 @@ class Scorer:
         return left
 
     def begin(self, record: KafkaRecord) -> Work | None:
+        """Take a record in; None when its interaction has ended, or has joined a slot."""
+        if self._slots is None:
+            return self._begin(record)
+        partition = Partition(record.topic, record.partition)
+        self._slots.gathering.begin(partition, record.offset)
+        try:
+            return self._begin(record)
+        finally:
+            self._slots.gathering.passed(partition)
+
+    def _begin(self, record: KafkaRecord) -> Work | None:
         """Decode, sample and filter; None when the interaction has ended already.
 
         The hash comes first, at the largest rate that may apply: before decoding where the key is
@@ -134,8 +198,31 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
+        if self._slots is not None:
+            return self._join(self._slots, record, interaction, treatment)
+        return self._alone(record, interaction, treatment)
+
+    def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
+
+    def _join(
+        self, slots: SlotWorks, record: KafkaRecord, interaction: Interaction, whole: Treatment
+    ) -> Work | None:
+        """Into the slot of its block, or alone where its application is split by rules."""
+        span = slots.gathering.span(Partition(record.topic, record.partition), record.offset)
+        apart = self._traffic.is_split(interaction.application)
+        part = span.share / span.length if apart else span.share
+        treatment = whole.at(part)
+        if part < 1.0 and not self._takes(treatment.sampler, record, interaction):
+            return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
+        if apart or span.length == 1:
+            slots.steering.picked()
+            return self._alone(record, interaction, treatment)
+        if (unseen := hidden(interaction, treatment)) is not None:
+            self._ledger.settle(unseen.outcome, unseen.reason)
+            return None
+        return slots.join(Member(record, interaction, treatment, treatment.sampler.rate))
 
     def _not_sampled(self, reason: Reason) -> Work | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
@@ -212,15 +299,29 @@ class Scorer:
         )
         return Outcome.DEAD_LETTERED, error.cause
 
+    async def _brought_to_end(
+        self,
+        record: KafkaRecord,
+        interaction: Interaction,
+        treatment: Treatment,
+        sampling: SamplingRecord,
+    ) -> tuple[Outcome, str | None]:
+        work = self._score(record, interaction, treatment, sampling)
+        return await self._or_buried(record, interaction.interaction_id, work)
+
     async def _score(
-        self, record: KafkaRecord, interaction: Interaction, treatment: Treatment
+        self,
+        record: KafkaRecord,
+        interaction: Interaction,
+        treatment: Treatment,
+        sampling: SamplingRecord | None = None,
     ) -> tuple[Outcome, str | None]:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
         size = len(record.value or b"")
         try:
             interaction = await worked_through(size, self._redactor.interaction, interaction)
             ending = await self._ending(interaction, treatment)
-            await self._publish(interaction, ending, treatment)
+            await self._publish(interaction, ending, treatment, sampling)
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
@@ -243,6 +344,8 @@ class Scorer:
             self._waiting.discard(task)
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        if self._slots is not None:
+            self._slots.steering.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
 
     async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
@@ -264,7 +367,11 @@ class Scorer:
             self._judging.discard(task)
 
     async def _publish(
-        self, interaction: Interaction, ending: Ending, treatment: Treatment
+        self,
+        interaction: Interaction,
+        ending: Ending,
+        treatment: Treatment,
+        sampling: SamplingRecord | None,
     ) -> None:
         record = score_records.build(
             interaction,
@@ -272,6 +379,7 @@ class Scorer:
             rate=treatment.sampler.rate,
             segment_by=treatment.segment_by,
             metrics=treatment.metrics,
+            sampling=sampling,
             now=self._now(),
         )
         key = record.key.encode()

@@ -25,6 +25,7 @@ from prometheus_client import (
 metrics.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
+SLOT_SIZES = tuple(2**i for i in range(13))
 SCORES = tuple(i / 10 for i in range(11))
 OTHER = "other"
 MOST_EXEMPLAR_CHARACTERS = 100
@@ -94,6 +95,7 @@ class ScorerTelemetry:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._interactions(registry)
+        self._slots(registry)
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
@@ -146,6 +148,46 @@ class ScorerTelemetry:
             "Scores of single interactions; exemplars carry the interaction id.",
             ["metric", "application"],
             buckets=SCORES,
+            registry=registry,
+        )
+
+    def _slots(self, registry: CollectorRegistry) -> None:
+        self.sampling_block = Gauge(
+            "rag_monitor_sampling_block",
+            "Offsets in a block, of which one interaction an application and kind is judged.",
+            registry=registry,
+        )
+        self.sampling_share = Gauge(
+            "rag_monitor_sampling_share",
+            "Share of sampling.rate that is taken: below 1 while the monitor is behind.",
+            registry=registry,
+        )
+        self.affordable = Gauge(
+            "rag_monitor_judgements_affordable",
+            "Judgements a minute that the limits leave room for, by what the latest ones took.",
+            registry=registry,
+        )
+        self.sampling_probability = Gauge(
+            "rag_monitor_sampling_probability",
+            "Share of the interactions picked from the latest slots; without blocks the rate.",
+            registry=registry,
+        )
+        self.slot_interactions = Histogram(
+            "rag_monitor_slot_interactions",
+            "Interactions in the slots that were closed: members, of which one was judged.",
+            buckets=SLOT_SIZES,
+            registry=registry,
+        )
+        self.slots = Counter(
+            "rag_monitor_slots",
+            "Slots that were closed, by how their pick was chosen: directed or uniform.",
+            ["pick"],
+            registry=registry,
+        )
+        self.calibration_records = Counter(
+            "rag_monitor_calibration_records",
+            "Control records that the scorer has read for its calibrations, by result.",
+            ["result"],
             registry=registry,
         )
 
@@ -290,6 +332,18 @@ class ScorerTelemetry:
             for quote in quotes.values():
                 result = "unverified" if quote is None else "verified"
                 self.evidence_pairs.labels(result).inc()
+
+    def show_sampling(self, probability: float) -> None:
+        """What holds at first."""
+        self.sampling_probability.set(probability)
+        self.show_plan(1, 1.0, None)
+
+    def show_plan(self, block: int, share: float, affordable: float | None) -> None:
+        """What holds for the next blocks; ``affordable`` judgements a minute, if that is known."""
+        self.sampling_block.set(block)
+        self.sampling_share.set(share)
+        if affordable is not None:
+            self.affordable.set(affordable)
 
     def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
         """Count one score; an id too long for an exemplar (128 characters) is left out."""

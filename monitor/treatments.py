@@ -14,8 +14,10 @@ from monitor.config import Effective, Settings, seconds
 from monitor.config import Judge as JudgeSettings
 from monitor.errors import ConfigurationError
 from monitor.ingest.filters import Case, Filter, compiled
+from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
 from monitor.judge.cache.claims import ClaimsCache
@@ -32,6 +34,7 @@ from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
+from monitor.slotting import Calibrations, Picker, PickSettings, Slots
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
@@ -185,6 +188,30 @@ def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = N
     ]
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
     return Traffic(treatment(settings.base), cases, let_through)
+
+
+def slots(
+    settings: Settings,
+    redactor: Redactor,
+    calibrations: Calibrations,
+    budget: Budget | None = None,
+) -> Slots | None:
+    """What picks from blocks; None where every interaction is judged, however late."""
+    sampling, ingest = settings.sampling, settings.ingest
+    sheds = ingest.when_behind == "freshness"
+    if sampling.block == 1 and not sheds:
+        return None
+    length = None if sampling.block == "auto" else sampling.block
+    pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
+    rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
+    judge = settings.judge
+    return Slots(
+        Gathering(lambda: pace.plan, time.monotonic),
+        Picker(rules, redactor.text, calibrations),
+        pace,
+        Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
+        budget,
+    )
 
 
 def redaction_rules(settings: Settings) -> Rules | None:

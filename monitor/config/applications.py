@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from monitor.config.base import Section
-from monitor.config.judging import Judge, Sampling
+from monitor.config.judging import Judge, Rate
 from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
 from monitor.config.objectives import Objective, check_objective, one_or_more_objectives
 from monitor.config.rules import Rules
@@ -36,7 +36,7 @@ class Application(Section):
     )
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
     judge: JudgeOverride = JudgeOverride()
-    sampling: Sampling = Sampling()
+    sampling: Rate = Rate()
     segment: str | None = Field(None, description="attribute that is stored as the segment")
     metrics: Metrics = Field(None, description="the metrics that are recorded; null: all of them")
     objective: Annotated[tuple[Objective, ...], BeforeValidator(one_or_more_objectives)] = Field(
@@ -88,7 +88,7 @@ class Effective(Section):
     """The settings that hold for an interaction, with nothing left to inherit."""
 
     judge: Judge
-    sampling: Sampling
+    sampling: Rate
     segment: str | None = None
     metrics: Metrics = None
     objective: tuple[Objective, ...] = ()
@@ -111,7 +111,7 @@ def resolved(entry: Application, base: Effective) -> Effective:
     own = {k: getattr(entry, k) for k in ("segment", "metrics", "objective")}
     return Effective(
         judge=judge,
-        sampling=Sampling.model_validate({**dict(base.sampling), **_given(entry.sampling)}),
+        sampling=base.sampling.model_copy(update=_given(entry.sampling)),
         **{k: v if k in entry.model_fields_set else getattr(base, k) for k, v in own.items()},
     )
 

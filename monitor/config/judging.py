@@ -7,10 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from monitor.config.base import Fraction, Section, mapping, seconds
+from monitor.config.rules import Rules
+
+#: Longer blocks would hold too many interactions in memory.
+LONGEST_BLOCK = 4_096
 
 
-class Sampling(Section):
-    """Which interactions are judged."""
+class Rate(Section):
+    """Which interactions may be judged, by a hash."""
 
     rate: Fraction = Field(1.0, description="share of the interactions that is judged, 0 to 1")
     key: str = Field(
@@ -23,6 +27,44 @@ class Sampling(Section):
         if key in ("interaction_id", "record_key") or (key.startswith("header:") and key[7:]):
             return key
         raise ValueError(f"found {key!r}, expected interaction_id, record_key or header:NAME")
+
+
+class Sampling(Rate):
+    """Which interactions are judged."""
+
+    block: int | Literal["auto"] = Field(
+        1,
+        description="offsets in a block, of which one interaction of each application is judged "
+        "(one with and one without a reference): a power of two up to 4096; 1: all that rate "
+        "takes; auto: as long as the limits ask for",
+    )
+    directed: bool = Field(
+        True,
+        description="in blocks, rather judge what the offline judge finds risky, as soon as it is "
+        "known what its word is worth; every record says how much likelier it was picked",
+    )
+    floors: Annotated[dict[str, Fraction], BeforeValidator(mapping)] = Field(
+        {}, description="in blocks, the least share of the judged interactions by segment"
+    )
+    forced: Rules = Field(
+        (),
+        description="in blocks, rules like ingest.include: what matches one of them is judged "
+        "even if it is not picked, and counts in no gauge",
+    )
+
+    @field_validator("block")
+    @classmethod
+    def _is_power_of_two(cls, block: int | str) -> int | str:
+        if isinstance(block, str) or (0 < block <= LONGEST_BLOCK and block & (block - 1) == 0):
+            return block
+        raise ValueError(f"found {block}, expected a power of two up to {LONGEST_BLOCK}")
+
+    @field_validator("floors")
+    @classmethod
+    def _fit_into_one(cls, floors: dict[str, float]) -> dict[str, float]:
+        if sum(floors.values()) > 1:
+            raise ValueError("the shares add up to more than 1")
+        return floors
 
 
 class Cache(Section):

@@ -17,7 +17,7 @@ from pydantic import (
 from monitor.config.access import Access, KafkaOutput
 from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, resolved
-from monitor.config.base import Fraction, Section, Texts, items
+from monitor.config.base import Fraction, Section, Texts, items, seconds
 from monitor.config.judging import Judge, Sampling
 from monitor.config.limits import Budget, Limits
 from monitor.config.objectives import SharedObjective, check_shared
@@ -110,7 +110,19 @@ class Ingest(Section):
         description="seconds of judging, far above judge.deadline_s, after which an interaction "
         "goes to the dead letters",
     )
+    when_behind: Literal["freshness", "completeness"] = Field(
+        "freshness",
+        description="freshness: more than behind_after behind and not catching up, a smaller share "
+        "is taken of what was not read yet; completeness: all is taken, however late",
+    )
+    behind_after: str = Field("10m", description="how old the oldest unread record may become")
     circuit: Circuit = Circuit()
+
+    @field_validator("behind_after")
+    @classmethod
+    def _is_duration(cls, behind: str) -> str:
+        seconds(behind)
+        return behind
 
 
 class Http(Section):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from monitor.control import BaselineRecord, Removed, baseline_key, read_control_record
+from monitor.compacted import Keyed
+from monitor.control import (
+    BaselineRecord,
+    CalibrationRecord,
+    Removed,
+    baseline_key,
+    read_control_record,
+)
 from monitor.export.drift import DriftBook
 from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
 from monitor.export.pupils import Pupils
@@ -37,6 +44,8 @@ class Baselines:
         Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
         """
         found = read_control_record(key, value)
+        if isinstance(found, CalibrationRecord):
+            return  # for those who pick
         if isinstance(found, Removed):
             gone = self._records.pop(found.key, None)
             if gone is not None:
@@ -59,16 +68,20 @@ class Baselines:
         """What holds, by key."""
         return self._records
 
-    def learn(self, pupils: Pupils, now: float) -> list[BaselineRecord]:
-        """Look how far learning is; the records to publish now, if any.
+    def learn(self, pupils: Pupils, now: float) -> list[Keyed]:
+        """Look how far learning is; the records to publish now, if any, baselines last.
 
-        They hold once they have come back through ``take_in``, as on every other exporter.
+        They hold once they have come back through ``take_in``, as on every other exporter. A
+        baseline that is there says that all was published.
         """
-        found = []
+        found: list[tuple[Progress, BaselineRecord | None]] = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
             found = list(self._learner.progress(pupils, now))
         self.progress = [progress for progress, _ in found]
-        return [record for _, record in found if record is not None]
+        calibrations: list[Keyed] = []
+        if any(progress.done for progress in self.progress):
+            calibrations += self._learner.calibrations(pupils, now)
+        return calibrations + [record for _, record in found if record is not None]
 
     def status(self) -> Iterator[Status]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""

@@ -7,10 +7,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.control import baseline_key
+from monitor.control import BASELINE, CALIBRATION, baseline_key, calibration_key
 from monitor.errors import RecordSkipped
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
@@ -20,6 +21,8 @@ from monitor.export.lessons import show
 from monitor.export.objectives import Promised
 from monitor.records import read_score_record
 from monitor.telemetry import ExporterTelemetry
+
+_KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
 
 
 def gauges(
@@ -88,8 +91,9 @@ def _key_of(line: bytes) -> bytes:
     """
     try:
         found = json.loads(line)
-        if found["kind"] != "baseline":
+        key = _KEYS.get(str(found["kind"]))
+        if key is None:
             return str(found["kind"]).encode()
-        return baseline_key(str(found["application"]), str(found["judge"])).encode()
+        return key(str(found["application"]), str(found["judge"])).encode()
     except (ValueError, TypeError, KeyError):
         return b"baseline/"  # unreadable, and counted as that

@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from monitor.control import BaselineRecord, MetricBaseline, Origin
+from monitor.control import BaselineRecord, CalibrationRecord, MetricBaseline, Origin
 from monitor.export.drift import ALWAYS, Normal
 from monitor.export.pupils import Pair, Pupils, Scored, gathered
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats import calibration
 from monitor.stats.baseline import Baseline, Pick, learned
+from monitor.stats.calibration import Seen
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
+
+#: At least one slot in so many must have a signal for it to be calibrated.
+LEAST_SIGNALS: Final = 2
+_DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
 __all__ = ["Learner", "Lesson", "Pair", "Progress", "frozen", "normal_of"]
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older."""
+    """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older.
+
+    ``alarmed`` are the metrics with detectors: judgements should teach most about them.
+    """
 
     slots: int
     wait_s: int
+    alarmed: tuple[str, ...] = ("faithfulness",)
 
 
 class Progress(NamedTuple):
@@ -56,12 +66,25 @@ class Learner:
     ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
         """For every pair without a baseline: how far it is, and the baseline when it is there."""
         for pair, scored in pupils.unknown():
-            since = self._since.get(pair, ALWAYS)
-            numbers = scored.between(since, now - self.lesson.wait_s)
+            numbers = self._numbers(pair, scored, now)
             if numbers:
                 found = Progress(pair, len(numbers), self.lesson.slots)
                 first = _picked(scored, numbers[: self.lesson.slots])
                 yield found, _record(pair, first, "learned") if found.done else None
+
+    def calibrations(self, pupils: Pupils, now: float) -> list[CalibrationRecord]:
+        """What signals say, from the same slots as the baselines that are there now."""
+        found = []
+        for pair, scored in pupils.unknown():
+            numbers = self._numbers(pair, scored, now)
+            if len(numbers) >= self.lesson.slots:
+                first = _picked(scored, numbers[: self.lesson.slots])
+                found.append(_calibrated(pair, first, self.lesson.alarmed))
+        return [record for record in found if record is not None]
+
+    def _numbers(self, pair: Pair, scored: Scored, now: float) -> Sequence[int]:
+        since = self._since.get(pair, ALWAYS)
+        return scored.between(since, now - self.lesson.wait_s)
 
 
 def frozen(
@@ -103,6 +126,31 @@ def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
         effective_from=datetime.fromtimestamp(scored[-1][0], UTC),
         slots=len(scored),
         metrics=metrics,
+    )
+
+
+def _calibrated(pair: Pair, scored: _Picked, alarmed: Sequence[str]) -> CalibrationRecord | None:
+    """None where too few slots have a signal: what was not screened teaches nothing of it."""
+    seen = [
+        Seen(
+            slot.signal, slot.u, {n: v for n, v in slot.values if v is not None and n in _DIRECTED}
+        )
+        for _, slot in scored
+        if slot.signal is not None
+    ]
+    if len(seen) * LEAST_SIGNALS < len(scored):
+        return None
+    found = calibration.learned(seen, alarmed)
+    if found is None:
+        return None
+    return CalibrationRecord(
+        application=pair[0],
+        judge=pair[1],
+        effective_from=datetime.fromtimestamp(scored[-1][0], UTC),
+        slots=len(seen),
+        edges=found.edges,
+        spreads=found.spreads,
+        expected=dict(found.expected),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from monitor.control import BaselineRecord
+from monitor.compacted import Keyed
 from monitor.export.baselines import Baselines
 from monitor.export.book import OTHER, ScoreBook
 from monitor.kafka.reader import TopicReader
@@ -33,8 +33,8 @@ class Lessons:
         self._due = 0.0
         self._as_of: float | None = None
 
-    async def look(self, reader: TopicReader) -> list[BaselineRecord]:
-        """The baselines to publish, when it is time to look and all has been read."""
+    async def look(self, reader: TopicReader) -> list[Keyed]:
+        """What to publish of what was learned, when it is time to look and all has been read."""
         now = asyncio.get_running_loop().time()
         if self._as_of is None:
             if now < self._due:

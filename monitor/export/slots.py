@@ -95,7 +95,8 @@ class Slot(NamedTuple):
     ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
     of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
-    its topic, as one number to save memory: see ``position``.
+    its topic, as one number to save memory: see ``position``. ``signal`` is what a screen said of
+    the pick.
     """
 
     judge: JudgeIdentity
@@ -110,6 +111,7 @@ class Slot(NamedTuple):
     segment: str
     segments: Mapping[str, int]
     position: int = NOWHERE
+    signal: float | None = None
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -203,6 +205,7 @@ class Reader:
             _text(record.segment),
             _NO_SEGMENTS if only_its_own else members,
             place,
+            None if sampling.signal is None else _number(sampling.signal),
         )
 
     def _shape(self, record: ScoreRecord) -> _Shape:

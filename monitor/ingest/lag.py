@@ -16,13 +16,14 @@ async def show_lag(
     paused: Collection[Partition],
     telemetry: ScorerTelemetry,
     now: float,
-) -> None:
-    """Set the gauges; ``now`` is in epoch seconds.
+) -> float:
+    """Set the gauges; how far behind reading is, in seconds; ``now`` is in epoch seconds.
 
     Of a partition that is ``paused`` no fetch says how it grows: the broker is asked.
     """
     asked = [one.partition for one in held if one.mark is None or one.partition in paused]
     standing = await consumer.standing(asked) if asked else {}
+    unread_s = 0.0
     for one in held:
         if one.fenced:  # while the broker was asked
             continue
@@ -32,6 +33,22 @@ async def show_lag(
             mark = position if mark is None else mark
         if mark is not None and end is not None:
             _show(one, max(0, end - mark), telemetry, now)
+            unread_s = max(unread_s, _unread_s(one, end, now))
+    return unread_s
+
+
+def _unread_s(one: Held, end: int, now: float) -> float:
+    """Age of the oldest record that nothing was done about yet; 0.0 where all have begun.
+
+    What waits in an open block is not behind.
+    """
+    if one.waiting:
+        since = one.waiting[0].record.timestamp / 1000
+    elif one.tracker.reached is not None and one.tracker.reached < end:
+        since = one.last_record_time
+    else:
+        return 0.0
+    return max(0.0, now - since) if since > 0 else 0.0
 
 
 def clear_lag(telemetry: ScorerTelemetry) -> None:

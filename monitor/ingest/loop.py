@@ -144,7 +144,7 @@ class ConsumingLoop:
         await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
         for held in given:
             self._places.hand_over_waiting(held, reason)
-        await self._drain(given)
+        await self._drain(given, reason)
         late = [task for held in given for task in self._places.fence(held, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
@@ -153,7 +153,7 @@ class ConsumingLoop:
             if self._places.held.get(held.partition) is held:
                 del self._places.held[held.partition]
 
-    async def _drain(self, given: Collection[Held]) -> None:
+    async def _drain(self, given: Collection[Held], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""
         until = _monotonic() + self._limits.drain_s
         while tasks := {task for held in given for task in held.under_way}:
@@ -161,6 +161,8 @@ class ConsumingLoop:
             if left_s <= 0 or self._failure is not None:
                 return
             await asyncio.wait(tasks, timeout=min(left_s, self._limits.commit_interval_s))
+            for held in given:  # some have come to where they wait for what was handed over
+                self._places.hand_over_waiting(held, reason)
             await self._commit(given)
 
     async def _keep_up(self, liveness: Liveness) -> None:
@@ -175,7 +177,8 @@ class ConsumingLoop:
             last = now
             held = list(self._places.held.values())
             result = None if self._places.draining else await self._commit(held)
-            await show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
+            shown = show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
+            self._worker.behind(await shown)
             await liveness.look(self._seen(), result)
 
     def _seen(self) -> Seen:
@@ -185,7 +188,7 @@ class ConsumingLoop:
             held=list(self._places.held.values()),
             paused=self._paused,
             draining=self._places.draining,
-            in_flight=self._places.in_flight,
+            in_flight=self._places.taken,
             ended=self._places.ended,
         )
 

@@ -66,6 +66,11 @@ class OffsetTracker:
         return self._order[0].offset if self._order else self._next
 
     @property
+    def reached(self) -> int | None:
+        """The first offset that was neither taken nor skipped; None before the first record."""
+        return self._next
+
+    @property
     def span(self) -> int:
         """Offsets from the watermark to the next one: what a crash now would read again."""
         return self._next - self._order[0].offset if self._order and self._next else 0

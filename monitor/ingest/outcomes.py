@@ -13,6 +13,8 @@ class Reason(StrEnum):
     """Reasons that ingest gives; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
 
     HASH = "hash"
+    SLOT = "slot"
+    LAG = "lag"
     FILTERED = "filtered"
     TOMBSTONE = "tombstone"
     USD_PER_DAY = "usd_per_day"
@@ -44,13 +46,15 @@ class Ledger:
             self._telemetry.consumed.inc(count)
             self._count(outcome, reason, count)
 
-    def settle(self, outcome: Outcome, reason: str | None) -> None:
-        """It has ended; all outcomes but ``scored`` carry a reason."""
+    def settle(self, outcome: Outcome, reason: str | None, count: int = 1) -> None:
+        """It has ended, or ``count`` have; all outcomes but ``scored`` carry a reason."""
         if (reason is None) != (outcome is Outcome.SCORED):
             raise ValueError(f"outcome {outcome} with reason {reason}")
-        self.in_flight -= 1
+        if not count:
+            return
+        self.in_flight -= count
         self._telemetry.in_flight.set(self.in_flight)
-        self._count(outcome, reason or "", 1)
+        self._count(outcome, reason or "", count)
 
     def _count(self, outcome: Outcome, reason: str, count: int) -> None:
         # Looking a child up by its labels takes longer than counting.

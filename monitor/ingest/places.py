@@ -57,7 +57,7 @@ class Places:
         """Fill the places that are free, one record of each partition in turn."""
         without_room = []
         most = self._limits.max_in_flight
-        while self._turns and self._places_taken < most and not self.draining:
+        while self._turns and self.taken < most and not self.draining:
             held = self._turns.popleft()
             if held.fenced or not held.waiting:
                 continue
@@ -102,14 +102,15 @@ class Places:
         A partition with nothing under way is read however much is: no other can keep it waiting.
         """
         cap = self._limits.max_in_flight
-        if self._places_taken >= PAUSE_AT * cap:
+        if self.taken >= PAUSE_AT * cap:
             self._full = True
-        elif self._places_taken <= RESUME_AT * cap:
+        elif self.taken <= RESUME_AT * cap:
             self._full = False
         return frozenset(p for p, held in self.held.items() if self._is_full(held))
 
     @property
-    def _places_taken(self) -> int:
+    def taken(self) -> int:
+        """How many works are under way that may be expected to end."""
         return self.in_flight - self._worker.parked()
 
     def _is_full(self, held: Held) -> bool:

@@ -80,6 +80,10 @@ class Sampler(NamedTuple):
         """Whether the configured key stands inside the record."""
         return self.key == "interaction_id"
 
+    def at(self, share: float) -> Sampler:
+        """The same at a share of its rate: what it takes, this one would have taken, too."""
+        return self._replace(rate=self.rate * share)
+
     def takes(self, key: bytes) -> bool:
         """Whether the interaction with this sampling key is judged."""
         return screened(key, self.rate)

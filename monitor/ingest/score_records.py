@@ -46,8 +46,11 @@ def build(
     segment_by: str | None,
     now: datetime,
     metrics: tuple[str, ...] | None = None,
+    sampling: SamplingRecord | None = None,
 ) -> ScoreRecord:
-    """The score record of a pick at hash rate ``rate`` (m = u = 1, one interaction a slot).
+    """The score record of a pick: of the slot that ``sampling`` describes.
+
+    Without it, of one at hash rate ``rate`` (m = u = 1, one interaction a slot).
 
     ``metrics`` are the chosen ones (None: all). A failed pick without scores counts as missing for
     every metric, so where only some are chosen it names them.
@@ -61,7 +64,8 @@ def build(
         judged_at=now,
         source=interaction.source,
         judge=ending.judge,
-        sampling=SamplingRecord(
+        sampling=sampling
+        or SamplingRecord(
             first_offset=interaction.source.offset,
             last_offset=interaction.source.offset,
             kind=interaction.kind,

@@ -46,6 +46,9 @@ class Worker(Protocol):
     def parked(self) -> int:
         """How many works wait for what may never come: they take no place from others."""
 
+    def behind(self, seconds: float) -> None:
+        """How old the oldest record is that was not begun; 0.0 when there is none."""
+
     def turn(self) -> None:
         """The loop comes round: at least once a second."""
 

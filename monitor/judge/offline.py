@@ -69,6 +69,19 @@ class OfflineJudge:
         """Nothing to give back."""
 
 
+def unsupported_share(interaction: Interaction) -> float:
+    """1 − faithfulness, as a signal of risk: 0 without claims, and where it would take seconds."""
+    claims = Claims(response=_claims(interaction.response))
+    try:
+        _refuse_the_endless(claims, interaction)
+    except JudgeFailed:
+        return 0.0
+    passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
+    sentences = [read_sentence(claim) for claim in claims.response]
+    held = _by_context(sentences, passages, _matrix(sentences, passages))
+    return 1.0 - sum(held) / len(held) if held else 0.0
+
+
 def rules_hash(rules: str, threshold: float, redaction: str = "off") -> str:
     """Six hexadecimal digits that change with the rules, the threshold or the redaction."""
     handled = "" if redaction == "off" else f"/{redaction}"

@@ -39,6 +39,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--judge-latency", type=float, help="an LLM judge over HTTP; seconds")
     parser.add_argument("--rounds", type=int, default=2, help="rolling: times round")
     parser.add_argument("--rate", type=float, default=20.0, help="rolling: interactions a second")
+    parser.add_argument(
+        "--blocks", type=int, nargs="*", default=[], help="lengths that scorers take in turn"
+    )
     parser.add_argument("--directory", type=Path, help="where logs and broker data are kept")
     return parser.parse_args()
 
@@ -76,6 +79,7 @@ def main() -> int:
         given.judge_latency,
         given.scorers,
         module=NAIVE if given.what == "naive" else "monitor",
+        blocks=tuple(given.blocks),
     )
     with tempfile.TemporaryDirectory(prefix="chaos-") as temporary:
         directory = given.directory or Path(temporary)

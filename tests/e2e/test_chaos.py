@@ -31,6 +31,22 @@ async def test_chaos_loses_nothing_and_counts_everything_once(tmp_path: Path) ->
 
 
 @pytest.mark.timeout(280)
+async def test_chaos_with_blocks_counts_every_offset_once(tmp_path: Path) -> None:
+    """Blocks of 32, 16 and 64, whoever reads: no offset is in two counted slots, or in none.
+
+    And m is what stands in the slot, and in every scrape the counts are even.
+    """
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    blows = Blows(kills=4, terms=3, broker_kills=1, broker_stops=0, bursts=3, spread_s=6)
+    setup = Setup(3_000, seed=3, blocks=(32, 16, 64))
+    figures = await run(setup, tmp_path, lambda stage: chaos(stage, blows))
+    print(figures)
+    assert figures.faults() == []
+    assert figures.slots is not None
+    assert figures.slots.counted < 400
+
+
+@pytest.mark.timeout(280)
 async def test_the_same_harness_catches_a_scorer_that_commits_its_position(tmp_path: Path) -> None:
     """Killed in the same way, a scorer that commits how far it has read loses records.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from tests.e2e.process import MonitorProcess
 
 
 class Crew:
-    """Scorer processes in fixed places. ``module`` is the program, by default the product's."""
+    """Scorer processes in fixed places. ``module`` is the program, by default the product's.
+
+    ``turns`` are settings besides the usual: each new process takes the next of them.
+    """
 
     def __init__(
         self,
@@ -20,7 +24,9 @@ class Crew:
         directory: Path,
         settings: Mapping[str, Any],
         module: str = "monitor",
+        turns: Sequence[Mapping[str, Any]] = (),
     ) -> None:
+        self._turns = itertools.cycle(turns or ({},))
         self._bootstrap, self._directory = bootstrap, directory
         self._settings, self._module = settings, module
         self._ending: set[int] = set()
@@ -38,6 +44,7 @@ class Crew:
             f"scorer{place}",
             module=self._module,
             **self._settings,
+            **next(self._turns),
         )
 
     async def ready(self) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tests.e2e.chaos.slotted import Slots
 from tests.e2e.chaos.strikes import Kind
 from tests.e2e.chaos.verdict import OnTopic
 
@@ -33,7 +34,10 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class Figures:
-    """Everything that a run is judged by. ``gauges`` is how many were compared."""
+    """Everything that a run is judged by. ``gauges`` is how many were compared.
+
+    Of ``slots`` not every interaction has a record.
+    """
 
     interactions: int
     seconds: float
@@ -44,11 +48,14 @@ class Figures:
     worst: tuple[float, str]
     scraped: Scraped
     ends: Ends
+    slots: Slots | None = None
 
     def faults(self) -> list[str]:
         """What is not as it must be; empty when all is well."""
         found = {
-            f"lost {len(self.topic.lost)}: {self.topic.lost[:5]}": self.topic.lost,
+            f"lost {len(self.topic.lost)}: {self.topic.lost[:5]}": (
+                self.topic.lost if self.slots is None else ()
+            ),
             f"wrong scores {len(self.topic.wrong)}: {self.topic.wrong[:5]}": self.topic.wrong,
             f"dead letters {self.dead_letters}": self.dead_letters,
             f"gauge {self.worst[1]} is off by {self.worst[0]:g}": not self.worst[0] <= TOLERANCE,
@@ -57,7 +64,8 @@ class Figures:
             f"exit codes after SIGTERM {self.ends.exits}": any(self.ends.exits),
             f"ended by themselves {self.ends.deserters[:3]}": self.ends.deserters,
         }
-        return [text for text, is_wrong in found.items() if is_wrong]
+        wrong = [text for text, is_wrong in found.items() if is_wrong]
+        return wrong if self.slots is None else wrong + self.slots.faults()
 
     def __str__(self) -> str:
         struck, topic, scraped = self.struck, self.topic, self.scraped
@@ -72,6 +80,7 @@ class Figures:
                 f"{topic.judged_again} ({100 * topic.judged_again / self.interactions:.2f} %), "
                 f"extra records {topic.replays}, wrong scores {len(topic.wrong)}, "
                 f"dead letters {self.dead_letters}",
+                *([] if self.slots is None else [str(self.slots)]),
                 f"gauges compared {self.gauges}, worst difference {self.worst[0]:.1e}",
                 f"scrapes checked {scraped.checked}, uneven {len(scraped.uneven)}, "
                 f"processes seen {scraped.processes}",

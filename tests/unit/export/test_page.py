@@ -268,6 +268,7 @@ def test_what_was_known_is_learned_again_from_all_slots(looked: bool) -> None:
         books.scores.advance(START + 30.0)
     (learned,) = found.baselines.learn(found.scores.pupils, START + 30.0)
     assert [learned] == fresh.baselines.learn(fresh.scores.pupils, START + 30.0)
+    assert isinstance(learned, BaselineRecord)
     assert learned.effective_from == at(3)
 
 

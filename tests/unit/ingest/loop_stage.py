@@ -160,6 +160,9 @@ class Works:
     def parked(self) -> int:
         return 0
 
+    def behind(self, seconds: float) -> None:
+        return
+
     def turn(self) -> None:
         return
 

@@ -1,0 +1,1 @@
+"""Slots: the offsets of a partition in blocks, of each of which few interactions are picked."""

@@ -1,0 +1,133 @@
+"""How the offsets of one partition are cut in blocks, whoever reads them and however often.
+
+Blocks are aligned (block = offset // B, B a power of two), so that two readers cut in the same
+places. A block that is closed early ends at the last offset read, and its rest is a block of its
+own. Another length holds from the next offset on that both lengths divide.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+#: Longer blocks would hold too many interactions in memory.
+LONGEST = 4_096
+#: Seconds that a block stays open at least, if its end does not come.
+SHORTEST_WAIT_S = 60.0
+#: And at most: however rare the traffic, an interaction does not wait for longer.
+LONGEST_WAIT_S = 600.0
+
+
+def is_length(length: int) -> bool:
+    """Whether blocks may have this length: a power of two.
+
+    >>> [length for length in range(10) if is_length(length)]
+    [1, 2, 4, 8]
+    """
+    return 0 < length <= LONGEST and length & (length - 1) == 0
+
+
+class Plan(NamedTuple):
+    """What holds for blocks from now on: their length B, and the share of the rate that is taken.
+
+    ``share`` is below 1 where the monitor is behind.
+    """
+
+    length: int
+    share: float = 1.0
+
+
+class Span(NamedTuple):
+    """A block's offsets, both included; its share and the length were fixed when it was read."""
+
+    first: int
+    last: int
+    share: float = 1.0
+    length: int = 1
+
+
+class Cutting:
+    """The blocks of one partition, as one reader meets them; offsets only grow.
+
+    >>> cutting = Cutting()
+    >>> [(span.first, span.last) for span in cutting.read(35, 70, Plan(32))]
+    [(35, 63), (64, 95)]
+    >>> cutting.at(64)
+    Span(first=64, last=95, share=1.0, length=32)
+    >>> cutting.close(70)[:2], cutting.at(71)[:2]
+    ((64, 70), (71, 95))
+    """
+
+    def __init__(self) -> None:
+        self._spans: deque[Span] = deque()
+        self._length = 0
+        self._last: int | None = None
+
+    def forget(self, before: int) -> None:
+        """Let go of the blocks that end before this offset."""
+        while self._spans and self._spans[0].last < before:
+            self._spans.popleft()
+
+    def read(self, first: int, last: int, plan: Plan) -> list[Span]:
+        """Cut what is read now: the blocks that hold offsets from ``first`` to ``last``."""
+        start = first if self._last is None else self._last + 1
+        while start <= last:
+            self._follow(start, plan.length)
+            # Over a gap in the log nothing is cut but the block that reading goes on in.
+            start = max(start, first // self._length * self._length)
+            end = (start // self._length + 1) * self._length - 1
+            if self._length == 1:  # each a block of its own, all alike up to another length
+                longer = (start // plan.length + 1) * plan.length - 1
+                end = max(start, last if plan.length == 1 else min(last, longer))
+            self._spans.append(Span(start, end, plan.share, self._length))
+            self._last, start = end, end + 1
+        return [span for span in self._spans if span.first <= last and span.last >= first]
+
+    def at(self, offset: int) -> Span:
+        """The block of an offset that was read; those before it are forgotten.
+
+        Raises ``ValueError`` for an offset that was not read, or is in a block that is forgotten.
+        """
+        self.forget(offset)
+        if not self._spans or self._spans[0].first > offset:
+            raise ValueError(f"offset {offset} was not read, or is behind")
+        return self._spans[0]
+
+    def close(self, offset: int) -> Span:
+        """End the block of this offset here; the rest of it is the next block."""
+        whole = self.at(offset)
+        if offset == whole.last:
+            return whole
+        self._spans[0] = whole._replace(last=offset)
+        self._spans.insert(1, whole._replace(first=offset + 1))
+        return self._spans[0]
+
+    def _follow(self, start: int, length: int) -> None:
+        """Take another length, where both divide ``start``."""
+        if not self._length or start % max(self._length, length) == 0:
+            self._length = length
+
+
+class Filling:
+    """How long blocks of one partition take to fill, from those that have been read.
+
+    >>> filling = Filling()
+    >>> filling.wait_s(32)
+    60.0
+    >>> filling.closed(8, 30.0); filling.wait_s(32)
+    240.0
+    """
+
+    def __init__(self) -> None:
+        self._seconds_per_offset: float | None = None
+
+    def closed(self, offsets: int, seconds: float) -> None:
+        """A block has closed that took this long to grow by so many offsets."""
+        found = max(0.0, seconds) / max(1, offsets)
+        before = self._seconds_per_offset
+        self._seconds_per_offset = found if before is None else (before + found) / 2
+
+    def wait_s(self, length: int) -> float:
+        """T: for how long a block of this length stays open, in seconds."""
+        expected = (self._seconds_per_offset or 0.0) * length
+        return min(LONGEST_WAIT_S, max(SHORTEST_WAIT_S, 2 * expected))

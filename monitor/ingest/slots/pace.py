@@ -1,0 +1,151 @@
+"""How long blocks are, and which share of the rate is taken: what the budget and the lag allow.
+
+Looked at once a minute at most. A block of twice the length needs about half the judgements, so
+the length is a power of two that the demand then fits into; what a minute leaves unspent, or
+spends too much, moves the next minutes' target: between two lengths they take turns, so that the
+budget is spent, and not more.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from monitor.ingest.slots.blocks import LONGEST, Plan
+
+LOOK_S: Final = 60.0
+#: How much of a limit is planned for: judgements are not alike.
+HEADROOM: Final = 0.95
+#: What is unspent, or spent too much, counts up to so many minutes of budget.
+_MOST_MINUTES: Final = 4.0
+#: The part of it that moves a target.
+_PAYBACK: Final = 0.5
+#: One look changes the length by at most this factor.
+_LARGEST_STEP: Final = 16
+_LEAST_SHARE: Final = 1 / 1_024
+_WEIGHT: Final = 0.05
+
+
+class Cost(NamedTuple):
+    """What one judgement takes."""
+
+    calls: float
+    tokens: float
+    usd: float
+    seconds: float
+
+
+class Allowance(NamedTuple):
+    """What this replica may take; None: unlimited. ``usd_per_minute`` is for all replicas."""
+
+    concurrency: int
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    usd_per_minute: float | None = None
+
+
+class Costs:
+    """The mean cost of the latest judgements.
+
+    >>> costs = Costs()
+    >>> costs.judged(Cost(2, 1_000, 0.01, 3.0)); costs.mean
+    Cost(calls=2.0, tokens=1000.0, usd=0.01, seconds=3.0)
+    """
+
+    def __init__(self) -> None:
+        self.mean: Cost | None = None
+
+    def judged(self, cost: Cost) -> None:
+        """One more judgement."""
+        before = self.mean or cost
+        self.mean = Cost(*(b + _WEIGHT * (c - b) for b, c in zip(before, cost, strict=True)))
+
+
+class Spent(NamedTuple):
+    """The last minutes: picks of this replica a minute, and dollars of all replicas a minute."""
+
+    picks: float
+    usd: float
+
+
+def affordable(allowed: Allowance, cost: Cost | None, spent: Spent) -> float | None:
+    """Judgements a minute that every limit leaves room for; None while nothing is known.
+
+    Of the money that all replicas share, each takes its part by spending more or less than it did.
+
+    >>> affordable(Allowance(8, requests_per_minute=60), Cost(2, 0, 0, 1.0), Spent(100, 0))
+    28.5
+    """
+    if cost is None:
+        return None
+    found = [allowed.concurrency * 60 / cost.seconds] if cost.seconds > 0 else []
+    if allowed.requests_per_minute is not None and cost.calls > 0:
+        found.append(allowed.requests_per_minute / cost.calls)
+    if allowed.tokens_per_minute is not None and cost.tokens > 0:
+        found.append(allowed.tokens_per_minute / cost.tokens)
+    if allowed.usd_per_minute is not None and spent.usd > 0:
+        found.append(spent.picks * allowed.usd_per_minute / spent.usd)
+    return HEADROOM * min(found) if found else None
+
+
+class Pace:
+    """Follows demand, budget and lag; times in seconds, ``length`` None: from the budget.
+
+    ``sheds``: when more than ``behind_s`` behind, and not catching up, a smaller share is taken.
+
+    >>> pace = Pace(None, sheds=True, behind_s=600.0)
+    >>> pace.look(0.0, None, 0.0)
+    Plan(length=1, share=1.0)
+    >>> for _ in range(800): pace.picked()
+    >>> pace.look(60.0, 100.0, 0.0).length
+    16
+    """
+
+    def __init__(self, length: int | None, *, sheds: bool, behind_s: float) -> None:
+        self._is_fixed = length is not None
+        self._sheds, self._behind_s = sheds, behind_s
+        self.plan = Plan(length or 1)
+        self._picks = 0
+        self._looked_at: float | None = None
+        self._carried = self._lag_s = 0.0
+
+    def picked(self) -> None:
+        """One more interaction is to be judged."""
+        self._picks += 1
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time for a look."""
+        return self._looked_at is None or now - self._looked_at >= LOOK_S
+
+    def demand(self, now: float) -> float:
+        """Picks a minute since the last look."""
+        elapsed_s = 0.0 if self._looked_at is None else now - self._looked_at
+        return 60 * self._picks / elapsed_s if elapsed_s > 0 else 0.0
+
+    def look(self, now: float, budget: float | None, lag_s: float) -> Plan:
+        """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows."""
+        demand, first = self.demand(now), self._looked_at is None
+        minutes = 0.0 if self._looked_at is None else (now - self._looked_at) / 60
+        length, share = self.plan
+        if not self._is_fixed and budget is not None and not first:
+            length = self._fitting(length, demand, budget, minutes)
+        grows = lag_s > self._behind_s and lag_s >= self._lag_s and not first
+        if self._sheds and grows and not self._is_fixed and length < LONGEST:
+            length = max(length, 2 * self.plan.length)
+        elif self._sheds and grows:
+            share = max(_LEAST_SHARE, share / 2)
+        elif lag_s <= self._behind_s / 2:
+            share = min(1.0, 2 * share)
+        self._looked_at, self._picks, self._lag_s = now, 0, lag_s
+        self.plan = Plan(min(length, LONGEST), share)
+        return self.plan
+
+    def _fitting(self, length: int, demand: float, budget: float, minutes: float) -> int:
+        most = _MOST_MINUTES * budget
+        self._carried = min(most, max(-most, self._carried + (budget - demand) * minutes))
+        target = max(budget / 4, budget + _PAYBACK * self._carried)
+        if not demand > 0 or not target > 0:
+            return length
+        found = max(1, length // _LARGEST_STEP)
+        while demand * length / found > target and found < length * _LARGEST_STEP:
+            found *= 2
+        return found

@@ -1,0 +1,97 @@
+"""Which member of a slot is judged, and what the pick stands for.
+
+Member i is picked with probability w_i / m, where the weights average to 1. The pick is the member
+with the least −ln(h_i) / w_i (h_i uniform, from a hash of its id): that has these probabilities
+(Efraimidis and Spirakis, 2006), and is the same on every replica and redelivery.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+#: What every member keeps of a fair share, so that u = 1/w is at most 5.
+LEAST_WEIGHT: Final = 0.2
+#: A pick is expected to have at most this part of its weight, so that u·f is at most a quarter.
+MOST_EXPECTED: Final = 0.25
+#: Another hash than that of the rate, or picks among the screened would be foretold.
+_PERSON: Final = b"monitor pick"
+
+
+class Signalled(NamedTuple):
+    """A member before the pick: ``spread`` is v, ``expected`` per metric what is expected.
+
+    Larger means worse in ``expected``; neither may depend on a judgement of a member.
+    """
+
+    interaction_id: str
+    segment: str
+    spread: float = 1.0
+    expected: Mapping[str, float] = {}
+
+
+class Picked(NamedTuple):
+    """The number of the pick, its u, members by segment, and per metric (mean, of the pick)."""
+
+    number: int
+    u: float
+    segments: dict[str, int]
+    expected: dict[str, tuple[float, float]]
+
+
+def luck(interaction_id: str) -> float:
+    """A number in (0, 1) from the id.
+
+    >>> 0 < luck("a") < 1, luck("a") == luck("a"), luck("a") == luck("b")
+    (True, True, False)
+    """
+    digest = blake2b(interaction_id.encode(errors="surrogatepass"), person=_PERSON).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53 + 2**-54
+
+
+def weights(spreads: Sequence[float]) -> list[float]:
+    """w_i = 0.2 + 0.8·v_i/v̄: their mean is 1. Without any spread all are alike.
+
+    >>> weights([0.0, 1.0, 2.0]), weights([0.0, 0.0])
+    ([0.2, 1.0, 1.8], [1.0, 1.0])
+    """
+    mean = math.fsum(spreads) / len(spreads)
+    if not mean > 0 or len(set(spreads)) == 1:
+        return [1.0] * len(spreads)
+    return [LEAST_WEIGHT + (1 - LEAST_WEIGHT) * v / mean for v in spreads]
+
+
+def pick(members: Sequence[Signalled]) -> Picked:
+    """Pick one of at least one members, with different ids.
+
+    >>> alone = pick([Signalled("a", "acme")])
+    >>> alone.number, alone.u, alone.segments, alone.expected
+    (0, 1.0, {'acme': 1}, {})
+    """
+    w = weights([member.spread for member in members])
+    number = min(range(len(members)), key=lambda i: (_waits(members[i], w[i]), i))
+    segments = Counter(member.segment for member in members)
+    return Picked(
+        number,
+        1.0 / w[number],
+        dict(sorted(segments.items())),
+        {name: _expected(name, members, w, number) for name in members[number].expected},
+    )
+
+
+def _waits(member: Signalled, weight: float) -> float:
+    return -math.log(luck(member.interaction_id)) / weight
+
+
+def _expected(
+    name: str, members: Sequence[Signalled], w: Sequence[float], number: int
+) -> tuple[float, float]:
+    """f̄ and the pick's f: each at most a quarter of its weight, known before the judgement."""
+    f = [
+        min(member.expected[name], MOST_EXPECTED * weight)
+        for member, weight in zip(members, w, strict=True)
+    ]
+    return min(1.0, math.fsum(f) / len(f)), f[number]

@@ -1,0 +1,277 @@
+"""Are the estimates of picked interactions those of all, whatever the screen is worth?
+
+Each run is a stream of interactions in three segments whose quality gets worse midway, while the
+share that is taken and the length of the blocks change too; a fifth of the values is missing, more
+of them in the worse segments. The code is the scorer's and the exporter's: hash, blocks, weights,
+picks, terms, estimate and interval. The signal is the value and normal noise, as much as makes
+for the correlation; at −0.3 it is the value turned round. The calibration is learned from judged
+picks of other interactions.
+
+For each correlation: the mean of the estimates against the truth, the coverage of the intervals,
+and the variance of a judgement against a uniform pick's from the same slots: also in a steady
+stream whose values are all there.
+
+    python tests/benchmarks/unbiasedness.py [--full] [--seed 1] [--runs 50]
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.ingest.sampling import screened
+from monitor.ingest.slots.blocks import Cutting, Plan
+from monitor.ingest.slots.picks import pick
+from monitor.slotting import signalled
+from monitor.stats.calibration import Calibration, Seen, learned
+from monitor.stats.estimate import estimate
+from monitor.stats.sums import ZERO, Sums, segment_terms, terms
+from tests.benchmarks._sizes import parser
+from tests.benchmarks.drifting.streams import STANDARD
+
+METRIC: Final = "faithfulness"
+SEGMENTS: Final = ("a", "b", "c")
+MIX: Final = (0.5, 0.3, 0.2)
+RATES: Final = (0.04, 0.08, 0.16)
+CORRELATIONS: Final = (0.0, 0.6, -0.3)
+#: The largest variance of a judgement against a uniform pick's, by correlation.
+BARS: Final = {0.0: 1.10, 0.6: 0.50}
+INTERACTIONS: Final = 3_200
+LEARNED: Final = 1_000
+COVERAGE: Final = 0.94
+Numbers = NDArray[np.float64]
+
+
+class Half(NamedTuple):
+    """What rates are multiplied by, the share that is taken, and the length of the blocks."""
+
+    times: float
+    q: float
+    length: int
+
+
+class World(NamedTuple):
+    """Two halves, and the probability that an interaction has no value, by segment."""
+
+    halves: tuple[Half, Half]
+    unscored: tuple[float, ...]
+
+    @property
+    def truth(self) -> float:
+        """The mean over all interactions that have a value."""
+        share = np.array(MIX) * (1 - np.array(self.unscored))
+        return float((share * RATES).sum() / share.sum() * self.worse)
+
+    @property
+    def worse(self) -> float:
+        """What rates are multiplied by on average."""
+        return float(np.mean([half.times for half in self.halves]))
+
+
+CHANGING: Final = World((Half(1.0, 1.0, 16), Half(1.5, 0.6, 32)), (0.14, 0.20, 0.35))
+STEADY: Final = World((Half(1.0, 1.0, 16), Half(1.0, 1.0, 32)), (0.0, 0.0, 0.0))
+
+
+class Stream(NamedTuple):
+    """Interactions in the order of their offsets; x is NaN where there is no value."""
+
+    segment: NDArray[np.int64]
+    x: Numbers
+    signal: Numbers
+
+
+def drawn(
+    rng: np.random.Generator, count: int, times: float, correlation: float, world: World
+) -> Stream:
+    """Interactions of one half."""
+    segment = rng.choice(len(MIX), size=count, p=MIX)
+    x = np.zeros(count)
+    for number, rate in enumerate(RATES):
+        members = segment == number
+        x[members] = STANDARD(rng, int(members.sum()), rate * times)
+    noise = rng.standard_normal(count)
+    if correlation:
+        noise *= x.std() * math.sqrt(1 / correlation**2 - 1)
+    signal = noise + np.sign(correlation) * x
+    missing = rng.random(count) < np.array(world.unscored)[segment]
+    return Stream(segment, np.where(missing, np.nan, x), signal)
+
+
+def calibration(rng: np.random.Generator, correlation: float, world: World) -> Calibration:
+    """Learned from picks of the time before, each as likely as any other."""
+    stream = drawn(rng, LEARNED, 1.0, correlation, world)
+    found = learned(
+        (
+            Seen(float(z), 1.0, {} if math.isnan(x) else {METRIC: float(x)})
+            for x, z in zip(stream.x, stream.signal, strict=True)
+        ),
+        [METRIC],
+    )
+    assert found is not None
+    return found
+
+
+class Run(NamedTuple):
+    """Sums over the slots of one stream: of all, and of the last segment."""
+
+    whole: Sums
+    last_segment: Sums
+
+
+def slots(stream: Stream, first: int, name: str, q: float, length: int) -> Iterator[list[int]]:
+    """The members of each slot: what was taken of each block."""
+    cutting, count = Cutting(), len(stream.x)
+    for span in cutting.read(first, first + count - 1, Plan(length)):
+        inside = range(span.first - first, min(span.last + 1 - first, count))
+        taken = [i for i in inside if screened(f"{name}/{first + i}".encode(), q)]
+        if taken:
+            yield taken
+
+
+def judged(
+    stream: Stream, first: int, name: str, q: float, length: int, known: Calibration | None
+) -> Run:
+    """One half: every slot has its pick, and the pick its value."""
+    whole, segment = [ZERO], [ZERO]
+    for taken in slots(stream, first, name, q, length):
+        found = pick(
+            [
+                signalled(
+                    f"{name}/{first + i}",
+                    SEGMENTS[stream.segment[i]],
+                    float(stream.signal[i]),
+                    known,
+                )
+                for i in taken
+            ]
+        )
+        i = taken[found.number]
+        x = None if math.isnan(stream.x[i]) else float(stream.x[i])
+        f_mean, f = found.expected.get(METRIC, (0.0, 0.0))
+        whole.append(terms(len(taken), q, found.u, f_mean, f, x, False))
+        if SEGMENTS[stream.segment[i]] == SEGMENTS[-1]:
+            segment.append(segment_terms(len(taken), q, found.u, x, False))
+    return Run(_added(whole), _added(segment))
+
+
+def _added(parts: Sequence[Sums]) -> Sums:
+    total = ZERO
+    for part in parts:
+        total = total.plus(part)
+    return total
+
+
+class Row(NamedTuple):
+    """What the runs of one correlation say; ``off`` is in standard errors of the mean."""
+
+    mean: float
+    off: float
+    segment_off: float
+    coverage: float
+    uniform_off: float
+    uniform_coverage: float
+    variance: float
+
+
+def simulated(
+    seed: int, runs: int, correlation: float, world: World
+) -> tuple[list[Run], list[Run]]:
+    """The same streams, with directed picks and with uniform ones."""
+    rng = np.random.default_rng([seed, round(100 * correlation) + 100])
+    known = calibration(rng, correlation, world)
+    directed: list[Run] = []
+    uniform: list[Run] = []
+    for run in range(runs):
+        count = INTERACTIONS // 2
+        halves = [drawn(rng, count, half.times, correlation, world) for half in world.halves]
+        for kept, told in ((directed, known), (uniform, None)):
+            parts = [
+                judged(stream, number * count, f"{run}", half.q, half.length, told)
+                for number, (stream, half) in enumerate(zip(halves, world.halves, strict=True))
+            ]
+            kept.append(Run(*(_added(list(part)) for part in zip(*parts, strict=True))))
+    return directed, uniform
+
+
+def row(seed: int, runs: int, correlation: float, world: World = CHANGING) -> Row:
+    """Simulate one correlation."""
+    directed, uniform = simulated(seed, runs, correlation, world)
+    last = np.array([one.last_segment.wg / one.last_segment.wh for one in directed])
+    means = _means(directed)
+    return Row(
+        float(means.mean()),
+        _off(means, world.truth),
+        _off(last, RATES[-1] * world.worse),
+        _coverage(directed, world.truth),
+        _off(_means(uniform), world.truth),
+        _coverage(uniform, world.truth),
+        _variance(directed) / _variance(uniform),
+    )
+
+
+def _means(runs: Sequence[Run]) -> Numbers:
+    return np.array([run.whole.wg / run.whole.wh for run in runs])
+
+
+def _off(estimates: Numbers, true: float) -> float:
+    return float((estimates.mean() - true) / (estimates.std(ddof=1) / math.sqrt(len(estimates))))
+
+
+def _variance(runs: Sequence[Run]) -> float:
+    """Of one judgement, from all slots together: runs alone are too few to tell it."""
+    total = _added([run.whole for run in runs])
+    theta, h = total.wg / total.wh, total.wh / total.w
+    squares = total.w2g2 - 2 * theta * total.w2gh + theta * theta * total.w2h2
+    return squares / total.w2 / (h * h)
+
+
+def _coverage(runs: Sequence[Run], true: float) -> float:
+    held = 0
+    for run in runs:
+        found = estimate(run.whole, run.whole, None)
+        assert found.lower is not None
+        assert found.upper is not None
+        held += found.lower <= true <= found.upper
+    return held / len(runs)
+
+
+def main() -> int:
+    """Print the table; the exit code says whether all bars are held."""
+    line = parser(__doc__)
+    line.add_argument("--seed", type=int, default=1)
+    line.add_argument("--runs", type=int, help="default 50; full: 500")
+    chosen = line.parse_args()
+    runs, began, missed = chosen.runs or (500 if chosen.full else 50), time.monotonic(), 0
+    print(f"{runs} runs of {INTERACTIONS:,} interactions; truth {CHANGING.truth:.4f}")
+    print(
+        "correlation    mean   off (SE)  segment  coverage  variance, steady | uniform: off, cov."
+    )
+    for correlation in CORRELATIONS:
+        found = row(chosen.seed, runs, correlation)
+        steady = row(chosen.seed, max(30, runs // 5), correlation, STEADY).variance
+        # Below the bar by chance alone: by two standard errors.
+        slack = 2 * math.sqrt(COVERAGE * (1 - COVERAGE) / runs)
+        held = (
+            abs(found.off) <= 2
+            and found.coverage >= COVERAGE - slack
+            and steady <= BARS.get(correlation, math.inf)
+        )
+        missed += not held
+        print(
+            f"  {correlation:+.1f}       {found.mean:.4f}   {found.off:+.2f}     "
+            f"{found.segment_off:+.2f}     {found.coverage:.3f}     {found.variance:.2f}      "
+            f"{steady:.2f}   |         {found.uniform_off:+.2f}   {found.uniform_coverage:.3f}"
+            f"   {'ok' if held else 'MISSED'}"
+        )
+    print(f"{time.monotonic() - began:.0f} s")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""The length of blocks follows the budget, and the share follows the lag."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import pytest
+
+from monitor.ingest.slots.blocks import LONGEST, Plan, is_length
+from monitor.ingest.slots.pace import (
+    HEADROOM,
+    Allowance,
+    Cost,
+    Costs,
+    Pace,
+    Spent,
+    affordable,
+)
+
+
+class Minute(NamedTuple):
+    """What a minute was like."""
+
+    plan: Plan
+    picks: int
+
+
+def minutes(pace: Pace, traffic: list[int], budget: float | None) -> list[Minute]:
+    """Traffic by the minute; every block in it has a pick."""
+    found, now = [], 0.0
+    pace.look(now, budget, 0.0)
+    for interactions in traffic:
+        plan, now = pace.plan, now + 60
+        picks = -(-interactions // plan.length)
+        for _ in range(picks):
+            pace.picked()
+        pace.look(now, budget, 0.0)
+        found.append(Minute(plan, picks))
+    return found
+
+
+@pytest.mark.parametrize("traffic", [90, 400, 2_300, 60_000])
+@pytest.mark.parametrize("budget", [30.0, 47.0])
+def test_the_budget_is_spent_and_not_more(traffic: int, budget: float) -> None:
+    """Whatever lies between two lengths: over half an hour within five percent of it."""
+    found = minutes(Pace(None, sheds=True, behind_s=600.0), [traffic] * 45, budget)
+    mean = sum(minute.picks for minute in found[15:]) / 30
+    assert 0.93 * budget <= mean <= 1.05 * budget
+    assert all(is_length(minute.plan.length) for minute in found)
+
+
+def test_where_the_budget_allows_all_of_it_every_interaction_is_judged() -> None:
+    """Also after there was much more of it."""
+    traffic = [5_000] * 10 + [20] * 10
+    found = minutes(Pace(None, sheds=True, behind_s=600.0), traffic, 40.0)
+    assert found[8].plan.length >= 64
+    assert found[-1] == Minute(Plan(1), 20)
+
+
+def test_there_is_one_look_a_minute() -> None:
+    """What changed in between counts then."""
+    pace = Pace(None, sheds=True, behind_s=600.0)
+    pace.look(0.0, 10.0, 0.0)
+    assert [pace.is_due(now) for now in (0.0, 59.9, 60.0)] == [False, False, True]
+
+
+def test_a_fixed_length_stays() -> None:
+    """Whatever it costs."""
+    found = minutes(Pace(32, sheds=True, behind_s=600.0), [50_000] * 10, 5.0)
+    assert {minute.plan for minute in found} == {Plan(32)}
+
+
+def test_who_is_behind_and_falls_back_takes_less_until_it_has_caught_up() -> None:
+    """Half of it each minute; and twice as much when the lag is gone."""
+    pace = Pace(1, sheds=True, behind_s=600.0)
+    lags = [0, 500, 700, 800, 900, 850, 400, 200, 100, 0, 0]
+    shares = [pace.look(60.0 * n, None, lag).share for n, lag in enumerate(lags)]
+    assert shares == [1, 1, 0.5, 0.25, 0.125, 0.125, 0.125, 0.25, 0.5, 1, 1]
+
+
+def test_completeness_never_takes_less() -> None:
+    """However late it is."""
+    pace = Pace(1, sheds=False, behind_s=600.0)
+    assert {pace.look(60.0 * n, None, 1_000.0 * n).share for n in range(20)} == {1.0}
+
+
+def test_longer_blocks_come_before_smaller_shares() -> None:
+    """Where the length may change: judging is what takes the time."""
+    pace = Pace(None, sheds=True, behind_s=600.0)
+    plans = [pace.look(60.0 * n, None, 1_000.0 * n) for n in range(20)]
+    assert plans[5] == Plan(2**5)
+    assert plans[-1].length == LONGEST
+    assert plans[-1].share < 1
+    assert all(a.length <= b.length for a, b in itertools.pairwise(plans))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        (Allowance(2), 2 * 60 / 4.0),
+        (Allowance(8, requests_per_minute=60), 30.0),
+        (Allowance(8, requests_per_minute=60, tokens_per_minute=10_000), 5.0),
+        (Allowance(8, usd_per_minute=0.05), 10.0),
+    ],
+)
+def test_the_tightest_limit_counts(allowed: Allowance, expected: float) -> None:
+    """Two calls, 2,000 tokens and four seconds a judgement; all replicas spend ten cents."""
+    costs = Costs()
+    costs.judged(Cost(2, 2_000, 0.005, 4.0))
+    found = affordable(allowed, costs.mean, Spent(picks=20.0, usd=0.1))
+    assert found == pytest.approx(HEADROOM * expected)
+
+
+def test_without_a_judgement_nobody_knows() -> None:
+    """Neither before the first one, nor where a judgement takes nothing."""
+    assert affordable(Allowance(8, 60), None, Spent(0, 0)) is None
+    assert affordable(Allowance(8, 60), Cost(0, 0, 0, 0.0), Spent(0, 0)) is None

@@ -1,0 +1,296 @@
+"""Slots from the Kafka record to the score record: the scorer as a worker of the consuming loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from monitor.health import Health
+from monitor.ingest.circuit import CircuitLimits
+from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.filters import Filter
+from monitor.ingest.gate import Gate
+from monitor.ingest.gathering import Gathering
+from monitor.ingest.loop import ConsumingLoop
+from monitor.ingest.sampling import Sampler
+from monitor.ingest.slots.blocks import Plan
+from monitor.ingest.worker import LoopLimits
+from monitor.judge.limits import Limits
+from monitor.judge.offline import OfflineJudge
+from monitor.judge.protocol import Judge
+from monitor.judging import Treatment
+from monitor.records import ScoreRecord, read_score_record
+from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.slotting import Member, Picker, PickSettings, Slots
+from monitor.telemetry import ScorerTelemetry
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import until
+from tests.unit.ingest.loop_stage import A, Record, Told
+from tests.unit.ingest.producers import Memory
+from tests.unit.ingest.test_scorer_batches import Hanging
+
+LIMITS = LoopLimits(max_in_flight=64, commit_interval_s=0.01, drain_s=0.05)
+
+
+def record(offset: int, **fields: Any) -> Record:
+    """An interaction at an offset, with the offset in its id."""
+    value = encoded(interaction(f"i{offset}", **fields))
+    return Record(offset, timestamp=int(time.time() * 1000), value=value)
+
+
+@dataclass
+class Stage:
+    """A scorer with slots in a running loop; ``later`` lets time pass for the blocks."""
+
+    consumer: Told
+    loop: ConsumingLoop
+    written: Memory
+    registry: CollectorRegistry
+    gathering: Gathering[Member]
+    waited: list[float]
+
+    @property
+    def scores(self) -> list[ScoreRecord]:
+        """The score records so far, by their first offset."""
+        found = [read_score_record(v or b"") for topic, v in self.written.values if topic == "s"]
+        return sorted(found, key=lambda one: (one.sampling.first_offset or 0, one.application))
+
+    def ended(self, outcome: str, reason: str = "") -> float:
+        """Interactions with this outcome."""
+        labels = {"outcome": outcome, "reason": reason}
+        return self.registry.get_sample_value("rag_monitor_interactions_total", labels) or 0.0
+
+    def is_balanced(self) -> bool:
+        """Whether consumed is outcomes and in flight."""
+        samples = [s for family in self.registry.collect() for s in family.samples]
+        ended = sum(s.value for s in samples if s.name == "rag_monitor_interactions_total")
+        consumed, flying = (
+            self.registry.get_sample_value(f"rag_monitor_interactions_{name}") or 0.0
+            for name in ("consumed_total", "in_flight")
+        )
+        return consumed == ended + flying
+
+    async def read(self, *records: Record) -> None:
+        """Have a batch read and handed out."""
+        polls = self.consumer.polls
+        self.consumer.batches.put_nowait(list[Any](records))
+        await until(lambda: self.consumer.polls > polls + 2, "the batch to be read", every_s=0.002)
+
+    async def committed(self, offset: int) -> None:
+        """Wait for the commit of this offset."""
+        await until(lambda: self.consumer.committed(A) == offset, f"{offset}", every_s=0.002)
+
+
+@asynccontextmanager
+async def staged(
+    length: int = 8,
+    *,
+    judge: Judge | None = None,
+    settings: PickSettings | None = None,
+    rate: float = 1.0,
+    segment_by: str | None = None,
+    traffic: Callable[[Treatment], Traffic] = Traffic,
+) -> AsyncIterator[Stage]:
+    """A scorer that has one partition."""
+    consumer, written, stop = Told(), Memory(), asyncio.Event()
+    registry, health = CollectorRegistry(), Health(time.monotonic)
+    telemetry, waited = ScorerTelemetry(registry), [0.0]
+    gathering: Gathering[Member] = Gathering(lambda: Plan(length), lambda: waited[0])
+    gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
+    treatment = Treatment(
+        Sampler(rate), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
+    )
+    scorer = Scorer(
+        ScorerSettings("s", 1_000_000),
+        traffic(treatment),
+        written,
+        DeadLetters(written, "dead", gate, group="g", version="1"),
+        telemetry,
+        time.time,
+        slots=Slots(gathering, Picker(settings or PickSettings())),
+    )
+    loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
+    running = asyncio.create_task(loop.run(["t"], stop))
+    await until(lambda: consumer.assignment is not None, "the subscription", every_s=0.002)
+    await loop.assigned([A])
+    try:
+        yield Stage(consumer, loop, written, registry, gathering, waited)
+    finally:
+        stop.set()
+        await asyncio.wait({running})
+        assert not running.exception()
+
+
+async def test_one_member_of_each_slot_is_judged_for_all() -> None:
+    """Two applications, with and without a reference: a record each, and all else is counted."""
+    async with staged() as stage:
+        fields = [
+            {"application": "ab"[n % 2], "reference": "x" if n < 6 else None} for n in range(8)
+        ]
+        await stage.read(*(record(n, **fields[n]) for n in range(8)))
+        await stage.committed(8)
+        found = {(one.application, one.sampling.kind): one.sampling for one in stage.scores}
+        sizes = {key: (s.first_offset, s.last_offset, s.m, s.q, s.u) for key, s in found.items()}
+        assert sizes == {
+            ("a", "with_reference"): (0, 4, 3, 1.0, 1.0),
+            ("a", "without_reference"): (6, 6, 1, 1.0, 1.0),
+            ("b", "with_reference"): (1, 5, 3, 1.0, 1.0),
+            ("b", "without_reference"): (7, 7, 1, 1.0, 1.0),
+        }
+        assert stage.ended("not_sampled", "slot") == 4
+        assert stage.ended("scored") == 4
+        assert stage.is_balanced()
+        assert all(one.sampling.signal == 0.0 for one in stage.scores)
+
+
+async def test_nothing_is_committed_before_the_block_is_done() -> None:
+    """An open block holds the watermark at its first member, and its interactions in flight."""
+    async with staged() as stage:
+        await stage.read(*(record(n) for n in range(5)))
+        assert stage.registry.get_sample_value("rag_monitor_interactions_in_flight") == 5
+        assert stage.is_balanced()
+        assert stage.scores == []
+        assert stage.consumer.committed(A) in (None, 0)
+        await stage.read(*(record(n) for n in range(5, 9)))
+        await stage.committed(8)
+        assert [one.sampling.m for one in stage.scores] == [8]
+
+
+async def test_a_lone_interaction_is_judged_when_its_time_is_up() -> None:
+    """The block closes early, at the last offset read; the rest is a block of its own."""
+    async with staged(rate=0.9999999) as stage:
+        await stage.read(record(3), record(4, response=""), Record(5, value=None))
+        stage.waited[0] = 59.0
+        await stage.read(record(6))
+        assert stage.scores == []
+        stage.waited[0] = 60.0
+        await stage.committed(7)
+        stage.waited[0] = 61.0
+        await stage.read(record(7))
+        await stage.committed(8)
+        slots = [
+            (s.sampling.first_offset, s.sampling.last_offset, s.sampling.m) for s in stage.scores
+        ]
+        assert slots == [(3, 6, 3), (7, 7, 1)]
+        assert stage.ended("unscorable", "tombstone") == 1
+
+
+async def test_a_block_ends_with_offsets_that_nobody_takes() -> None:
+    """Its last records are dropped by their hash; it does not wait for the next ones."""
+    async with staged(rate=0.3) as stage:
+        await stage.read(*(record(n) for n in range(64)))
+        await stage.committed(64)
+        assert all(one.sampling.q == 0.3 for one in stage.scores)
+        members = sum(one.sampling.m or 0 for one in stage.scores)
+        assert stage.ended("not_sampled", "hash") == 64 - members
+        assert stage.is_balanced()
+
+
+async def test_an_open_slot_of_a_revoked_partition_is_left_to_the_next_owner() -> None:
+    """Handed over with all its members; read again, the slot is the same."""
+    async with staged() as stage:
+        await stage.read(*(record(n) for n in range(5)))
+        await stage.loop.revoked([A])
+        assert stage.ended("handed_over", "revoked") == 5
+        assert stage.scores == []
+        await stage.loop.assigned([A])
+        await stage.read(*(record(n) for n in range(9)))
+        await stage.committed(8)
+        assert [one.sampling.m for one in stage.scores] == [8]
+        assert stage.is_balanced()
+
+
+async def test_slots_of_one_block_are_committed_together() -> None:
+    """While one of them is judged, nothing of the block is committed: it would be read in part."""
+    judge = Hanging()
+    ruled = OfflineJudge()
+
+    class Both:
+        """Hangs for one application."""
+
+        identity = ruled.identity
+
+        async def judge(self, found: Any, bill: Any = None) -> Any:
+            return await (judge if found.application == "slow" else ruled).judge(found, bill)
+
+        async def prepare(self) -> None:
+            return
+
+        async def aclose(self) -> None:
+            return
+
+    async with staged(judge=Both()) as stage:
+        names = ["fast", "slow"] * 4
+        await stage.read(*(record(n, application=names[n]) for n in range(8)))
+        await until(lambda: bool(stage.scores and judge.asked), "the first record", every_s=0.002)
+        assert stage.consumer.committed(A) in (None, 0)
+        assert stage.ended("not_sampled", "slot") == 3
+        await stage.loop.revoked([A])
+        assert stage.ended("handed_over", "revoked") == 4
+        assert stage.consumer.committed(A) in (None, 0)
+        assert stage.is_balanced()
+
+
+async def test_an_interaction_that_stands_in_a_block_twice_is_one_member() -> None:
+    """A producer that writes it again does not make it likelier, nor the slot larger."""
+    async with staged(4) as stage:
+        value = encoded(interaction("same"))
+        records = [record(n)._replace(value=value) for n in range(3)]
+        await stage.read(*records, record(3))
+        await stage.committed(4)
+        assert [one.sampling.m for one in stage.scores] == [2]
+        assert stage.ended("not_sampled", "slot") == 3
+        assert stage.is_balanced()
+
+
+async def test_what_is_hidden_is_counted_before_the_pick() -> None:
+    """It is no member and leaves no record."""
+    async with staged(4) as stage:
+        await stage.read(record(0), record(1, response="__REDACTED__"), record(2), record(3))
+        await stage.committed(4)
+        assert [one.sampling.m for one in stage.scores] == [3]
+        assert stage.ended("unscorable", "redacted") == 1
+
+
+async def test_segments_of_a_slot_are_counted_by_member() -> None:
+    """Not by pick: the mix within the slot is known before anything is judged."""
+    async with staged(8, segment_by="tenant") as stage:
+        tenants = ["acme", "acme", "globex", None] * 2
+        await stage.read(*(record(n, attributes={"tenant": t}) for n, t in enumerate(tenants)))
+        await stage.committed(8)
+        (found,) = stage.scores
+        assert found.sampling.segments == {"": 2, "acme": 4, "globex": 2}
+
+
+async def test_forced_interactions_are_judged_and_have_no_weight() -> None:
+    """Those with bad feedback have their record, without a slot unless they are the pick."""
+    bad: Sequence[Callable[[Any], bool]] = [lambda found: found.attributes.get("thumb") == -1]
+    async with staged(8, settings=PickSettings(forced=Filter(tuple(bad)))) as stage:
+        thumbs = [-1, 1, -1, 1, -1, 1, 1, 1]
+        await stage.read(*(record(n, attributes={"thumb": t}) for n, t in enumerate(thumbs)))
+        await stage.committed(8)
+        forced = [one for one in stage.scores if one.sampling.forced]
+        (picked,) = [one for one in stage.scores if not one.sampling.forced]
+        ids = {one.interaction_id for one in forced} | {picked.interaction_id}
+        assert {"i0", "i2", "i4"} <= ids
+        assert picked.sampling.m == 8
+        assert all(one.sampling.m is None for one in forced)
+        assert stage.ended("not_sampled", "slot") == 8 - len(stage.scores)
+
+
+async def test_a_dead_letter_in_a_block_is_buried_alone() -> None:
+    """It ends by itself, and the block goes on without it."""
+    async with staged(4) as stage:
+        broken = Record(1, timestamp=1_000, value=json.dumps({"user_input": 1}).encode())
+        await stage.read(record(0), broken, record(2), record(3))
+        await stage.committed(4)
+        assert [one.sampling.m for one in stage.scores] == [3]
+        assert stage.ended("dead_lettered", "wrong_value") == 1
+        assert stage.is_balanced()
