@@ -114,19 +114,21 @@ async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
 async def traffic(broker: str, topic: str, **fields: Any) -> AsyncIterator[None]:
     """Twenty interactions a second that differ in their ids only."""
 
+    over = asyncio.Event()
+
     async def send() -> None:
-        for batch in itertools.count():
+        for batch in itertools.takewhile(lambda _: not over.is_set(), itertools.count()):
             names = [f"{batch}-{number}-{time.time()}" for number in range(10)]
             await produce(broker, topic, [Record(encoded(interaction(n, **fields))) for n in names])
-            await asyncio.sleep(0.5)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), 0.5)
 
-    sending = asyncio.create_task(send())
-    try:
-        yield
-    finally:
-        sending.cancel()
-        with suppress(asyncio.CancelledError):
-            await sending
+    async with asyncio.TaskGroup() as group:
+        group.create_task(send())
+        try:
+            yield
+        finally:
+            over.set()
 
 
 async def scored(stack: AlertStack, namespace: str) -> None:
