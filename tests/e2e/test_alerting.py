@@ -95,9 +95,10 @@ async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
         page = await heard(stack, "page", "RagQualityDrift", namespace="incident")
         print(f"from rag_drift_alarm to the page: {page.at - since:.2f} s")
         assert page.at - since <= EVALUATION_S + FOR_S + GROUP_WAIT_S + ALLOWED_S
-        (record,) = await planted.states("open")
+        # A pair that looks at the same moment may write it twice.
+        sentences = {one.answer for one in await planted.alarms() if one.state == "open"}
         (alert,) = page.notification.alerts
-        assert alert.description.startswith(f"{record.answer}. Evidence ")
+        assert alert.description.partition(". Evidence ")[0] in sentences
         assert alert.summary == f"{METRIC} of bot is worse than normal"
         assert alert.runbook_url.endswith("/RagQualityDrift.md")
         assert {"instance", "pod"}.isdisjoint(alert.labels)
@@ -114,19 +115,21 @@ async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
 async def traffic(broker: str, topic: str, **fields: Any) -> AsyncIterator[None]:
     """Twenty interactions a second that differ in their ids only."""
 
+    over = asyncio.Event()
+
     async def send() -> None:
-        for batch in itertools.count():
+        for batch in itertools.takewhile(lambda _: not over.is_set(), itertools.count()):
             names = [f"{batch}-{number}-{time.time()}" for number in range(10)]
             await produce(broker, topic, [Record(encoded(interaction(n, **fields))) for n in names])
-            await asyncio.sleep(0.5)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), 0.5)
 
-    sending = asyncio.create_task(send())
-    try:
-        yield
-    finally:
-        sending.cancel()
-        with suppress(asyncio.CancelledError):
-            await sending
+    async with asyncio.TaskGroup() as group:
+        group.create_task(send())
+        try:
+            yield
+        finally:
+            over.set()
 
 
 async def scored(stack: AlertStack, namespace: str) -> None:

@@ -11,13 +11,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from monitor.demo.stack.servers import Prometheus
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, until
-from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
-from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 QUERY = 'rag_score{metric="faithfulness",window="5m"}'
@@ -88,37 +87,25 @@ async def _has_score(monitor: MonitorProcess) -> bool:
 
 async def _asked_of_prometheus(target: str, directory: Path) -> str:
     """The value of ``QUERY`` in a Prometheus that scrapes ``target``."""
-    (port,) = free_ports(1)
     config = directory / "prometheus.yml"
     config.write_text(
         "global: {scrape_interval: 1s}\n"
         "scrape_configs: [{job_name: rag, static_configs: "
         f"[{{targets: ['{target.removeprefix('http://')}']}}]}}]\n"
     )
-    prometheus = GuardedProcess(
-        [
-            "prometheus",
-            f"--config.file={config}",
-            f"--storage.tsdb.path={directory / 'tsdb'}",
-            f"--web.listen-address=127.0.0.1:{port}",
-            "--enable-feature=exemplar-storage",
-        ],
-        directory / "prometheus.log",
-    )
+    prometheus = Prometheus(directory, config)
+    await asyncio.to_thread(prometheus.start)
     try:
-        return str(await until(lambda: _answer(port), "an answer of Prometheus"))
+        return str(await until(lambda: _answer(prometheus), "an answer of Prometheus"))
     finally:
-        prometheus.end()
+        prometheus.stop()
 
 
-async def _answer(port: int) -> str | None:
-    url = f"http://127.0.0.1:{port}/api/v1/query"
-    try:
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(url, params={"query": QUERY}) as found,
-        ):
-            results = json.loads(await found.text())["data"]["result"]
-    except (aiohttp.ClientError, KeyError, ValueError):
-        return None
+async def _answer(prometheus: Prometheus) -> str | None:
+    url = f"{prometheus.url}/api/v1/query"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(url, params={"query": QUERY}) as found,
+    ):
+        results = json.loads(await found.text())["data"]["result"]
     return str(results[0]["value"][1]) if results else None
