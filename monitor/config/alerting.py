@@ -118,6 +118,11 @@ class Alerts(Section):
     failing_ratio: Fraction = Field(
         0.1, description="share of failed judgements from which RagMonitorJudgeFailing fires"
     )
+    missing_ratio: Fraction = Field(
+        0.2,
+        description="share of failed judgements of one application and judge from which it fires "
+        "for them, where all together are below failing_ratio",
+    )
     unscorable_ratio: Fraction = Field(
         0.5, description="share of unscorable interactions from which RagMonitorUnscorable fires"
     )
@@ -130,6 +135,10 @@ class Alerts(Section):
     not_ready: Duration = Field(
         "15m",
         description="time without being ready (/readyz) after which RagMonitorDown fires",
+    )
+    held: Duration = Field(
+        "5m",
+        description="time for which dead letters must hold up reading before they are a page",
     )
     pending: Annotated[dict[AlertName, Duration], BeforeValidator(mapping)] = Field(
         PENDING, description="alert: how long it must be true before it fires (`for`)"

@@ -144,7 +144,8 @@ class View:
             self._judge,
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
-            *(part for name, url in self._links.items() for part in ((f"\n{name}  ", "dim"), url)),
+            ("\nstack    " if self._links else "", "dim"),
+            f"\n{'':9}".join(f"{name} {url}" for name, url in self._links.items()),
             no_wrap=True,
             overflow="ellipsis",
         )

@@ -26,6 +26,8 @@ CONSUMED: Final = "deployment:rag_monitor_interactions_consumed:increase"
 EXPECTED: Final = "deployment:rag_monitor_scores_expected:increase"
 SENT: Final = "topic:rag_monitor_input_records:increase"
 DEAD: Final = "stage_cause:rag_monitor_dead_letters:increase"
+MISSING: Final = "application_judge:rag_score_missing_ratio:max"
+SAMPLES: Final = "application_judge:rag_score_samples:max"
 LONG: Final = "_long"
 
 
@@ -39,7 +41,7 @@ def counts(plan: Plan) -> list[Recording]:
     ]
     for end, window in windows.items():
         found += _by_window(plan, end, window)
-    return [*found, _recent(plan), _dead(plan)]
+    return [*found, _recent(plan), _dead(plan), *_by_application(plan)]
 
 
 def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
@@ -116,3 +118,12 @@ def _recent(plan: Plan) -> Recording:
 def _dead(plan: Plan) -> Recording:
     letters = grown("rag_monitor_dead_letters_total", plan.alerts.window)
     return Recording(DEAD, f"sum by ({plan.by_and('stage', 'cause')}) ({letters})")
+
+
+def _by_application(plan: Plan) -> list[Recording]:
+    """How judging fares for one application and judge, whatever the metric."""
+    hour = f'{{window="{plan.hour}"}}'
+    return [
+        Recording(name, plan.one_of_replicas(f"{name.split(':')[1]}{hour}", "metric", "window"))
+        for name in (MISSING, SAMPLES)
+    ]

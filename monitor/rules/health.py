@@ -206,7 +206,8 @@ def _reading_held(plan: Plan) -> Alert:
         '"topic", "", "") > 0)\n'
         f'or\n(label_replace(sum by ({plan.by}) (rag_monitor_dead_letter_circuit_open), "held_by", '
         '"circuit", "", "") > 0)',
-        pending="5m",
+        pending=plan.alerts.held,
+        keep_firing="0s",
         labels={"cause": "held"},
         summary="Reading is held up by dead letters ({{ $labels.held_by }})",
         description=f"{_WHOLE} {{{{ if eq $labels.held_by `topic` }}}}dead letters find no place "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.rules.counts import JUDGED, OUTCOMES, RECENT
+from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, SAMPLES
 from monitor.rules.model import Alert
 from monitor.rules.plan import JUDGE, Plan
 from monitor.rules.promql import asked
@@ -14,7 +14,13 @@ _PERCENT: Final = "{{ $value | humanizePercentage }}"
 
 def judge(plan: Plan) -> list[Alert]:
     """Whether interactions that are picked get their scores, and why not."""
-    return [_failing(plan), _stopped(plan), _over_budget(plan), _unscorable(plan)]
+    return [
+        _failing(plan),
+        _failing_for_some(plan),
+        _stopped(plan),
+        _over_budget(plan),
+        _unscorable(plan),
+    ]
 
 
 def _share(plan: Plan, outcome: str, above: float) -> str:
@@ -40,10 +46,35 @@ def _failing(plan: Plan) -> Alert:
         "ticket",
         JUDGE,
         expr=_share(plan, "judge_failed", plan.alerts.failing_ratio),
+        labels={"cause": "all"},
         summary="Judgements fail",
         description=f"{_PERCENT} of the judgements fail (more than "
         f"{plan.alerts.failing_ratio:.0%}), most often: {_reason(plan, 'judge_failed')}. The "
         "gauges are about the others only.",
+    )
+
+
+def _failing_for_some(plan: Plan) -> Alert:
+    """One application or judge, which does not weigh enough among all.
+
+    The gauges say shares and what was scored, not what was picked: that is what was scored by the
+    share of it. Where all has failed it is not known, and two windows of that must follow another.
+    """
+    return plan.alert(
+        "RagMonitorJudgeFailing",
+        "ticket",
+        JUDGE,
+        expr=f"(\n  ({MISSING} > {plan.alerts.missing_ratio:g} "
+        f"and {SAMPLES} / (1 - {MISSING}) >= {plan.alerts.least})\n"
+        f"  or ({MISSING} == 1 and {MISSING} offset {plan.hour} == 1)\n)\n"
+        f"unless on ({plan.by}) (\n"
+        f"{_share(plan, 'judge_failed', plan.alerts.failing_ratio)}\n)",
+        labels={"cause": "some"},
+        summary="Judgements of {{ $labels.application }} fail",
+        description=f"{_PERCENT} of the judgements of {{{{ $labels.application }}}} by "
+        f"{{{{ $labels.judge }}}} have failed within {plan.hour}. Its gauges are about the others "
+        "only.",
+        about=("application", "judge"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ class Plan:
 
     alerts: Alerts
     least_rate: float
+    #: The window of the gauges that says how an application fares: an hour, or what is next to it.
+    hour: str = "1h"
 
     @property
     def by(self) -> str:
@@ -33,13 +36,13 @@ class Plan:
         """
         return ", ".join(self.alerts.by)
 
-    def one_of_replicas(self, metric: str) -> str:
-        """A gauge that several processes serve alike, once.
+    def one_of_replicas(self, metric: str, *others: str) -> str:
+        """A gauge that several processes serve alike, once; and the largest over ``others``.
 
         >>> Plan(Alerts(), 1.0).one_of_replicas("rag_score")
         'max without (instance, pod) (rag_score)'
         """
-        return f"max without ({', '.join(self.alerts.replicas)}) ({metric})"
+        return f"max without ({', '.join((*self.alerts.replicas, *others))}) ({metric})"
 
     @property
     def lag_s(self) -> int:
@@ -72,7 +75,17 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """The plan of some settings."""
     rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
-    return Plan(settings.alerts, min(rates))
+    return Plan(settings.alerts, min(rates), _about_an_hour(settings.export.windows))
+
+
+def _about_an_hour(windows: Sequence[str]) -> str:
+    """The longest window of at most an hour, else the shortest.
+
+    >>> _about_an_hour(["5m", "1h", "24h"]), _about_an_hour(["2h", "7d"])
+    ('1h', '2h')
+    """
+    short = [window for window in windows if seconds(window) <= seconds("1h")]
+    return max(short, key=seconds) if short else min(windows, key=seconds)
 
 
 def _variables(labels: tuple[str, ...]) -> str:

@@ -125,6 +125,13 @@ class Stage:
         return records
 
 
+async def changes(exporter: MonitorProcess) -> list[tuple[dict[str, str], float]]:
+    """What an exporter shows of open alarms, in the order of the page."""
+    names = ("rag_drift_change", "rag_drift_segment")
+    samples = await exporter.metrics()
+    return [(dict(labels), v) for (name, labels), v in samples.items() if name.startswith(names)]
+
+
 @pytest.fixture
 async def stage(kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path) -> Stage:
     """An incident that is not over."""
@@ -182,7 +189,10 @@ async def test_an_alarm_is_explained_once_and_its_end_too(stage: Stage) -> None:
 
 @pytest.mark.timeout(150)
 async def test_two_exporters_tell_it_once(stage: Stage) -> None:
-    """Of a pair that looks at the same moments, one tells that it opened, and one that it ended."""
+    """Of a pair that looks at the same moments, one tells that it opened, and one that it ended.
+
+    Both show the sentence, and what the segments add, while it is open.
+    """
     pair = [stage.exporter(), stage.exporter()]
 
     async def both_have_read(state: str) -> bool:
@@ -197,8 +207,15 @@ async def test_two_exporters_tell_it_once(stage: Stage) -> None:
         for each in pair:
             await each.ready()
         await until(lambda: both_have_read("open"), "the alarm, read back by both")
+        one, other = [await changes(each) for each in pair]
+        opened = (await stage.alarms())[-1]  # each of the pair may have written one
+        whose = {"metric": METRIC, "application": "bot", "judge": JUDGE.label}
+        assert one == other
+        assert one[0] == ({**whose, "answer": opened.answer}, 1.0)
+        assert [labels.get("segment") for labels, _ in one[2:]] == ["acme", "zen"]
         await stage.judged(OVER)
         await until(lambda: both_have_read("closed"), "the end, read back by both")
+        assert [await changes(each) for each in pair] == [[], []]
         events = [one["state"] for each in pair for one in told(each)]
         assert sorted(events) == ["closed", "open"]
     finally:

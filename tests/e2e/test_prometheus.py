@@ -36,19 +36,49 @@ async def test_prometheus_scrapes_and_approves(
         records = [Record(encoded(interaction(f"p{i}"))) for i in range(20)]
         await produce(broker, topics["kafka__topics__interactions"], records)
         await until(lambda: _has_score(monitor), "the gauge")
-        _, page = await monitor.get("/metrics")
-        checked = await asyncio.to_thread(
-            subprocess.run,
-            ["promtool", "check", "metrics"],
-            input=page,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+        assert await _said_by_promtool(monitor) == (0, "")
         assert await _asked_of_prometheus(monitor.url, tmp_path) == "1"
     finally:
         await monitor.end()
+
+
+@pytest.mark.timeout(120)
+async def test_promtool_approves_of_each_role(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The pages of a scorer and of an exporter, with traffic on them, have no fault either."""
+    missing = None if shutil.which("promtool") else "not found"
+    requires_tool("promtool", missing, "apt-get install prometheus")
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    settings = {**topics, "export__segment": "tenant", "drift__learn_slots": "5"}
+    roles = [
+        MonitorProcess(role, broker, tmp_path, role, **settings) for role in ("score", "export")
+    ]
+    try:
+        for each in roles:
+            await each.ready()
+        records = [Record(encoded(interaction(f"r{i}"))) for i in range(20)]
+        await produce(broker, topics["kafka__topics__interactions"], [*records, Record(b"{")])
+        await until(lambda: _has_score(roles[1]), "the gauge")
+        for each in roles:
+            assert await _said_by_promtool(each) == (0, "")
+    finally:
+        for each in roles:
+            await each.end()
+
+
+async def _said_by_promtool(monitor: MonitorProcess) -> tuple[int, str]:
+    """Exit code and words of ``promtool check metrics`` on its page."""
+    _, page = await monitor.get("/metrics")
+    checked = await asyncio.to_thread(
+        subprocess.run,
+        ["promtool", "check", "metrics"],
+        input=page,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return checked.returncode, checked.stdout + checked.stderr
 
 
 async def _has_score(monitor: MonitorProcess) -> bool:

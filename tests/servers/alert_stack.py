@@ -89,6 +89,16 @@ class AlertStack(Started):
         with urllib.request.urlopen(f"{self.prometheus}{path}?{query}", timeout=ASK_S) as answer:
             return json.load(answer)
 
+    def inhibited(self, **labels: str) -> bool:
+        """Whether Alertmanager has such an alert, and stays silent about it for another's sake."""
+        matchers = urllib.parse.urlencode(
+            {"filter": [f'{name}="{value}"' for name, value in labels.items()]}, doseq=True
+        )
+        url = f"{self.alertmanager}/api/v2/alerts?{matchers}"
+        with urllib.request.urlopen(url, timeout=ASK_S) as answer:
+            found = json.load(answer)
+        return bool(found) and all(each["status"]["inhibitedBy"] for each in found)
+
     def heard(self, receiver: str | None = None, **labels: str) -> list[Heard]:
         """What has arrived for a receiver with an alert that has these labels, in order."""
         wanted = set(labels.items())

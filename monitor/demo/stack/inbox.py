@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final, NamedTuple
 
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from monitor.demo.chronicle import Event, Kind
@@ -60,24 +60,25 @@ class Inbox:
             for each in self.arrivals
         ]
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
         """The latest of each group, a line each."""
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(justify="right", style="dim", min_width=5)
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis")
-        for each in self._shown():
-            found = each.notification
-            style = "bold red" if found.is_firing else "bold green"
-            if found.receiver == WATCHDOG:
-                style = "cyan"
-            at = f"{each.at_s:.0f} s"
-            table.add_row(at, Text(f"{Kind.MESSAGE} {_addressed(found)}", style), _said(found))
-        return table
+        return Group(*(_line(each) for each in self._shown()))
 
     def _shown(self) -> list[Arrival]:
         latest = {each.notification.group: each for each in self.arrivals}
         return sorted(latest.values())[-MOST_LINES:]
+
+
+def _line(arrival: Arrival) -> Text:
+    found = arrival.notification
+    style = "bold red" if found.is_firing else "bold green"
+    return Text.assemble(
+        (f"{arrival.at_s:3.0f} s ", "dim"),
+        (f"{Kind.MESSAGE} {_addressed(found)} ", "cyan" if found.receiver == WATCHDOG else style),
+        _said(found),
+        no_wrap=True,
+        overflow="ellipsis",
+    )
 
 
 def _addressed(found: Notification) -> str:

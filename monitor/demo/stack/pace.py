@@ -7,6 +7,7 @@ a minute are the same rules, rendered from settings with shorter times, and the 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,7 +18,10 @@ from monitor.config.alerting import Alerts
 PACE: Final = 60.0
 #: The group's offsets are looked at every 5 s: what is younger than two looks is not late.
 LEAST_LAG_S: Final = 10
-_WINDOWS: Final = ("window", "long_window", "not_ready")
+#: Prometheus takes up new targets every 5 s, and until then nothing is down; what changed comes
+#: by way of the topic, a moment after the gauge is 1.
+LEAST_PENDING_S: Final = {"RagMonitorDown": 10, "RagQualityDrift": 3}
+_WINDOWS: Final = ("window", "long_window", "not_ready", "held")
 _WAITS: Final = ("pending", "keep_firing")
 _OF_ROUTES: Final = ("group_wait", "group_interval", "repeat_interval")
 
@@ -28,7 +32,7 @@ def divided(duration: str, by: float, least: int = 1) -> str:
     >>> divided("5m", 60), divided("90m", 60), divided("30s", 60), divided("0s", 60)
     ('5s', '90s', '1s', '0s')
     """
-    if not duration.strip("0s"):
+    if re.fullmatch("0+s", duration):
         return "0s"
     return f"{max(least, math.ceil(seconds(duration) / by))}s"
 
@@ -38,7 +42,7 @@ def alert_settings(by: float = PACE) -> dict[str, Any]:
 
     >>> found = alert_settings(60)
     >>> found["alerts.window"], found["alerts.lag"], found["alerts.pending"]["RagMonitorDown"]
-    ('15s', '10s', '5s')
+    ('15s', '10s', '10s')
     """
     defaults = Alerts()
     found: dict[str, Any] = {
@@ -46,7 +50,9 @@ def alert_settings(by: float = PACE) -> dict[str, Any]:
     }
     for name in _WAITS:
         waits = getattr(defaults, name)
-        found[f"alerts.{name}"] = {alert: divided(wait, by) for alert, wait in waits.items()}
+        found[f"alerts.{name}"] = {
+            alert: divided(wait, by, LEAST_PENDING_S.get(alert, 1)) for alert, wait in waits.items()
+        }
     return {**found, "alerts.lag": divided(defaults.lag, by, LEAST_LAG_S)}
 
 

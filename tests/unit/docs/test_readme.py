@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from monitor.cli import app
 from monitor.config import Settings, load, paths
 from monitor.export import collector
+from monitor.export.changes import CHANGE_FAMILIES
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Reason
 from monitor.judge.offline import OfflineJudge
@@ -102,6 +103,7 @@ def exported() -> Iterator[str]:
     yield from collector.DRIFT_FAMILIES
     yield collector.ALARM
     yield from collector.OBJECTIVE_FAMILIES
+    yield from CHANGE_FAMILIES
     yield "rag_judge_info"
 
 

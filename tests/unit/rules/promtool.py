@@ -46,6 +46,14 @@ def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.Comp
     )
 
 
+#: It fires all the time, which is what it is for.
+WATCHDOG = Firing(
+    "RagMonitorWatchdog",
+    {},
+    "Always firing (value 1); send it to a dead man's switch that tells when it stops coming.",
+)
+
+
 class Stage:
     """Rules of some settings, in a directory, and stories told to them."""
 
@@ -70,11 +78,10 @@ class Stage:
             {
                 "eval_time": f"{at}m",
                 "alertname": name,
-                "exp_alerts": [self._expected(f) for f in firing if f.alert == name],
+                "exp_alerts": [self._expected(f) for f in (*firing, WATCHDOG) if f.alert == name],
             }
             for at, firing in moments
             for name in PENDING
-            if name != "RagMonitorWatchdog"
         ]
         return {
             "interval": "1m",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.unit.rules.promtool import Firing, Stage, quoted
+from monitor.config.alerting import PENDING
+from tests.unit.rules.promtool import WATCHDOG, Firing, Stage, quoted
 from tests.unit.rules.weeks import (
     EXPORTERS,
     LENGTH,
@@ -116,7 +118,7 @@ def test_a_quiet_sunday_pages_nobody(stage: Stage) -> None:
     for process in SCORERS:
         story[of(process, "rag_monitor_interactions_consumed_total")] = constant(1000)
         story[outcome(process, "scored")] = constant(900)
-        story[outcome(process, "unscorable", "NO_CONTEXTS")] = constant(98)
+        story[outcome(process, "unscorable", "no_contexts")] = constant(98)
     story = with_all(story, constant(70_000), "input_end_offset")
     story = with_all(story, constant(0), "group_lag")
     story = with_all(story, constant(0), "in_flight")
@@ -132,7 +134,7 @@ def test_a_sunday_with_three_failures_pages_nobody(stage: Stage) -> None:
     for process in SCORERS:
         story[of(process, "rag_monitor_interactions_consumed_total")] = f"1000x99 1002x{LENGTH}"
         story[outcome(process, "scored")] = constant(900)
-        story[outcome(process, "unscorable", "NO_CONTEXTS")] = constant(98)
+        story[outcome(process, "unscorable", "no_contexts")] = constant(98)
         story[outcome(process, "judge_failed", "timeout")] = f"0x99 2x{LENGTH}"
     story = with_all(story, f"70000x99 70002x{LENGTH}", "input_end_offset")
     story = with_all(story, constant(0), "group_lag")
@@ -215,6 +217,7 @@ def test_blind_when_all_judgements_fail(stage: Stage) -> None:
         HERE,
         "90% of the judgements fail (more than 10%), most often: timeout. The gauges are about the "
         "others only.",
+        {"cause": "all"},
     )
     stage.fires(story, 60, blind(300), failing)
 
@@ -402,6 +405,41 @@ def test_few_failures_are_quiet(stage: Stage) -> None:
     stage.fires(story, 60)
 
 
+def small(story: Story, missing: str, samples: str) -> Story:
+    """Beside the other one an application of its own judge."""
+    labels = 'metric="faithfulness",application="hr",judge="strict@1",window="1h"'
+    for process in EXPORTERS:
+        story[of(process, "rag_score_missing_ratio", labels)] = missing
+        story[of(process, "rag_score_samples", labels)] = samples
+    return story
+
+
+def failing_for_hr(share: str) -> Firing:
+    """The ticket about it."""
+    return Firing(
+        "RagMonitorJudgeFailing",
+        {**EXPORT, "application": "hr", "judge": "strict@1"},
+        f"{share} of the judgements of hr by strict@1 have failed within 1h. Its gauges are about "
+        "the others only.",
+        {"cause": "some"},
+    )
+
+
+def test_a_small_application_fails(stage: Stage) -> None:
+    """Among all it does not weigh; of 18 that were scored and 6 that failed a share is taken."""
+    half = f"0x29 0.25x{LENGTH}"
+    stage.fires(small(calm(), half, constant(18)), 40, failing_for_hr("25%"))
+    stage.fires(small(calm(), half, constant(14)), 40)
+    stage.fires(small(calm(), f"0x29 0.15x{LENGTH}", constant(50)), 40)
+
+
+def test_all_of_a_small_application_fails(stage: Stage) -> None:
+    """A single failure fills one window, and is none; what goes on longer is."""
+    story = small(calm(), f"_x29 1x{LENGTH}", constant(0))
+    stage.tells(story, (80, []), (97, [failing_for_hr("100%")]))
+    stage.fires(small(calm(), "_x29 1x59 stale", constant(0)), 110)
+
+
 def test_the_judge_stops(stage: Stage) -> None:
     """One alert, however many scorers see it; waiting for it is none."""
     story = calm()
@@ -455,10 +493,10 @@ def test_a_dead_letter(stage: Stage) -> None:
 
 def test_dead_letters_hold_up_reading(stage: Stage) -> None:
     """A page: nothing goes on."""
-    story = with_all(calm(), f"0x19 3x{LENGTH}", "dead_letters_waiting")
+    story = with_all(calm(), f"0x19 3x29 0x{LENGTH}", "dead_letters_waiting")
     text = "6 dead letters find no place on their topic, and their partitions are held."
     held = Firing("RagMonitorDeadLetters", {**HERE, "held_by": "topic"}, text, {"cause": "held"})
-    stage.tells(story, (22, []), (30, [held]))
+    stage.tells(story, (22, []), (30, [held]), (51, []))
     story = with_all(calm(), f"0x19 1x{LENGTH}", "circuit_open", "score-2", "dead_letter")
     text = "1 scorers have stopped reading, since nearly every record becomes a dead letter."
     held = Firing("RagMonitorDeadLetters", {**HERE, "held_by": "circuit"}, text, {"cause": "held"})
@@ -469,10 +507,16 @@ def test_most_is_unscorable(stage: Stage) -> None:
     """A ticket with the most frequent reason; tombstones do not count."""
     story = with_all(calm(), growing(2), 'outcome="scored"')
     story = with_all(story, growing(8), 'outcome="unscorable"')
-    text = "80% of the picked interactions are unscorable (more than 50%), most often: NO_CONTEXTS."
+    text = "80% of the picked interactions are unscorable (more than 50%), most often: no_contexts."
     stage.fires(story, 60, Firing("RagMonitorUnscorable", HERE, text))
     story = calm()
     for process in SCORERS:
         story[outcome(process, "unscorable", "tombstone")] = growing(100)
         story[of(process, "rag_monitor_interactions_consumed_total")] = growing(110)
     stage.fires(story, 60)
+
+
+def test_every_alert_has_a_story() -> None:
+    """Each fires in one of the above; and each is looked for, and quiet, in all the others."""
+    told = set(re.findall(r'Firing\(\s*"(\w+)"', Path(__file__).read_text(encoding="utf-8")))
+    assert told | {WATCHDOG.alert} == PENDING.keys()

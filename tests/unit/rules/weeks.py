@@ -53,7 +53,7 @@ def calm() -> Story:
             of(process, "rag_monitor_interactions_consumed_total"): growing(10, 1000),
             of(process, "rag_monitor_interactions_in_flight"): constant(2),
             outcome(process, "scored"): growing(9, 900),
-            outcome(process, "unscorable", "NO_CONTEXTS"): growing(1, 98),
+            outcome(process, "unscorable", "no_contexts"): growing(1, 98),
             of(process, "rag_monitor_dead_letters_waiting"): constant(0),
             of(process, "rag_monitor_dead_letter_circuit_open"): constant(0),
         }

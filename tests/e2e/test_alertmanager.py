@@ -1,0 +1,184 @@
+"""What a real Alertmanager sends to Slack, PagerDuty and webhooks on the shipped configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.demo.stack.notification import read_notification
+from monitor.demo.stack.servers import missing_programs
+from tests.e2e.process import until
+from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS
+from tests.servers.told_alertmanager import ROUTING_KEY, ToldAlertmanager
+from tests.servers.webhook import Post
+from tests.tools import requires_tool
+
+RUNBOOK = "https://runbooks.example.com/rag-monitor"
+DASHBOARD = "https://grafana.example.com/d/rag-drift?var-application=bot&var-judge=a%40b"
+QUERY = "http://prometheus/graph?g0.expr=rag"
+SENTENCE = "faithfulness of bot fell 0.93 → 0.71 (0.66–0.76, n = 80) since 12:00"
+
+
+@pytest.fixture
+def alertmanager(tmp_path: Path) -> Iterator[ToldAlertmanager]:
+    """One that has heard of nothing."""
+    requires_tool("prometheus", missing_programs(), HOW_TO_GET_PROMETHEUS)
+    with ToldAlertmanager(tmp_path) as started:
+        yield started
+
+
+def alert(name: str, severity: str, sentence: str = SENTENCE, **labels: str) -> dict[str, Any]:
+    """An alert as Prometheus posts it; it fires until it is told that it does not."""
+    return {
+        "labels": {"alertname": name, "severity": severity, **labels},
+        "annotations": {
+            "summary": f"{name} in one line",
+            "description": sentence,
+            "runbook_url": f"{RUNBOOK}/{name}.md",
+            "dashboard_url": DASHBOARD,
+        },
+        "generatorURL": QUERY,
+    }
+
+
+def over(fired: dict[str, Any]) -> dict[str, Any]:
+    """The same, which has ended."""
+    ended = datetime.now(UTC) - timedelta(seconds=1)
+    begun = ended - timedelta(seconds=60)
+    return {**fired, "startsAt": begun.isoformat(), "endsAt": ended.isoformat()}
+
+
+def drift(metric: str = "faithfulness", **labels: str) -> dict[str, Any]:
+    """A drift alarm of an application."""
+    known = {"metric": metric, "application": "bot", "judge": "a@b", "direction": "worse"}
+    return alert("RagQualityDrift", "page", **{**known, **labels})
+
+
+async def posts(alertmanager: ToldAlertmanager, path: str, count: int = 1) -> list[Post]:
+    """The requests to a path, once there are as many."""
+    webhook = alertmanager.webhook
+    await until(lambda: len(webhook.at(path)) >= count, f"{count} POST to {path}")
+    return webhook.at(path)
+
+
+@pytest.mark.timeout(90)
+async def test_pagerduty_is_triggered_and_resolved_under_one_key(
+    alertmanager: ToldAlertmanager,
+) -> None:
+    """Title, sentence, links, the key from its file; the end goes to the same incident."""
+    alertmanager.tell(drift())
+    (post,) = await posts(alertmanager, "/pagerduty")
+    event = post.json
+    assert (event["routing_key"], event["event_action"]) == (ROUTING_KEY, "trigger")
+    payload = event["payload"]
+    assert payload["summary"] == "FIRING: RagQualityDrift in one line"
+    assert (payload["severity"], payload["class"]) == ("critical", "RagQualityDrift")
+    assert SENTENCE in payload["custom_details"]["firing"]
+    assert event["links"] == [
+        {"href": f"{RUNBOOK}/RagQualityDrift.md", "text": "Runbook"},
+        {"href": DASHBOARD, "text": "Dashboard"},
+    ]
+    assert event["client_url"] == DASHBOARD
+    assert event["dedup_key"]
+
+    alertmanager.tell(over(drift()))
+    _, end = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
+    assert (end["event_action"], end["dedup_key"]) == ("resolve", event["dedup_key"])
+
+
+@pytest.mark.timeout(90)
+async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlertmanager) -> None:
+    """Title, sentence and links; a segment that is named like a mention is only text."""
+    sentence = f"{SENTENCE}; worst segment tenant=<!channel> & co"
+    fired = {**drift(), "annotations": {**drift()["annotations"], "description": sentence}}
+    alertmanager.tell(fired)
+    (post,) = await posts(alertmanager, "/slack")
+    (shown,) = post.json["attachments"]
+    assert shown["title"] == "FIRING: RagQualityDrift in one line"
+    assert (shown["title_link"], shown["color"]) == (DASHBOARD, "danger")
+    assert f"{SENTENCE}; worst segment tenant=&lt;!channel&gt; &amp; co" in shown["text"]
+    links = {"Runbook": f"{RUNBOOK}/RagQualityDrift.md", "Dashboard": DASHBOARD, "Query": QUERY}
+    for name, url in links.items():
+        assert f"<{url}|{name}>" in shown["text"]
+
+    alertmanager.tell(over(fired))
+    _, end = await posts(alertmanager, "/slack", 2)
+    (shown,) = end.json["attachments"]
+    assert (shown["title"], shown["color"]) == ("RESOLVED: RagQualityDrift in one line", "good")
+
+
+@pytest.mark.timeout(90)
+async def test_one_incident_is_one_page(alertmanager: ToldAlertmanager) -> None:
+    """Whatever metrics, applications and judges it moves; another deployment pages for itself."""
+    moved = [
+        drift(metric, application=application, judge=judge, namespace="one")
+        for metric in ("faithfulness", "hallucination")
+        for application in ("bot", "shop")
+        for judge in ("a@b", "c@d")
+    ]
+    below = alert("RagQualityBelowObjective", "page", metric="claim_f1", namespace="one")
+    alertmanager.tell(*moved, below, drift(namespace="two"))
+    found = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
+    assert sorted(each["payload"]["custom_details"]["num_firing"] for each in found) == ["1", "9"]
+    assert len({each["dedup_key"] for each in found}) == 2
+    titles = [each["payload"]["summary"].partition(":")[0] for each in found]
+    assert sorted(titles) == ["FIRING", "FIRING (9 alerts)"]
+
+
+@pytest.mark.timeout(90)
+async def test_consequences_are_silent_while_their_cause_is_told(
+    alertmanager: ToldAlertmanager,
+) -> None:
+    """Nothing answers: that is the page; the alerts about what does not answer stay silent."""
+    consequences = {"RagMonitorBlind", "RagMonitorLagging", "RagMonitorJudgeStopped"}
+    alertmanager.tell(
+        alert("RagMonitorDown", "page", cause="unreachable", job="rag-monitor", namespace="one"),
+        *(alert(name, "page", namespace="one") for name in sorted(consequences)),
+        alert("RagQualityBelowObjective", "page", metric="faithfulness", application="bot"),
+        drift(),
+    )
+    found = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
+    titles = {each["payload"]["summary"] for each in found}
+    assert titles == {
+        f"FIRING: {name} in one line" for name in ("RagMonitorDown", "RagQualityDrift")
+    }
+    assert alertmanager.inhibited() == {*consequences, "RagQualityBelowObjective"}
+
+
+@pytest.mark.timeout(90)
+async def test_a_page_is_not_silenced_from_another_deployment(
+    alertmanager: ToldAlertmanager,
+) -> None:
+    """What is down in one namespace says nothing of the lag in another."""
+    alertmanager.tell(
+        alert("RagMonitorDown", "page", cause="unreachable", namespace="one"),
+        alert("RagMonitorLagging", "page", namespace="two"),
+    )
+    await posts(alertmanager, "/pagerduty", 2)
+    assert alertmanager.inhibited() == set()
+
+
+@pytest.mark.timeout(90)
+async def test_tickets_and_the_watchdog_go_their_own_ways(alertmanager: ToldAlertmanager) -> None:
+    """A ticket opens with its token and wakes nobody; the watchdog is heard again and again."""
+    alertmanager.tell(
+        alert("RagMonitorJudgeFailing", "ticket"),
+        alert("RagMonitorNoTraffic", "info", topic="t"),
+        alert("RagMonitorWatchdog", "none"),
+    )
+    (ticket,) = await posts(alertmanager, "/ticket")
+    assert ticket.headers["authorization"] == "Bearer ticket-secret"
+    assert read_notification("ticket", ticket.body).names() == ["RagMonitorJudgeFailing"]
+    beats = await posts(alertmanager, "/watchdog", 3)
+    assert beats[0].headers["authorization"] == "Bearer watchdog-secret"
+    shown = [each.json["attachments"][0] for each in await posts(alertmanager, "/slack", 2)]
+    colours = {each["title"].removeprefix("FIRING: "): each["color"] for each in shown}
+    assert colours == {
+        "RagMonitorJudgeFailing in one line": "warning",
+        "RagMonitorNoTraffic in one line": "#439fe0",
+    }
+    assert alertmanager.webhook.at("/pagerduty") == []

@@ -1,0 +1,143 @@
+"""The shipped routes and inhibitions, held against the alerts that the rules have."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from monitor.config import load
+from monitor.demo.stack.stack import DEPLOY
+from monitor.rules.model import Alert
+from monitor.rules.render import groups
+from tests.tools import requires_tool
+
+SHIPPED: Final = DEPLOY / "alertmanager" / "alertmanager.yml"
+CONFIG: Final[dict[str, Any]] = yaml.safe_load(SHIPPED.read_text("utf-8"))
+SETTINGS: Final = load({})
+ALERTS: Final = [
+    rule for group in groups(SETTINGS) for rule in group.rules if isinstance(rule, Alert)
+]
+RANKS: Final = ("none", "info", "ticket", "page")
+#: Labels that an alert gets from the series, not from its rule, and that a matcher looks at.
+FROM_SERIES: Final = {"role": "score"}
+MATCHER: Final = re.compile(r'(?P<label>\w+)(?P<sign>=~|=)"(?P<value>.*)"')
+
+
+def tool(*arguments: str) -> str:
+    """What amtool or promtool says; it must be content."""
+    package = "prometheus" if arguments[0] == "promtool" else "prometheus-alertmanager"
+    missing = None if shutil.which(arguments[0]) else f"no {arguments[0]}"
+    requires_tool(arguments[0], missing, f"apt-get install {package}")
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def labels(alert: Alert) -> dict[str, str]:
+    """Those that are known of it before it fires."""
+    return {"alertname": alert.alert, **FROM_SERIES, **alert.as_tree()["labels"]}
+
+
+def matches(matchers: list[str], found: dict[str, str]) -> bool:
+    """Whether all of them hold."""
+    parsed = [MATCHER.fullmatch(each) for each in matchers]
+    assert None not in parsed, matchers
+    return all(
+        re.fullmatch(each["value"], found.get(each["label"], ""))
+        if each["sign"] == "=~"
+        else each["value"] == found.get(each["label"], "")
+        for each in parsed
+        if each is not None
+    )
+
+
+def silenced() -> Iterator[tuple[Alert, Alert, dict[str, Any]]]:
+    """Cause, consequence, and the inhibition that makes it silent."""
+    for rule in CONFIG["inhibit_rules"]:
+        for source in ALERTS:
+            for target in ALERTS:
+                if matches(rule["source_matchers"], labels(source)) and matches(
+                    rule["target_matchers"], labels(target)
+                ):
+                    yield source, target, rule
+
+
+def test_the_configuration_is_valid() -> None:
+    """For Alertmanager with its templates, and for Prometheus with the rules."""
+    assert "SUCCESS" in tool("amtool", "check-config", str(SHIPPED))
+    said = tool("promtool", "check", "config", str(DEPLOY / "prometheus" / "prometheus.yml"))
+    assert "2 rule files found" in said
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda a: f"{a.alert}-{a.labels.get('cause', '')}")
+def test_each_alert_goes_where_its_severity_says(alert: Alert) -> None:
+    """As amtool follows the routes; the watchdog has a way of its own."""
+    receiver = "watchdog" if alert.severity == "none" else alert.severity
+    given = [f"{name}={value}" for name, value in labels(alert).items()]
+    way = [f"--config.file={SHIPPED}", f"--verify.receivers={receiver}"]
+    assert tool("amtool", "config", "routes", "test", *way, *given).strip() == receiver
+
+
+def test_an_unknown_severity_is_a_ticket() -> None:
+    """Such an alert is neither lost nor wakes anybody."""
+    way = [f"--config.file={SHIPPED}", "--verify.receivers=ticket"]
+    assert tool("amtool", "config", "routes", "test", *way, "alertname=Else").strip() == "ticket"
+
+
+def test_nothing_silences_what_is_more_severe_than_itself() -> None:
+    """Else somebody who should be woken sleeps on, because a ticket was written."""
+    found = list(silenced())
+    assert len(found) >= 15
+    for source, target, _ in found:
+        assert RANKS.index(source.severity) >= RANKS.index(target.severity), (source, target)
+
+
+def test_every_inhibition_has_a_cause_and_a_consequence() -> None:
+    """A renamed alert would leave one that never applies."""
+    used = [rule for _, _, rule in silenced()]
+    assert all(rule in used for rule in CONFIG["inhibit_rules"])
+    named = {name for rule in CONFIG["inhibit_rules"] for name in _names(rule["target_matchers"])}
+    assert named <= {alert.alert for alert in ALERTS}
+
+
+def _names(matchers: list[str]) -> Iterator[str]:
+    for each in matchers:
+        found = MATCHER.fullmatch(each)
+        if found is not None and found["label"] == "alertname":
+            start, *ends = re.split(r"[(|)]", found["value"])
+            yield from ([start + end for end in ends if end] or [start])
+
+
+def test_no_alert_silences_itself() -> None:
+    """Nor one another: of a cause and its consequence one is always told."""
+    pairs = {(source.alert, target.alert) for source, target, _ in silenced()}
+    within = {"RagMonitorDeadLetters"}  # the page about them silences the ticket
+    assert {source for source, target in pairs if source == target} == within
+    assert [pair for pair in pairs if pair[::-1] in pairs and pair[0] != pair[1]] == []
+
+
+def test_deployments_are_told_apart_as_in_the_rules() -> None:
+    """Each group and each inhibition looks at the labels of alerts.by."""
+    kept = set(SETTINGS.alerts.by)
+    route = CONFIG["route"]
+    inner = next(each for each in route["routes"] if each["receiver"] == "page")["routes"]
+    assert all(kept <= set(each["group_by"]) for each in (route, *inner))
+    # An absent series has no labels that could be equal.
+    free = [rule for rule in CONFIG["inhibit_rules"] if not kept <= set(rule.get("equal", []))]
+    assert [rule["source_matchers"][1] for rule in free] == ['cause="role_missing"']
+
+
+def test_secrets_stand_in_files() -> None:
+    """Nothing in the configuration itself is one."""
+    text = SHIPPED.read_text("utf-8")
+    for key in ("routing_key:", "service_key:", "api_url:", "credentials:", "password:", "token:"):
+        assert key not in text
+    assert text.count("_file: /etc/alertmanager/secrets/") == 4
+    assert Path(SHIPPED.parent / "templates" / "rag.tmpl").exists()
