@@ -6,22 +6,9 @@ from grafana.changes import what_changed
 from grafana.drift_tiles import ONE, tiles
 from grafana.drift_worst import bad, share
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.kinds import bars, lines, states
 from grafana.metrics import SHOWN, directed
-from grafana.parts import (
-    DOUBT,
-    GOOD,
-    WORSE,
-    Json,
-    Query,
-    Texts,
-    bars,
-    fixed,
-    lines,
-    named,
-    states,
-    worded,
-    zero_is_good,
-)
+from grafana.parts import DOUBT, GOOD, WORSE, Json, Query, Texts, fixed, named, worded, zero_is_good
 from grafana.promql import WHO, WINDOW, once, or_unknown, or_zero
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.kinds import tile
 from grafana.parts import (
     A_SECOND,
     DOUBT,
@@ -15,7 +16,6 @@ from grafana.parts import (
     Json,
     Query,
     Texts,
-    tile,
     zero_is_good,
 )
 from grafana.promql import WHO, WINDOW, nearness, once, or_unknown, or_zero, rate

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.changes import AUDIT, linked
+from grafana.kinds import lines, table
 from grafana.metrics import NAMES, SHOWN
-from grafana.parts import NEUTRAL, Json, Query, Texts, arranged, lines, named, same, table
+from grafana.parts import NEUTRAL, Json, Query, Texts, arranged, named, same
 from grafana.promql import APPLICATION, increase, rate
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.health_tiles import OURS, PROCESS
+from grafana.kinds import lines, states
 from grafana.parts import (
     A_MINUTE,
     A_SECOND,
@@ -14,9 +15,7 @@ from grafana.parts import (
     Query,
     Texts,
     fixed,
-    lines,
     named,
-    states,
     worded,
     zero_is_good,
 )

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.parts import (
-    A_SECOND,
-    DOUBT,
-    GOOD,
-    NEUTRAL,
-    WORSE,
-    Json,
-    Query,
-    Texts,
-    tile,
-    zero_is_good,
-)
+from grafana.kinds import tile
+from grafana.parts import A_SECOND, DOUBT, GOOD, NEUTRAL, WORSE, Json, Query, Texts, zero_is_good
 from grafana.promql import increase, or_unknown, or_zero, rate
 
 CONSUMED: Final = "rag_monitor_interactions_consumed_total"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.judge_tiles import CALLS, SECONDS
+from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
     DOUBT,
@@ -14,7 +15,6 @@ from grafana.parts import (
     Query,
     Texts,
     fixed,
-    lines,
     named,
     zero_is_good,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.kinds import tile
 from grafana.parts import (
     A_SECOND,
     DOUBT,
@@ -14,7 +15,6 @@ from grafana.parts import (
     Query,
     Texts,
     fixed,
-    tile,
     zero_is_good,
 )
 from grafana.promql import or_unknown, or_zero, quantile, rate

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.judge_tiles import CALLS, FAILED
+from grafana.kinds import lines, table
 from grafana.parts import (
     A_MINUTE,
     A_SECOND,
@@ -16,10 +17,8 @@ from grafana.parts import (
     Texts,
     arranged,
     fixed,
-    lines,
     matching,
     same,
-    table,
 )
 from grafana.promql import or_unknown, or_zero, per_minute, rate
 

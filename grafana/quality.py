@@ -6,8 +6,9 @@ from typing import Final
 
 from grafana.changes import what_changed
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.kinds import heat, lines
 from grafana.metrics import NAMES, SHOWN, Shown
-from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, heat, lines, named
+from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
 from grafana.promql import APPLICATION, WHO, WINDOW, leading, leading_plain, once, quantile, rate
 from grafana.quality_table import overview
 from grafana.quality_tiles import score, tiles

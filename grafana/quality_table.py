@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.kinds import table
 from grafana.metrics import NAMES
 from grafana.parts import (
     NEUTRAL,
@@ -15,7 +16,6 @@ from grafana.parts import (
     matching,
     named,
     same,
-    table,
     thresholds,
 )
 from grafana.promql import WHO, WINDOW, nearness, once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from grafana.kinds import tile
 from grafana.metrics import SHOWN, Shown
 from grafana.parts import (
     DOUBT,
@@ -18,7 +19,6 @@ from grafana.parts import (
     Texts,
     named,
     thresholds,
-    tile,
 )
 from grafana.promql import WHO, WINDOW, leading, nearness, once, or_unknown
 
