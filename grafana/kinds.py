@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from grafana.parts import LEAST, NO_TRAFFIC, Json, Query, Texts, Words, no_number, panel, worded
+from grafana.parts import (
+    GOOD,
+    LEAST,
+    NO_TRAFFIC,
+    Json,
+    Query,
+    Texts,
+    Words,
+    no_number,
+    panel,
+    worded,
+)
 
 
 def tile(
