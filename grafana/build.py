@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+# So that ``python grafana/build.py`` finds its own and the monitor's packages, too.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from grafana.drift import drift
 from grafana.health import health
 from grafana.judge import judge

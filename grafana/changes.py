@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.parts import NEUTRAL, PLAIN, Json, Query, Texts, arranged, named, table, worded
+from grafana.kinds import table
+from grafana.parts import NEUTRAL, PLAIN, Json, Query, Texts, arranged, named, worded
 from grafana.promql import WHO, once, or_zero
 
 DETECTOR: Final = "metric, application, judge"

@@ -1,4 +1,4 @@
-"""Panels as Grafana's JSON: what all have in common, and one function a kind.
+"""What all panels have in common, as Grafana's JSON.
 
 Only options that Grafana 10.4 knows; an older one ignores some of them. Colours are Grafana's
 names, which follow the theme; blue, orange and red stay apart for colour-blind eyes, and red is
@@ -21,7 +21,7 @@ NO_TRAFFIC: Final = "No traffic"
 A_SECOND: Final = "suffix:/s"
 A_MINUTE: Final = "suffix:/min"
 #: How far an axis from zero reaches at least, so that nothing does not look like something.
-_LEAST: Final = {"percentunit": 0.1, "s": 1, "currencyUSD": 1, A_SECOND: 1, A_MINUTE: 1, "short": 1}
+LEAST: Final = {"percentunit": 0.1, "s": 1, "currencyUSD": 1, A_SECOND: 1, A_MINUTE: 1, "short": 1}
 
 #: (value from which on it holds, colour); the first value is None.
 Steps = Sequence[tuple[float | None, str]]
@@ -157,150 +157,6 @@ def panel(
         "options": options,
         "targets": _targets(queries),
     }
-
-
-def tile(
-    texts: Texts,
-    *queries: Query,
-    trend: bool = True,
-    named_value: bool = False,
-    words: Words | None = None,
-    absent: str = NO_TRAFFIC,
-    **more: Any,
-) -> Json:
-    """A number with its trend, coloured by its thresholds; several are rows with their names.
-
-    ``words`` stand in the place of some numbers, and ``absent`` in that of none. With
-    ``named_value`` the name stands above the number, which keeps the trend below it.
-    """
-    several = len(queries) > 1
-    options = {
-        "colorMode": "value",
-        "graphMode": "area" if trend else "none",
-        "justifyMode": "auto",
-        "orientation": "horizontal" if several else "auto",
-        "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
-        "text": _tile_sizes(several, named_value),
-        "textMode": "value_and_name" if several or named_value else "value",
-        "wideLayout": True,
-    }
-    mappings = [*worded(words or {}), *no_number(absent)]
-    return panel("stat", texts, queries, options, mappings=mappings, noValue=absent, **more)
-
-
-def _tile_sizes(several: bool, named_value: bool) -> Json:
-    if several:
-        return {"titleSize": 13, "valueSize": 16}
-    return {"titleSize": 13, "valueSize": 40} if named_value else {}
-
-
-def lines(
-    texts: Texts,
-    *queries: Query,
-    stacked: bool = False,
-    fill: int = 0,
-    legend: str = "list",
-    limit: bool = False,
-    points: int | None = None,
-    **more: Any,
-) -> Json:
-    """Lines over time; ``limit`` draws the thresholds as dashed lines.
-
-    ``legend`` is ``list`` or ``table`` below, ``right`` (a table), or nothing.
-    ``points`` is how many there are at most: few are calmer, each of more interactions.
-    """
-    custom: Json = {
-        "drawStyle": "line",
-        "fillOpacity": 40 if stacked else fill,
-        "lineInterpolation": "linear",
-        "lineWidth": 1 if stacked else 2,
-        "showPoints": "never",
-        "spanNulls": False,
-        "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
-        "thresholdsStyle": {"mode": "dashed" if limit else "off"},
-    }
-    if more.get("min") == 0 and texts.unit in _LEAST:
-        custom["axisSoftMax"] = _LEAST[texts.unit]
-    custom |= more.pop("custom", {})
-    options = {
-        "legend": {
-            "calcs": ["lastNotNull"] if legend in ("table", "right") else [],
-            "displayMode": "table" if legend == "right" else legend or "hidden",
-            "placement": "right" if legend == "right" else "bottom",
-            "showLegend": bool(legend),
-        },
-        "tooltip": {"mode": "multi", "sort": "desc"},
-    }
-    more.setdefault("color", {"mode": "palette-classic"})
-    found = panel("timeseries", texts, queries, options, custom=custom, **more)
-    return found | ({"maxDataPoints": points} if points else {})
-
-
-def states(texts: Texts, *queries: Query, **more: Any) -> Json:
-    """One bar a series, coloured by what it says when."""
-    options = {
-        "alignValue": "left",
-        "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False},
-        "mergeValues": True,
-        "rowHeight": 0.8,
-        "showValue": "auto",
-        "tooltip": {"mode": "single", "sort": "none"},
-    }
-    custom = {"fillOpacity": 80, "lineWidth": 0, "spanNulls": False}
-    return panel("state-timeline", texts, queries, options, custom=custom, **more)
-
-
-def bars(texts: Texts, *queries: Query, **more: Any) -> Json:
-    """One horizontal bar a series, as it is now."""
-    options = {
-        "displayMode": "basic",
-        "maxVizHeight": 56,
-        "minVizHeight": 16,
-        "minVizWidth": 8,
-        "namePlacement": "top",
-        "orientation": "horizontal",
-        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-        "showUnfilled": True,
-        "sizing": "manual",
-        "text": {"titleSize": 13, "valueSize": 16},
-        "valueMode": "color",
-    }
-    return panel("bargauge", texts, queries, options, **more)
-
-
-def heat(texts: Texts, query: Query, **more: Any) -> Json:
-    """How many fell into which bucket, when."""
-    options = {
-        "calculate": False,
-        "cellGap": 0,
-        "color": {
-            "exponent": 0.4,
-            "fill": GOOD,
-            "mode": "opacity",
-            "reverse": False,
-            "scale": "exponential",
-            "scheme": "Blues",
-            "steps": 64,
-        },
-        "filterValues": {"le": 1e-9},
-        "legend": {"show": True},
-        "rowsFrame": {"layout": "auto"},
-        "showValue": "never",
-        "tooltip": {"show": True, "yHistogram": False},
-        "yAxis": {"axisPlacement": "left", "reverse": False, "unit": "none"},
-    }
-    custom = {"scaleDistribution": {"type": "linear"}}
-    found = panel("heatmap", texts, [query], options, custom=custom, **more)
-    return found | {"maxDataPoints": 48}
-
-
-def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:
-    """One row a label set; the queries are instant, and merged by their labels."""
-    options = {"cellHeight": "sm", "footer": {"show": False}, "showHeader": True}
-    options |= more.pop("options", {})
-    custom = {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False}
-    found = panel("table", texts, queries, options, custom=custom, **more)
-    return found | {"transformations": list(transformations)}
 
 
 def arranged(columns: Mapping[str, str], left_out: Sequence[str] = ()) -> Json:

@@ -12,6 +12,7 @@ from typing import Final
 REPLICAS: Final = "instance, pod"
 APPLICATION: Final = 'application=~"$application"'
 WHO: Final = f'{APPLICATION}, judge=~"$judge"'
+WINDOW: Final = 'window="$window"'
 SERIES: Final = "metric, window, application, judge"
 
 

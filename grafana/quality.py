@@ -6,51 +6,12 @@ from typing import Final
 
 from grafana.changes import what_changed
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.kinds import heat, lines
 from grafana.metrics import NAMES, SHOWN, Shown
-from grafana.parts import (
-    DOUBT,
-    GOOD,
-    NEUTRAL,
-    NO_TRAFFIC,
-    PLAIN,
-    TO_ALARM,
-    WORSE,
-    Json,
-    Query,
-    Texts,
-    arranged,
-    fixed,
-    heat,
-    lines,
-    matching,
-    named,
-    same,
-    table,
-    thresholds,
-    tile,
-)
-from grafana.promql import (
-    APPLICATION,
-    WHO,
-    leading,
-    leading_plain,
-    nearness,
-    once,
-    or_unknown,
-    quantile,
-    rate,
-)
-
-WINDOW: Final = 'window="$window"'
-#: What the status tile says, the first that applies from the bottom of this list up.
-STATUS: Final = {
-    0.0: ("OK", GOOD),
-    1.0: ("Learning", PLAIN),
-    2.0: (NO_TRAFFIC, PLAIN),
-    3.0: ("Below objective", DOUBT),
-    4.0: ("Worse", WORSE),
-    5.0: ("No exporter", DOUBT),
-}
+from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
+from grafana.promql import APPLICATION, WHO, WINDOW, leading, leading_plain, once, quantile, rate
+from grafana.quality_table import overview
+from grafana.quality_tiles import score, tiles
 
 
 def quality() -> Json:
@@ -78,151 +39,7 @@ def quality() -> Json:
 
 
 def _top() -> list[Band]:
-    return [Band(5, _tiles()), Band(3, [(24, what_changed())]), Band(5, [(24, _overview())])]
-
-
-def _tiles() -> list[tuple[int, Json]]:
-    tiles = [(3, _status())]
-    for metric in SHOWN:
-        tiles += [(4, _value(metric)), (3, _bounds(metric))]
-    return tiles
-
-
-_TO_DRIFT: Final = {
-    "title": "What changed",
-    "url": "/d/rag-drift?${__url_time_range}&${__all_variables}",
-    "targetBlank": False,
-}
-
-
-def _status() -> Json:
-    alarm = once("rag_drift_alarm", WHO)
-    breached = once("rag_objective_breached", WHO)
-    samples = once("rag_score_samples", WHO, WINDOW)
-    learning = once("rag_monitor_baseline_learning", WHO)
-    expression = (
-        f"4 * (max({alarm}) > 0) or 3 * (max({breached}) > 0) "
-        f"or 2 + 0 * (sum({samples}) == 0) or 1 * (max({learning}) > 0) "
-        f"or 0 * sum({samples}) or vector(5)"
-    )
-    texts = Texts(
-        "Status",
-        "The worst of the chosen applications: Worse while `rag_drift_alarm` is 1, Below objective "
-        "while `rag_objective_breached` is 1, No traffic while all `rag_score_samples` are 0, "
-        "Learning while `rag_monitor_baseline_learning` is 1, else OK.",
-    )
-    query = Query(expression, "status")
-    found = tile(texts, query, trend=False, words=STATUS, absent="No exporter", steps=NEUTRAL)
-    found["fieldConfig"]["defaults"]["links"] = [_TO_DRIFT]
-    return found
-
-
-def _score(metric: Shown, ending: str = "", *, who: str = WHO) -> str:
-    return leading(f"rag_score{ending}", metric.matcher, WINDOW, who)
-
-
-def _worst(metric: Shown, ending: str = "") -> str:
-    """Of the application whose score is the worst."""
-    worst = "bottomk" if metric.higher_is_better else "topk"
-    chosen = f"{worst}(1, {_score(metric)})"
-    if not ending:
-        return f"sum({chosen})"
-    return f"sum({_score(metric, ending)} and on (application) {chosen})"
-
-
-def _value(metric: Shown) -> Json:
-    texts = Texts(
-        metric.title,
-        f"`rag_score` of `{metric.name}` over the chosen window, with its trend. {metric.meaning} "
-        "Of several applications the worst. How sure it is stands beside it.",
-        decimals=2,
-    )
-    query = Query(or_unknown(_worst(metric)), "last $window")
-    return tile(texts, query, steps=NEUTRAL, named_value=True)
-
-
-def _bounds(metric: Shown) -> Json:
-    texts = Texts(
-        "How sure",
-        f"How sure {metric.title.lower()} is: `rag_score_lower` and `rag_score_upper` (95 % "
-        "interval), `rag_score_samples` (n, the scored interactions behind it), and evidence of "
-        "drift as a share of the alarm's threshold (orange from 50 %, red is an alarm).",
-        decimals=2,
-    )
-    evidence = f"max({nearness(metric.matcher, WHO)})"
-    return tile(
-        texts,
-        Query(_worst(metric, "_lower"), "low", instant=True),
-        Query(_worst(metric, "_upper"), "high", instant=True),
-        Query(_worst(metric, "_samples"), "n", instant=True),
-        Query(evidence, "evidence", instant=True),
-        trend=False,
-        steps=NEUTRAL,
-        overrides=[
-            named("n", decimals=0, unit="short"),
-            named(
-                "evidence", unit="percentunit", decimals=0, thresholds=thresholds(TO_ALARM), min=0
-            ),
-        ],
-    )
-
-
-#: Columns of the overview beside evidence; all but the last are of the window.
-COLUMNS: Final = tuple(
-    f"rag_score{end}" for end in ("", "_lower", "_upper", "_samples", "_baseline")
-)
-_HEADINGS: Final = ("score", "low", "high", "n", "baseline")
-
-
-def _row(name: str) -> str:
-    """The metrics with panels of their own, and whatever else has a baseline."""
-    pair = "metric, application, judge"
-    matchers = [WHO] if name == "rag_score_baseline" else [WHO, WINDOW]
-    own = once(name, f'metric=~"{NAMES}"', *matchers)
-    watched = f"{once(name, *matchers)} and on ({pair}) rag_score_baseline"
-    return f"max by ({pair}) ({own} or {watched})"
-
-
-def _overview() -> Json:
-    evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
-    headings = {f"Value #{ref}": h for ref, h in zip("BCDEF", _HEADINGS, strict=True)}
-    columns = {**same("application", "metric"), "Value #A": "evidence", **headings}
-    texts = Texts(
-        "Applications, nearest to an alarm first",
-        "One row an application, metric and judge: `rag_score` over the chosen window with its "
-        "95 % interval (`rag_score_lower`, `rag_score_upper`) and number (`rag_score_samples`), "
-        "what is normal (`rag_score_baseline`), and `rag_drift_evidence` / `rag_drift_threshold`: "
-        "100 % is an alarm.",
-        decimals=3,
-    )
-    return table(
-        texts,
-        Query(evidence, instant=True, table=True),
-        *(Query(_row(name), instant=True, table=True) for name in COLUMNS),
-        transformations=[
-            {"id": "merge", "options": {}},
-            arranged(columns | same("judge")),
-        ],
-        options={"sortBy": [{"displayName": "evidence", "desc": True}]},
-        steps=NEUTRAL,
-        overrides=[
-            named("metric", custom__width=230),
-            matching("/^(score|low|high|n|baseline|evidence)$/", custom__width=95),
-            named("n", decimals=0),
-            named(
-                "evidence",
-                unit="percentunit",
-                decimals=0,
-                thresholds=thresholds(_LIT),
-                custom__cellOptions={"type": "color-background", "mode": "basic"},
-                noValue="not watched yet",
-            ),
-        ],
-    )
-
-
-#: In a table, only what is doubtful has a colour.
-_LIT: Final = ((None, "transparent"), *TO_ALARM[1:])
+    return [Band(5, tiles()), Band(3, [(24, what_changed())]), Band(5, [(24, overview())])]
 
 
 def _interval(metric: Shown) -> Json:
@@ -238,9 +55,9 @@ def _interval(metric: Shown) -> Json:
     )
     return lines(
         texts,
-        Query(_score(metric), "score"),
-        Query(_score(metric, "_upper"), "95 % interval"),
-        Query(_score(metric, "_lower"), "low"),
+        Query(score(metric), "score"),
+        Query(score(metric, "_upper"), "95 % interval"),
+        Query(score(metric, "_lower"), "low"),
         Query(baseline, "baseline"),
         Query(objective, "objective"),
         overrides=_band_overrides(),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grafana.quality import STATUS
+from grafana.quality_tiles import STATUS
 from tests.dashboards import BUILT_IN, CHOSEN, filled, queries
 from tests.unit.rules.promtool import promtool
 

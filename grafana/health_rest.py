@@ -1,0 +1,184 @@
+"""Charts of *Monitor health*: Kafka, what is left out, and processes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grafana.health_tiles import OURS, PROCESS
+from grafana.kinds import lines, states
+from grafana.parts import (
+    A_MINUTE,
+    A_SECOND,
+    GOOD,
+    WORSE,
+    Json,
+    Query,
+    Texts,
+    fixed,
+    named,
+    worded,
+    zero_is_good,
+)
+from grafana.promql import or_zero, per_minute, rate
+
+
+def _input() -> Json:
+    texts = Texts(
+        "Traffic",
+        "Interactions that arrive a second: growth of `rag_monitor_input_end_offset`. 0 is a quiet "
+        "topic, and not the monitor's fault.",
+        A_SECOND,
+    )
+    grown = "deriv(rag_monitor_input_end_offset[$__rate_interval])"
+    query = Query(
+        f"clamp_min(sum by (topic) (max by (topic, partition) ({grown})), 0)", "{{topic}}"
+    )
+    return lines(texts, query, min=0, fill=10)
+
+
+def _rebalances() -> Json:
+    texts = Texts(
+        "Rebalances",
+        "`rag_monitor_rebalances_total` a minute, by process: a scorer came or went. Many an hour "
+        "are a scorer that dies, or is too slow for the group.",
+        A_MINUTE,
+    )
+    return lines(
+        texts, Query(per_minute("rag_monitor_rebalances_total", PROCESS), "{{instance}}"), min=0
+    )
+
+
+def _commits() -> Json:
+    texts = Texts(
+        "Commits",
+        "Offset commits a second by result (`rag_monitor_commits_total`). Without any, "
+        "interactions are read again after a restart.",
+        A_SECOND,
+    )
+    query = Query(or_zero(rate("rag_monitor_commits_total", "result"), "result"), "{{result}}")
+    return lines(texts, query, min=0)
+
+
+def _writes() -> Json:
+    texts = Texts(
+        "Writes tried again",
+        "`rag_monitor_publish_retries_total` a minute by topic, and score records that went out "
+        "without texts (`rag_monitor_records_truncated_total`).",
+        A_MINUTE,
+    )
+    again = or_zero(per_minute("rag_monitor_publish_retries_total", "topic"), "topic")
+    short = Query(per_minute("rag_monitor_records_truncated_total", ""), "without texts")
+    return lines(texts, Query(again, "{{topic}}"), short, min=0)
+
+
+def _problems() -> Json:
+    texts = Texts(
+        "Problems with Kafka",
+        "`rag_monitor_kafka_problem` by kind, and `rag_monitor_dead_letter_circuit_open`: reading "
+        "pauses because nearly every record becomes a dead letter. The log tells more.",
+    )
+    kinds = or_zero("max by (kind) (rag_monitor_kafka_problem)", "kind", "no problem")
+    circuit = Query(or_zero("max(rag_monitor_dead_letter_circuit_open)"), "circuit open")
+    words = worded({0.0: ("no", GOOD), 1.0: ("yes", WORSE)})
+    steps = zero_is_good(worse=1)
+    return states(texts, Query(kinds, "{{kind}}"), circuit, mappings=words, steps=steps)
+
+
+def _dead_letters() -> Json:
+    texts = Texts(
+        "Dead letters, by cause",
+        "`rag_monitor_dead_letters_total` a minute by stage and cause, and "
+        "`rag_monitor_dead_letters_waiting`: those that find no place on their topic.",
+        A_MINUTE,
+    )
+    dead = or_zero(per_minute("rag_monitor_dead_letters_total", "stage, cause"), "cause")
+    waiting = Query(or_zero("sum(rag_monitor_dead_letters_waiting)"), "waiting")
+    red = named("waiting", color=fixed(WORSE))
+    return lines(texts, Query(dead, "{{stage}} {{cause}}"), waiting, overrides=[red], min=0)
+
+
+def _unscored() -> Json:
+    texts = Texts(
+        "Metrics without a value",
+        "`rag_monitor_unscored_total` a second by reason: nothing to score, as no reference or no "
+        "claims. Never shown as 0 or 1 in a score.",
+        A_SECOND,
+    )
+    query = Query(or_zero(rate("rag_monitor_unscored_total", "reason"), "reason"), "{{reason}}")
+    return lines(texts, query, min=0)
+
+
+def _skipped() -> Json:
+    texts = Texts(
+        "Records that an exporter left out",
+        "`rag_monitor_score_records_total`, `rag_monitor_control_records_total` and "
+        "`rag_monitor_alarm_records_total` whose result is not read, a minute.",
+        A_MINUTE,
+    )
+    left_out = {
+        kind: per_minute(f"rag_monitor_{kind}_records_total", "result", 'result!="read"')
+        for kind in ("score", "control", "alarm")
+    }
+    queries = [
+        Query(or_zero(expression, "result"), f"{kind} {{{{result}}}}")
+        for kind, expression in left_out.items()
+    ]
+    return lines(texts, *queries, min=0)
+
+
+def _mended() -> Json:
+    texts = Texts(
+        "Mended on the way",
+        "A minute: `rag_monitor_timestamps_replaced_total` by reason, "
+        "`rag_monitor_sampling_key_fallbacks_total`, and `rag_monitor_redactions_total` by kind.",
+        A_MINUTE,
+    )
+    times = or_zero(per_minute("rag_monitor_timestamps_replaced_total", "reason"), "reason")
+    keys = per_minute("rag_monitor_sampling_key_fallbacks_total", "")
+    redacted = or_zero(per_minute("rag_monitor_redactions_total", "kind"), "kind")
+    return lines(
+        texts,
+        Query(times, "timestamp {{reason}}"),
+        Query(keys, "no sampling key"),
+        Query(redacted, "redacted {{kind}}"),
+        min=0,
+    )
+
+
+def _replay() -> Json:
+    texts = Texts(
+        "Replay and learning",
+        "`rag_monitor_replay_records_left` of an exporter that starts, and "
+        "`rag_monitor_score_records_total` that were read, a second.",
+        "short",
+    )
+    left = Query("max by (job, instance) (rag_monitor_replay_records_left)", "left {{instance}}")
+    read = rate("rag_monitor_score_records_total", PROCESS, 'result="read"')
+    return lines(texts, left, Query(read, "read a second {{instance}}"), min=0)
+
+
+def _memory() -> Json:
+    texts = Texts(
+        "Memory",
+        "`process_resident_memory_bytes` of each process of the monitor. A line that rises for "
+        "days without more traffic is a leak.",
+        "bytes",
+    )
+    query = Query(f"process_resident_memory_bytes {OURS}", "{{instance}}")
+    return lines(texts, query, min=0)
+
+
+def _cpu() -> Json:
+    texts = Texts(
+        "CPU",
+        "Cores in use by each process of the monitor (`process_cpu_seconds_total`). One is the "
+        "most that a process can use: then add scorers.",
+        "short",
+    )
+    used = f"rate(process_cpu_seconds_total[$__rate_interval]) {OURS}"
+    return lines(texts, Query(used, "{{instance}}"), steps=zero_is_good(0.8, 0.95), min=0)
+
+
+KAFKA: Final = (_input, _commits, _rebalances, _writes)
+LEFT_OUT: Final = (_dead_letters, _unscored, _skipped, _mended)
+PROCESSES: Final = (_problems, _replay, _memory, _cpu)

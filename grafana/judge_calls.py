@@ -1,0 +1,125 @@
+"""Charts of *Judge and budget*: calls, money and limits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grafana.judge_tiles import CALLS, SECONDS
+from grafana.kinds import lines
+from grafana.parts import (
+    A_SECOND,
+    DOUBT,
+    GOOD,
+    WORSE,
+    Json,
+    Query,
+    Texts,
+    fixed,
+    named,
+    zero_is_good,
+)
+from grafana.promql import or_unknown, or_zero, quantile, rate
+
+
+def calls() -> Json:
+    """Calls by result."""
+    texts = Texts(
+        "Calls by result",
+        "`rag_monitor_judge_calls_total` a second, by task and result. Whatever is not ok has its "
+        "error as its name.",
+        A_SECOND,
+    )
+    by = "task, result"
+    query = Query(or_zero(rate(CALLS, by), "result", "no calls"), "{{task}} {{result}}")
+    return lines(texts, query, stacked=True, min=0)
+
+
+def latency() -> Json:
+    """Latency of a call."""
+    texts = Texts(
+        "Latency of a call",
+        "`rag_monitor_judge_call_seconds`: median, 95th and 99th percentile. A gap between them "
+        "that grows is a provider that queues.",
+        "s",
+    )
+    queries = [
+        Query(or_zero(quantile(q, SECONDS)), name)
+        for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
+    ]
+    return lines(texts, *queries, overrides=_PERCENTILES, steps=zero_is_good(worse=30), min=0)
+
+
+_PERCENTILES: Final = (
+    named("median", color=fixed(GOOD)),
+    named("95 %", color=fixed(DOUBT)),
+    named("99 %", color=fixed(WORSE)),
+)
+
+
+def whole() -> Json:
+    """Time to a judgement."""
+    texts = Texts(
+        "Time to a judgement",
+        "`rag_monitor_judgement_seconds`, from admission by the limits to the judgement, all calls "
+        "of an interaction together: median, 95th and 99th percentile.",
+        "s",
+    )
+    queries = [
+        Query(or_zero(quantile(q, "rag_monitor_judgement_seconds")), name)
+        for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
+    ]
+    return lines(texts, *queries, overrides=_PERCENTILES, steps=zero_is_good(worse=60), min=0)
+
+
+def _tokens() -> Json:
+    texts = Texts(
+        "Tokens",
+        "`rag_monitor_judge_tokens_total` a second by kind, and `rag_monitor_judge_recheck_tokens_"
+        "total` of the live self-check. Reasoning is not among completion.",
+        "short",
+    )
+    own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
+    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", ""))
+    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check"), min=0)
+
+
+def _money() -> Json:
+    texts = Texts(
+        "Money",
+        "US dollars an hour: `rag_monitor_judge_usd_total` for the scores, "
+        "`rag_monitor_judge_recheck_usd_total` for the live self-check.",
+        "currencyUSD",
+    )
+    own, again = (rate(f"rag_monitor_judge_{part}_total", "") for part in ("usd", "recheck_usd"))
+    queries = Query(f"3600 * {own}", "scores"), Query(f"3600 * {again}", "self-check")
+    return lines(texts, *queries, stacked=True, min=0)
+
+
+def _budget() -> Json:
+    texts = Texts(
+        "Budget of the day",
+        "US dollars since midnight (`rag_monitor_budget_usd_spent`, all scorers together) and what "
+        "a day may cost (`rag_monitor_budget_usd_per_day`, red). Where they meet, interactions end "
+        "as over_budget. Only with a budget.",
+        "currencyUSD",
+    )
+    spent = or_zero("max(rag_monitor_budget_usd_spent)")
+    most = or_unknown("max(rag_monitor_budget_usd_per_day)")
+    red = named("a day", color=fixed(WORSE), custom__lineStyle={"dash": [10, 10], "fill": "dash"})
+    queries = Query(spent, "spent"), Query(most, "a day")
+    return lines(texts, *queries, overrides=[named("spent", color=fixed(GOOD)), red], min=0)
+
+
+def _limits() -> Json:
+    texts = Texts(
+        "Limits used",
+        "`rag_monitor_limit_used_ratio`: share of the requests and tokens a minute that a model's "
+        "limits allow. At 100 % judging waits; that is what limits are for.",
+        "percentunit",
+    )
+    used = "max by (model, limit) (rag_monitor_limit_used_ratio)"
+    query = Query(or_zero(used, "limit", "no limits"), "{{model}} {{limit}}")
+    return lines(texts, query, steps=zero_is_good(0.8, 1), limit=True, min=0)
+
+
+MONEY: Final = (_tokens, _money, _budget, _limits)

@@ -1,0 +1,133 @@
+"""The first row of *Judge and budget*."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grafana.kinds import tile
+from grafana.parts import (
+    A_SECOND,
+    DOUBT,
+    GOOD,
+    NEUTRAL,
+    WORSE,
+    Json,
+    Query,
+    Texts,
+    fixed,
+    zero_is_good,
+)
+from grafana.promql import or_unknown, or_zero, quantile, rate
+
+CALLS: Final = "rag_monitor_judge_calls_total"
+SECONDS: Final = "rag_monitor_judge_call_seconds"
+FAILED: Final = 'result!="ok"'
+
+
+def _share(part: str, whole: str) -> str:
+    """Absent, and not NaN, while there is nothing to share."""
+    return f"({part}) / ({whole}) >= 0"
+
+
+def tiles() -> list[tuple[int, Json]]:
+    """Widths and panels."""
+    failing = _share(rate(CALLS, "", FAILED), rate(CALLS, ""))
+    failed = _share(
+        rate("rag_monitor_interactions_total", "", 'outcome="judge_failed"'),
+        rate("rag_monitor_interactions_total", "", 'outcome=~"scored|judge_failed"'),
+    )
+    looked = rate("rag_monitor_judge_cache_lookups_total", "", 'result!="miss"')
+    hit = _share(looked, rate("rag_monitor_judge_cache_lookups_total", ""))
+    agreement = or_unknown("min(rag_monitor_judge_agreement)")
+    words = {number: (word, colour) for number, _, word, colour in STATES}
+    shares = zero_is_good(0.01, 0.05)
+    trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
+    slow = Query(or_zero(quantile(0.95, SECONDS)))
+    spend = Query(f"3600 * {_usd()}")
+    return [
+        (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, words=words)),
+        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
+        (3, tile(_FAILING, Query(or_zero(failing)), trend=False, steps=shares)),
+        (3, tile(_LOST, Query(or_zero(failed)), trend=False, steps=shares)),
+        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30))),
+        (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),
+        (3, tile(_SAVED, Query(or_zero(hit)), trend=False, steps=NEUTRAL, color=fixed(GOOD))),
+    ]
+
+
+def _usd() -> str:
+    own, again = (rate(f"rag_monitor_judge_{part}_total", "") for part in ("usd", "recheck_usd"))
+    return f"({own} + {again})"
+
+
+#: Number, state, word and colour; the highest of all models shows.
+STATES: Final = (
+    (0.0, "judging", "Judging", GOOD),
+    (1.0, "waiting", "Waiting", DOUBT),
+    (2.0, "circuit_open", "Paused", WORSE),
+    (3.0, "stopped", "Stopped", WORSE),
+)
+
+
+def _state() -> str:
+    name = "rag_monitor_judge_state"
+    each = [f'{number:g} * ({name}{{state="{state}"}} == 1)' for number, state, _, _ in STATES]
+    return or_zero(f"max({' or '.join(each)})")
+
+
+_STATE: Final = Texts(
+    "Judge",
+    "The worst `rag_monitor_judge_state` of all models: waiting for limits or as its provider "
+    "asks, paused because it does not answer (circuit_open), or stopped because it refuses. "
+    "Judging with the offline judge.",
+)
+_RATE: Final = Texts(
+    "Calls",
+    "Calls to the judge model a second (`rag_monitor_judge_calls_total`). 0 with the offline "
+    "judge, which needs none.",
+    A_SECOND,
+    1,
+)
+_FAILING: Final = Texts(
+    "Failing",
+    "Share of the calls whose result is not ok (`rag_monitor_judge_calls_total`). Many are asked "
+    "again; what is lost for good stands beside it.",
+    "percentunit",
+    1,
+)
+_LOST: Final = Texts(
+    "Lost",
+    "Share of the judged interactions that ended as judge_failed "
+    "(`rag_monitor_interactions_total`). Above 5 % the intervals of all scores are widened.",
+    "percentunit",
+    1,
+)
+_SLOW: Final = Texts(
+    "Slow calls",
+    "The 95th percentile of `rag_monitor_judge_call_seconds`: one call of twenty takes longer. 0 "
+    "while there are no calls.",
+    "s",
+    1,
+)
+_SPEND: Final = Texts(
+    "$ an hour",
+    "US dollars an hour at the present pace (`rag_monitor_judge_usd_total` and "
+    "`rag_monitor_judge_recheck_usd_total`). 0 for a model without a known price.",
+    "currencyUSD",
+    2,
+)
+_TRUST: Final = Texts(
+    "Agreement",
+    "The lowest `rag_monitor_judge_agreement` of all kinds: share of equal verdicts when the judge "
+    "is asked again, one passage a call. Below 0.9 do not trust small differences.",
+    "percentunit",
+    1,
+)
+_SAVED: Final = Texts(
+    "Cache hits",
+    "Share of the lookups that needed no call (`rag_monitor_judge_cache_lookups_total`, hit or "
+    "shared).",
+    "percentunit",
+    0,
+)
