@@ -103,11 +103,12 @@ def _budget() -> Json:
         "as over_budget. Only with a budget.",
         "currencyUSD",
     )
-    spent = or_zero("max(rag_monitor_budget_usd_spent)")
+    spent = or_unknown("max(rag_monitor_budget_usd_spent)")
     most = or_unknown("max(rag_monitor_budget_usd_per_day)")
     red = named("a day", color=fixed(WORSE), custom__lineStyle={"dash": [10, 10], "fill": "dash"})
     queries = Query(spent, "spent"), Query(most, "a day")
-    return lines(texts, *queries, overrides=[named("spent", color=fixed(GOOD)), red], min=0)
+    colours = [named("spent", color=fixed(GOOD)), red]
+    return lines(texts, *queries, overrides=colours, min=0, noValue="No budget is set")
 
 
 def _limits() -> Json:
@@ -118,8 +119,9 @@ def _limits() -> Json:
         "percentunit",
     )
     used = "max by (model, limit) (rag_monitor_limit_used_ratio)"
-    query = Query(or_zero(used, "limit", "no limits"), "{{model}} {{limit}}")
-    return lines(texts, query, steps=zero_is_good(0.8, 1), limit=True, min=0)
+    query = Query(or_unknown(used, "limit", "no limits"), "{{model}} {{limit}}")
+    steps = zero_is_good(0.8, 1)
+    return lines(texts, query, steps=steps, limit=True, min=0, noValue="No limits are set")
 
 
 MONEY: Final = (_tokens, _money, _budget, _limits)

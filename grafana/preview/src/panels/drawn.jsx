@@ -39,7 +39,11 @@ function chartConfig({ theme, timeZone, range, bounds, splits, labels, paint }) 
   });
   builder.addSeries({ scaleKey: "y", theme, pathBuilder: () => null, pointsBuilder: () => null });
   builder.addHook("draw", (u) => {
+    const { left, top, width, height } = u.bbox;
     u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(left, top, width, height);
+    u.ctx.clip();
     paint(u);
     u.ctx.restore();
   });
@@ -79,9 +83,6 @@ function paintCells(u, times, fields, color, counts, gap) {
     u.ctx.fillStyle = color(Math.min(1, value / counts.max));
     u.ctx.fillRect(right - width + gap, top + gap, width - gap, bottom - top - gap);
   };
-  u.ctx.beginPath();
-  u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
-  u.ctx.clip();
   fields.forEach(({ values }, row) =>
     values.forEach((value, i) => value > counts.least && cell(i, row, value))
   );
@@ -130,7 +131,8 @@ function paintRuns(u, rows, options, theme) {
     const [top, bottom] = [u.valToPos(y + share, "y", true), u.valToPos(y - share, "y", true)];
     found.forEach(({ from, to, value }) => {
       const shown = field.display(value);
-      const [left, right] = [u.valToPos(from, "x", true), u.valToPos(to, "x", true)];
+      const left = Math.max(u.bbox.left, u.valToPos(from, "x", true));
+      const right = u.valToPos(to, "x", true);
       u.ctx.fillStyle = shown.color;
       u.ctx.globalAlpha = (field.config.custom?.fillOpacity ?? 70) / 100;
       u.ctx.fillRect(left, top, Math.max(1, right - left), bottom - top);
