@@ -51,7 +51,7 @@ def tile(
 def _tile_sizes(several: bool, named_value: bool) -> Json:
     if several:
         return {"titleSize": 13, "valueSize": 16}
-    return {"titleSize": 13, "valueSize": 40} if named_value else {}
+    return {"titleSize": 13, "valueSize": 28} if named_value else {}
 
 
 def lines(
