@@ -20,7 +20,7 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
-from monitor.judge.cache.claims import ClaimsCache
+from monitor.judge.fallback import FallbackJudge
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
 from monitor.judge.observe import CountedCalls, CountedRecheck, ShownQuota, ShownState
@@ -78,15 +78,33 @@ def build_judges(
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
-            made = llm_settings(section, handling(section, redaction_rules(settings)))
-            asked = pressures.all_of(made) if section.kind == "llm" else ()
-            limits = Limits(section.concurrency, section.deadline_s, asked)
+            handled = handling(section, redaction_rules(settings))
+            if section.kind == "offline":
+                screen = OfflineJudge(section.label_name, redaction=handled)
+                limits = Limits(section.concurrency, section.deadline_s)
+                seats.append(Seat(section, screen, limits, pressures))
+                continue
+            made = _in_order(llm_settings(section, handled), section.fallback_models)
+            asked = [pressures.all_of(one) for one in made]
+            limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, made, telemetry, keep, pressures)
-            if caches and whole and section.kind == "llm":
-                judge = caches.keeping(judge, section.cache)
+            observe = CountedCalls(telemetry)
+            judges: list[Judge] = [
+                LlmJudge(one, observe=observe, cache=keep, pressures=pressures) for one in made
+            ]
+            if caches and whole:
+                judges = [caches.keeping(judge, section.cache) for judge in judges]
+            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
             seats.append(Seat(section, judge, limits, pressures))
     return seats
+
+
+def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
+    """One judge for each model; another one has no extraction and no price of its own."""
+    return [
+        preferred,
+        *(replace(preferred.of_model(m), extract_model=None, price=None) for m in others),
+    ]
 
 
 def _quota(
@@ -150,9 +168,14 @@ def build_budget(settings: Settings) -> Budget | None:
     return Budget(usd, ZoneInfo(settings.budget.timezone))
 
 
+def judges_of(seat: Seat) -> tuple[Judge, ...]:
+    """All that may judge there, in order of preference."""
+    return seat.judge.judges if isinstance(seat.judge, FallbackJudge) else (seat.judge,)
+
+
 def require_prices(seats: Sequence[Seat]) -> None:
     """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
-    for judge in (seat.judge for seat in seats):
+    for judge in (judge for seat in seats for judge in judges_of(seat)):
         for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
             raise ConfigurationError(
                 f"limits.usd_per_day: the price of {model} is not in litellm's list, and what it "
@@ -227,18 +250,6 @@ def handling(judge: JudgeSettings, rules: Rules | None) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
     tag = rules.tag if rules else OFF
     return f"{tag}, labels win" if judge.relevance == "labels" else tag
-
-
-def _judge(
-    judge: JudgeSettings,
-    made: LlmSettings,
-    telemetry: ScorerTelemetry,
-    cache: ClaimsCache | None,
-    pressures: Pressures,
-) -> Judge:
-    if judge.kind == "offline":
-        return OfflineJudge(judge.label_name, redaction=made.redaction)
-    return LlmJudge(made, observe=CountedCalls(telemetry), cache=cache, pressures=pressures)
 
 
 def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:

@@ -12,6 +12,7 @@ from monitor.judge.shared_quota import LimiterFailed
 
 #: Of a minute's limit what may be taken at once: more would be exceeded by so much, or wasted.
 _BURST = 1 / 40
+_STEPS = 8
 _MINUTE = 60
 
 
@@ -26,8 +27,11 @@ class RedisLimits:
         try:
             from throttled.asyncio import store
 
-            options = {"SOCKET_TIMEOUT": timeout_s, "SOCKET_CONNECT_TIMEOUT": timeout_s}
+            # None of the client's own time limits: before Python 3.12 those swallow cancellations.
+            unlimited = {"socket_timeout": None, "socket_connect_timeout": None}
+            options = {"CONNECTION_POOL_KWARGS": unlimited}
             self._store: Any = store.RedisStore(server=url, options=options)
+            self._client = self._store._backend.get_client()  # where an address is read
         except ImportError:
             raise ConfigurationError(
                 "limits.redis needs an extra: pip install rag-monitor[redis]"
@@ -40,8 +44,8 @@ class RedisLimits:
         self._prefix, self._timeout_s, self._window_s = prefix, timeout_s, window_s
 
     async def aclose(self) -> None:
-        """Close the connections; the library keeps its client to itself."""
-        await self._store._backend.get_client().aclose()
+        """Close the connections."""
+        await self._client.aclose(close_connection_pool=True)
 
     def limiter(self, name: str, per_minute: int | None) -> RedisLimiter | None:
         """That of a limit; None where there is none."""
@@ -63,9 +67,10 @@ class RedisLimiter:
     ) -> None:
         from throttled.asyncio import Throttled, rate_limiter
 
-        self.burst = max(1, int(per_minute * _BURST))
-        pace = max(1, per_minute - 2 * self.burst)
-        quota = rate_limiter.per_duration(timedelta(seconds=window_s), pace, self.burst)
+        burst = max(1, int(per_minute * _BURST))
+        self.step = max(1, burst // _STEPS)
+        pace = max(1, per_minute - 2 * burst)
+        quota = rate_limiter.per_duration(timedelta(seconds=window_s), pace, burst)
         self._throttled: Any = Throttled(key=key, using="gcra", quota=quota, store=store)
         self._timeout_s = timeout_s
 

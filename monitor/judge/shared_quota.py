@@ -28,8 +28,8 @@ class LimiterFailed(MonitorError):
 class Limiter(Protocol):
     """One limit, kept where all replicas see it."""
 
-    #: The most that can be taken at once.
-    burst: int
+    #: What is taken at once, or less. The same for all, or whoever asks for more never gets it.
+    step: int
 
     async def take(self, cost: int) -> float:
         """0 when it was taken, else seconds until it is worth asking again.
@@ -133,7 +133,7 @@ class SharedQuota:
             return estimate
         self._debt += estimate
         try:
-            while self._debt >= 1:  # in parts: no more than the burst can be taken at once
+            while self._debt >= 1:
                 self._debt -= await self._taken(self._tokens, self._debt)
         except BaseException:
             self._debt -= estimate
@@ -141,7 +141,7 @@ class SharedQuota:
         return estimate
 
     async def _taken(self, limiter: Limiter, wanted: int) -> int:
-        amount = min(limiter.burst, wanted)
+        amount = min(limiter.step, wanted)
         while True:
             wait_s = await limiter.take(amount)
             if wait_s <= 0:
