@@ -39,6 +39,8 @@ Score = Callable[
     [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
 ]
 Signal = Callable[[Interaction], float]
+#: Slots that are screened at the same time: judging needs threads, too.
+MOST_SCREENS: Final = 2
 DAY_S: Final = 86_400
 #: What an older slot still counts, in shares of the latest ones.
 _KEEP: Final = 0.99
@@ -120,6 +122,7 @@ class Picker:
         self._calibrations = calibrations or Calibrations()
         self._settings, self._segment_text, self._signal = settings, segment_text, signal
         self._floors: dict[str, Floors] = {}
+        self._screens = asyncio.Semaphore(MOST_SCREENS)
 
     async def choose(self, slot: Slot[Member]) -> Choice:
         """Pick a member of a slot that is closed."""
@@ -171,9 +174,10 @@ class Picker:
     async def _signals(self, members: Sequence[Member]) -> list[float] | None:
         """One for each; None where the screen fails: then no member is likelier than another."""
         try:
-            return await asyncio.to_thread(
-                lambda: [self._signal(readable(member.interaction)) for member in members]
-            )
+            async with self._screens:
+                return await asyncio.to_thread(
+                    lambda: [self._signal(readable(member.interaction)) for member in members]
+                )
         except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text
             logger().exception("signal_bug", application=members[0].interaction.application)
             return None
