@@ -213,7 +213,7 @@ class Scorer:
         apart = self._traffic.is_split(interaction.application)
         part = span.share / span.length if apart else span.share
         treatment = whole.at(part)
-        if part < 1.0 and not self._takes(treatment.sampler, record, interaction):
+        if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
         if apart or span.length == 1:
             slots.steering.picked()
@@ -228,12 +228,9 @@ class Scorer:
         return None
 
     def _takes(self, sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bool:
-        key = sampler.record_key(record.key, record.headers)
-        if key is None:
-            if not sampler.needs_decoding:
-                self._telemetry.key_fallbacks.inc()
-            key = interaction.interaction_id.encode()
-        return sampler.takes(key)
+        if not sampler.needs_decoding and not sampler.record_key(record.key, record.headers):
+            self._telemetry.key_fallbacks.inc()
+        return sampler.takes(_key(sampler, record, interaction))
 
     def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
         # After a redrive still where it stood first: an interaction without an id keeps its name.
@@ -415,6 +412,12 @@ class Scorer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:
+    """What is hashed: the id where the configured key is missing."""
+    found = sampler.record_key(record.key, record.headers)
+    return interaction.interaction_id.encode() if found is None else found
 
 
 def _unreadable(record: Unreadable) -> MessageRejected:

@@ -8,14 +8,16 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
-from monitor.ingest.filters import Filter
+from monitor.ingest.filters import Case, Filter
 from monitor.ingest.gate import Gate
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.loop import ConsumingLoop
@@ -26,7 +28,7 @@ from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
-from monitor.records import ScoreRecord, read_score_record
+from monitor.records import Interaction, ScoreRecord, read_score_record
 from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.slotting import Member, Picker, PickSettings, Slots
 from monitor.telemetry import ScorerTelemetry
@@ -97,12 +99,14 @@ async def staged(
     rate: float = 1.0,
     segment_by: str | None = None,
     traffic: Callable[[Treatment], Traffic] = Traffic,
+    share: float = 1.0,
+    plain: bool = False,
 ) -> AsyncIterator[Stage]:
-    """A scorer that has one partition."""
+    """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
     registry, health = CollectorRegistry(), Health(time.monotonic)
     telemetry, waited = ScorerTelemetry(registry), [0.0]
-    gathering: Gathering[Member] = Gathering(lambda: Plan(length), lambda: waited[0])
+    gathering: Gathering[Member] = Gathering(lambda: Plan(length, share), lambda: waited[0])
     gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
     treatment = Treatment(
         Sampler(rate), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
@@ -114,7 +118,7 @@ async def staged(
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         time.time,
-        slots=Slots(gathering, Picker(settings or PickSettings())),
+        slots=None if plain else Slots(gathering, Picker(settings or PickSettings())),
     )
     loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))
@@ -293,4 +297,59 @@ async def test_a_dead_letter_in_a_block_is_buried_alone() -> None:
         await stage.committed(4)
         assert [one.sampling.m for one in stage.scores] == [3]
         assert stage.ended("dead_lettered", "wrong_value") == 1
+        assert stage.is_balanced()
+
+
+async def test_blocks_of_one_offset_leave_the_records_that_no_blocks_leave() -> None:
+    """Byte for byte, but for the times of judging; the unscorable ones included."""
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    same = {"judged_at": moment, "event_time": moment, "timings": {}}
+    found = []
+    for plain in (True, False):
+        async with staged(1, plain=plain, rate=0.5, segment_by="tenant") as stage:
+            await stage.read(
+                *(record(n, attributes={"tenant": "ab"[n % 2]}) for n in range(20)),
+                *(record(n, response="__REDACTED__") for n in range(20, 40)),
+                Record(40, value=None),
+            )
+            await stage.committed(41)
+            assert stage.is_balanced()
+            assert stage.ended("not_sampled", "hash") + len(stage.scores) == 40
+            found.append([one.model_copy(update=same).to_json() for one in stage.scores])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("length", [1, 8])
+async def test_who_is_behind_takes_a_smaller_share_and_says_so(length: int) -> None:
+    """Among those that the rate takes; q is the share of the rate, and the rest is lag."""
+    async with staged(length, rate=0.8, share=0.25) as stage:
+        await stage.read(*(record(n) for n in range(240)))
+        await stage.committed(240)
+        assert {one.sampling.q for one in stage.scores} == {0.8 * 0.25}
+        members = sum(one.sampling.m or 0 for one in stage.scores)
+        assert 25 <= members <= 75
+        assert 30 <= stage.ended("not_sampled", "hash") <= 70
+        lagging = stage.ended("not_sampled", "lag")
+        assert lagging + members + stage.ended("not_sampled", "hash") == 240
+        assert stage.is_balanced()
+
+
+async def test_an_application_that_rules_split_has_no_slots() -> None:
+    """Its interactions stand for themselves at an eighth of the rate; the other one's do not."""
+
+    def ruled(otherwise: Treatment) -> Traffic:
+        def is_acme(found: Interaction) -> bool:
+            return found.attributes.get("tenant") == "acme"
+
+        return Traffic(otherwise, [Case("split".__eq__, (is_acme,), otherwise)])
+
+    async with staged(8, traffic=ruled) as stage:
+        names = ["split", "whole"] * 160
+        await stage.read(*(record(n, application=name) for n, name in enumerate(names)))
+        await stage.committed(320)
+        split = [one.sampling for one in stage.scores if one.application == "split"]
+        assert {(s.m, s.q) for s in split} == {(1, 1 / 8)}
+        assert 8 <= len(split) <= 36
+        whole = [one.sampling for one in stage.scores if one.application == "whole"]
+        assert {(s.m, s.q) for s in whole} == {(4, 1.0)}
         assert stage.is_balanced()
