@@ -94,7 +94,9 @@ class Scorer:
         self._screen = screen_for(traffic.screen.samplers)
         self._slots: SlotWorks | None = None
         if slots is not None:
-            self._slots = SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
+            self._slots = SlotWorks(
+                slots, self._ledger, self._brought_to_end, self._given_up, telemetry
+            )
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
 
@@ -276,10 +278,16 @@ class Scorer:
         except DependencyRefused:
             raise
         except Exception as error:  # noqa: BLE001 - see above
-            logger().exception("scorer_bug", interaction_id=name)
-            rejected = MessageRejected(
-                f"internal error: {type(error).__name__}", stage="score", cause=Reason.INTERNAL
-            )
+            return await self._given_up(record, name, error)
+
+    async def _given_up(
+        self, record: KafkaRecord, name: str, error: Exception
+    ) -> tuple[Outcome, str | None]:
+        """A dead letter for what a bug of ours has kept from its end."""
+        logger().error("scorer_bug", interaction_id=name, exc_info=error)
+        rejected = MessageRejected(
+            f"internal error: {type(error).__name__}", stage="score", cause=Reason.INTERNAL
+        )
         self._dead_letters.gate.failed(rejected.cause, was_fine=True)
         return await self._bury(record, rejected)
 

@@ -34,10 +34,11 @@ from monitor.records import Interaction, Outcome, SamplingRecord, Source
 from monitor.stats.calibration import Calibration
 from monitor.telemetry import ScorerTelemetry
 
+Ended = tuple[Outcome, str | None]
 #: Record, interaction, treatment, and the slot that the interaction stands for.
-Score = Callable[
-    [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
-]
+Score = Callable[[KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[Ended]]
+#: Record, name of the interaction, and the bug that nothing but a dead letter is left after.
+Bury = Callable[[KafkaRecord, str, Exception], Awaitable[Ended]]
 Signal = Callable[[Interaction], float]
 #: Slots that are screened at the same time: judging needs threads, too.
 MOST_SCREENS: Final = 2
@@ -74,12 +75,13 @@ class PickSettings:
     """How members are picked: ``directed`` by the risk that the screen sees, where it can tell.
 
     ``floors`` are least shares by segment; what matches one of the rules ``forced`` is judged
-    whether it is picked or not.
+    whether it is picked or not, and with ``force_unanswered`` so are blank responses.
     """
 
     directed: bool = True
     floors: Mapping[str, float] = field(default_factory=dict)
     forced: Filter = EVERYTHING
+    force_unanswered: bool = False
 
 
 class Calibrations:
@@ -195,6 +197,8 @@ class Picker:
         return found
 
     def _is_forced(self, interaction: Interaction) -> bool:
+        if self._settings.force_unanswered and not interaction.response.strip():
+            return True
         rules = self._settings.forced.include
         return any(rule(interaction) for rule in rules)
 
@@ -342,10 +346,16 @@ class SlotWorks:
     """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
 
     def __init__(
-        self, slots: Slots, ledger: Ledger, score: Score, telemetry: ScorerTelemetry
+        self,
+        slots: Slots,
+        ledger: Ledger,
+        score: Score,
+        bury: Bury,
+        telemetry: ScorerTelemetry,
     ) -> None:
         self.gathering, self._picker = slots.gathering, slots.picker
-        self._ledger, self._score, self._telemetry = ledger, score, telemetry
+        self._ledger, self._telemetry = ledger, telemetry
+        self._score, self._bury = score, bury
         self._picks = Latest()
         self.steering = Steering(slots, telemetry)
         #: Those that wait for their block to close, or for the others of their block.
@@ -370,13 +380,15 @@ class SlotWorks:
         """Wait for the block to close, judge a member, settle all; then wait for the block."""
         try:
             await self._until(slot.block.closed)
-            choice = await self._picker.choose(slot)
-            interactions = slot.interactions
-            self.gathering.picked(slot)
-            self._count(choice)
-            endings = [await self._scored(choice.member, choice.sampling)]
-            for member in choice.forced:
-                endings.append(await self._scored(member, forced_sampling(member.interaction)))
+            first, interactions = next(iter(slot.members.values())), slot.interactions
+            try:
+                choice = await self._picker.choose(slot)
+            except Exception as error:  # noqa: BLE001 - a bug of ours wedges no partition
+                endings = [await self._bury(first.record, first.interaction.interaction_id, error)]
+                self.gathering.picked(slot)
+            else:
+                self.gathering.picked(slot)
+                endings = await self._judged(choice)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
             self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
@@ -389,6 +401,14 @@ class SlotWorks:
         # Its offsets stay open until the block is done: whoever reads again reads all of it.
         await self._until(slot.block.done)
 
+    async def _judged(self, choice: Choice) -> list[Ended]:
+        """How the pick and those that are forced have ended."""
+        self._count(choice)
+        endings = [await self._scored(choice.member, choice.sampling)]
+        for member in choice.forced:
+            endings.append(await self._scored(member, forced_sampling(member.interaction)))
+        return endings
+
     def _count(self, choice: Choice) -> None:
         self.steering.picked()
         m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
@@ -396,7 +416,7 @@ class SlotWorks:
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
         self._telemetry.sampling_probability.set(self._picks.add(m / q))
 
-    async def _scored(self, member: Member, sampling: SamplingRecord) -> tuple[Outcome, str | None]:
+    async def _scored(self, member: Member, sampling: SamplingRecord) -> Ended:
         return await self._score(member.record, member.interaction, member.treatment, sampling)
 
     async def _until(self, event: asyncio.Event) -> None:

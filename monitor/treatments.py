@@ -184,7 +184,12 @@ def slots(
         return None
     length = None if sampling.block == "auto" else sampling.block
     pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
-    rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
+    rules = PickSettings(
+        sampling.directed,
+        sampling.floors,
+        Filter.of(sampling.forced, ()),
+        sampling.force_unanswered,
+    )
     judge = settings.judge
     return Slots(
         Gathering(lambda: pace.plan, time.monotonic),

@@ -100,6 +100,7 @@ async def staged(
     segment_by: str | None = None,
     traffic: Callable[[Treatment], Traffic] = Traffic,
     share: float = 1.0,
+    segment_text: Callable[[str], str] = str,
     plain: bool = False,
 ) -> AsyncIterator[Stage]:
     """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
@@ -118,7 +119,7 @@ async def staged(
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         time.time,
-        slots=None if plain else Slots(gathering, Picker(settings or PickSettings())),
+        slots=None if plain else Slots(gathering, Picker(settings or PickSettings(), segment_text)),
     )
     loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))
@@ -353,3 +354,31 @@ async def test_an_application_that_rules_split_has_no_slots() -> None:
         whole = [one.sampling for one in stage.scores if one.application == "whole"]
         assert {(s.m, s.q) for s in whole} == {(4, 1.0)}
         assert stage.is_balanced()
+
+
+async def test_a_bug_in_picking_costs_one_slot() -> None:
+    """A dead letter for its first member; the block ends, and the next one is picked from."""
+
+    def fails_at_first(text: str) -> str:
+        if text == "bad":
+            raise KeyError(text)
+        return text
+
+    async with staged(4, segment_by="tenant", segment_text=fails_at_first) as stage:
+        tenants = ["good", "bad", "good", "good"] + ["good"] * 4
+        await stage.read(*(record(n, attributes={"tenant": t}) for n, t in enumerate(tenants)))
+        await stage.committed(8)
+        assert stage.ended("dead_lettered", "internal_error") == 1
+        assert stage.ended("not_sampled", "slot") == 6
+        assert [one.sampling.first_offset for one in stage.scores] == [4]
+        assert stage.is_balanced()
+
+
+async def test_a_blank_response_is_judged_where_that_is_asked_for() -> None:
+    """Its record says that it is unscorable, and has no slot."""
+    async with staged(8, settings=PickSettings(force_unanswered=True)) as stage:
+        await stage.read(*(record(n, response="" if n % 2 else "Yes.") for n in range(8)))
+        await stage.committed(8)
+        forced = [one for one in stage.scores if one.sampling.forced]
+        assert len(forced) >= 3
+        assert {one.interaction["response"] for one in forced} == {""}
