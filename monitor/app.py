@@ -90,6 +90,8 @@ class Monitor:
         self.port = 0
         self._exporter: Exporter | None = None
         self._calibrations = Calibrations()
+        self._consumer: GroupConsumer | None = None
+        self._share = 1.0
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -137,13 +139,16 @@ class Monitor:
         caches = Caches(telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
-            judges = build_judges(self.settings, telemetry, caches, paused=self._judge_paused)
+            judges = build_judges(
+                self.settings, telemetry, caches, paused=self._judge_paused, share=self._last_share
+            )
             budget = build_budget(self.settings)
             spend = self._spend(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
+                stack.push_async_callback(seat.pressures.aclose)
                 stack.push_async_callback(seat.judge.aclose)
                 if seat.recheck is not None:
                     stack.push_async_callback(seat.recheck.aclose)
@@ -177,6 +182,12 @@ class Monitor:
                 yield
             finally:
                 following.cancel()
+
+    def _last_share(self) -> float:
+        """The part of the group's partitions that is ours, as last seen."""
+        found = None if self._consumer is None else self._consumer.share()
+        self._share = self._share if found is None else found
+        return self._share
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
@@ -224,6 +235,7 @@ class Monitor:
             drain_s=settings.ingest.drain_s,
         )
         stack.push_async_callback(consumer.stop)
+        self._consumer = consumer
         chosen = traffic(settings, seats, budget)
         blocks = slots(settings, redactor, self._calibrations, budget)
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)

@@ -334,7 +334,9 @@ class Scorer:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
         self._count(interaction, ending)
-        if treatment.recheck and ending.judgement:
+        # Of the preferred model: against another one, a second judgement says nothing of batching.
+        preferred = ending.judge == treatment.judge.identity
+        if treatment.recheck and ending.judgement and preferred:
             treatment.recheck.offer(readable(interaction), ending.judgement)
         return ending.outcome, ending.reason
 

@@ -98,6 +98,7 @@ class ScorerTelemetry:
         self._kafka(registry)
         self._dead_letters(registry)
         self._judge(registry)
+        self._limits(registry)
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
         self.applications = LabelCap()
@@ -279,6 +280,13 @@ class ScorerTelemetry:
             ["reason"],
             registry=registry,
         )
+        self.self_check_misses = Counter(
+            "rag_monitor_judge_self_check_misses",
+            "Claims that the judge does not find in the text that they were extracted from.",
+            registry=registry,
+        )
+
+    def _limits(self, registry: CollectorRegistry) -> None:
         self.judge_state = Gauge(
             "rag_monitor_judge_state",
             "1 for the state of a judge's model: judging, waiting (for limits, or as its provider "
@@ -293,9 +301,17 @@ class ScorerTelemetry:
             ["model", "limit"],
             registry=registry,
         )
-        self.self_check_misses = Counter(
-            "rag_monitor_judge_self_check_misses",
-            "Claims that the judge does not find in the text that they were extracted from.",
+        self.limits_shared = Gauge(
+            "rag_monitor_limits_shared",
+            "1 while the replicas share a model's limits through Redis, 0 while each keeps to its "
+            "part of them.",
+            ["model"],
+            registry=registry,
+        )
+        self.limits_redis_errors = Counter(
+            "rag_monitor_limits_redis_errors",
+            "Requests to the Redis of the limits that failed, by reason.",
+            ["reason"],
             registry=registry,
         )
 

@@ -20,15 +20,17 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
-from monitor.judge.cache.claims import ClaimsCache
+from monitor.judge.fallback import FallbackJudge
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls, CountedRecheck, ShownState
+from monitor.judge.observe import CountedCalls, CountedRecheck, ShownQuota, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
 from monitor.judge.quota import LocalQuota, PerMinute, Quota
+from monitor.judge.redis_limiter import RedisLimits
 from monitor.judge.second_look import other_order
+from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
@@ -59,36 +61,71 @@ def build_judges(
     *,
     whole: bool = False,
     paused: Callable[[str, str | None], None] | None = None,
+    share: Callable[[], float] = lambda: 1.0,
 ) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
     With ``caches`` claims are kept, and if ``whole``, a model's judgements as well. ``paused`` is
-    told of a model that does not answer for now, and with None when it does.
+    told of a model that does not answer for now, and with None when it does. ``share`` is the part
+    of the limits that this process keeps to where replicas do not share them.
     """
     seats: list[Seat] = []
     patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
     pressures = Pressures(
         ShownState(telemetry, paused),
         patience,
-        partial(_quota, settings, telemetry),
+        partial(_quota, settings, telemetry, share),
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
-            made = llm_settings(section, _handling(section, redaction_rules(settings)))
-            asked = pressures.all_of(made) if section.kind == "llm" else ()
-            limits = Limits(section.concurrency, section.deadline_s, asked)
+            handling = _handling(section, redaction_rules(settings))
+            if section.kind == "offline":
+                screen = OfflineJudge(section.label_name, redaction=handling)
+                limits = Limits(section.concurrency, section.deadline_s)
+                seats.append(Seat(section, screen, limits, pressures))
+                continue
+            made = _in_order(llm_settings(section, handling), section.fallback_models)
+            asked = [pressures.all_of(one) for one in made]
+            limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
-            judge = _judge(section, made, telemetry, keep, pressures)
-            if caches and whole and section.kind == "llm":
-                judge = caches.keeping(judge, section.cache)
+            observe = CountedCalls(telemetry)
+            judges: list[Judge] = [
+                LlmJudge(one, observe=observe, cache=keep, pressures=pressures) for one in made
+            ]
+            if caches and whole:
+                judges = [caches.keeping(judge, section.cache) for judge in judges]
+            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
             seats.append(Seat(section, judge, limits, pressures))
     return seats
 
 
-def _quota(settings: Settings, telemetry: ScorerTelemetry, model: str) -> Quota:
+def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
+    """One judge for each model; another one has no extraction and no price of its own."""
+    return [
+        preferred,
+        *(replace(preferred.of_model(m), extract_model=None, price=None) for m in others),
+    ]
+
+
+def _quota(
+    settings: Settings, telemetry: ScorerTelemetry, share: Callable[[], float], model: str
+) -> Quota:
     """The limits of a model, and how much of them is used."""
-    limits = PerMinute(*settings.limits.of(model))
-    quota = LocalQuota(limits, time.monotonic)
+    limits, redis = PerMinute(*settings.limits.of(model)), settings.limits.redis
+    if redis.url is None or limits == PerMinute():
+        quota: Quota = LocalQuota(limits, time.monotonic, share=share)
+    else:
+        made = RedisLimits(
+            redis.url.get_secret_value(), prefix=redis.prefix, timeout_s=redis.timeout_s
+        )
+        limiters = (
+            made.limiter(f"{model}:requests", limits.requests),
+            made.limiter(f"{model}:tokens", limits.tokens),
+        )
+        observe = ShownQuota(telemetry)
+        quota = SharedQuota(
+            model, limits, limiters, observe, time.monotonic, share, close=made.aclose
+        )
     for name, limit in (
         ("requests_per_minute", limits.requests),
         ("tokens_per_minute", limits.tokens),
@@ -131,9 +168,14 @@ def build_budget(settings: Settings) -> Budget | None:
     return Budget(usd, ZoneInfo(settings.budget.timezone))
 
 
+def judges_of(seat: Seat) -> tuple[Judge, ...]:
+    """All that may judge there, in order of preference."""
+    return seat.judge.judges if isinstance(seat.judge, FallbackJudge) else (seat.judge,)
+
+
 def require_prices(seats: Sequence[Seat]) -> None:
     """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
-    for judge in (seat.judge for seat in seats):
+    for judge in (judge for seat in seats for judge in judges_of(seat)):
         for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
             raise ConfigurationError(
                 f"limits.usd_per_day: the price of {model} is not in litellm's list, and what it "
@@ -213,18 +255,6 @@ def _handling(judge: JudgeSettings, rules: Rules | None) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
     tag = rules.tag if rules else OFF
     return f"{tag}, labels win" if judge.relevance == "labels" else tag
-
-
-def _judge(
-    judge: JudgeSettings,
-    made: LlmSettings,
-    telemetry: ScorerTelemetry,
-    cache: ClaimsCache | None,
-    pressures: Pressures,
-) -> Judge:
-    if judge.kind == "offline":
-        return OfflineJudge(judge.label_name, redaction=made.redaction)
-    return LlmJudge(made, observe=CountedCalls(telemetry), cache=cache, pressures=pressures)
 
 
 def llm_settings(judge: JudgeSettings, handling: str = OFF) -> LlmSettings:

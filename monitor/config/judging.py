@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, mapping, seconds
+from monitor.config.base import Fraction, Section, Texts, mapping, seconds
 from monitor.config.rules import Rules
 
 #: Longer blocks would hold too many interactions in memory.
@@ -142,6 +142,11 @@ class Judge(Section):
     extract_model: str | None = Field(
         None, description="model that takes the claims out of the texts; default: model"
     )
+    fallback_models: Texts = Field(
+        (),
+        description="models that are asked in this order when model does not answer or will not "
+        "judge; each is a judge version of its own",
+    )
     pipeline: Literal["joint", "single", "ragas"] = Field(
         "joint", description="call structure of the llm judge"
     )
@@ -191,4 +196,7 @@ class Judge(Section):
     def _has_model(self) -> Self:
         if self.kind == "llm" and not self.model:
             raise ValueError("model is missing, kind llm needs one, like openai/gpt-4o-mini")
+        models = [self.model, *self.fallback_models]
+        if len(set(models)) != len(models) or "" in models:
+            raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
         return self

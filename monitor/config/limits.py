@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
 from monitor.config.base import Section, mapping, seconds
 
@@ -20,12 +20,35 @@ class Budget(Section):
     def _exists(cls, name: str) -> str:
         try:
             ZoneInfo(name)
-        except (OSError, ValueError):  # not found, no such file, no name at all
+        except (KeyError, OSError, ValueError):  # not found, a directory, no name at all
             raise ValueError(
                 f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
                 "system knows only UTC: pip install tzdata)"
             ) from None
         return name
+
+
+class LimitsRedis(Section):
+    """Where replicas share requests and tokens a minute."""
+
+    url: SecretStr | None = Field(
+        None,
+        description="redis://, rediss:// (TLS) or unix://, with the password if any; without one, "
+        "each replica keeps to its part of the limits",
+    )
+    prefix: str = Field(
+        "rag-monitor", min_length=1, description="what the names of all keys begin with"
+    )
+    timeout_s: float = Field(
+        0.5, gt=0, description="seconds for one request; then each replica keeps to its part"
+    )
+
+    @field_validator("prefix")
+    @classmethod
+    def _has_no_colon_at_its_ends(cls, prefix: str) -> str:
+        if not prefix.strip() or prefix != prefix.strip(":"):
+            raise ValueError(f"found {prefix!r}, expected a name without : at its ends")
+        return prefix
 
 
 class ModelLimits(Section):
@@ -46,6 +69,7 @@ class Limits(ModelLimits):
         description="US dollars that judging may cost in a day of budget.timezone, by all scorers "
         "and models; then interactions end as over_budget until the next day",
     )
+    redis: LimitsRedis = LimitsRedis()
     stop_probe: str = Field(
         "5m",
         description="how often a model is tried that refuses everything (bad key, no credit, "

@@ -14,6 +14,7 @@ from monitor.doctor.needs import input_needs, output_needs
 from monitor.doctor.report import Line, warn
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError
+from monitor.judge.protocol import Judge
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
@@ -116,7 +117,11 @@ async def _judges(settings: Settings) -> list[Line]:
     seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
     try:
         found = await asyncio.gather(
-            *(llm.examine(seat.judge, _called(seat), seat.section.deadline_s) for seat in seats)
+            *(
+                llm.examine(judge, _called(seat, judge), seat.section.deadline_s)
+                for seat in seats
+                for judge in treatments.judges_of(seat)
+            )
         )
     finally:
         for seat in seats:
@@ -124,6 +129,8 @@ async def _judges(settings: Settings) -> list[Line]:
     return [line for lines in found for line in lines]
 
 
-def _called(seat: treatments.Seat) -> str:
+def _called(seat: treatments.Seat, judge: Judge) -> str:
     model, name = seat.section.model, seat.section.name
+    if judge is not treatments.judges_of(seat)[0]:
+        model = judge.identity.model
     return " ".join(filter(None, (name, model))) or seat.section.label_name

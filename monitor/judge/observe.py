@@ -89,6 +89,21 @@ class ShownState:
             self._paused(model, "the provider does not answer" if open_ else None)
 
 
+class ShownQuota:
+    """A ``QuotaObserver``: a gauge of what is shared, and errors by reason."""
+
+    def __init__(self, telemetry: ScorerTelemetry) -> None:
+        self._telemetry = telemetry
+
+    def shared(self, model: str, yes: bool) -> None:
+        """1 or 0."""
+        self._telemetry.limits_shared.labels(model).set(yes)
+
+    def failed(self, reason: str) -> None:
+        """One more."""
+        self._telemetry.limits_redis_errors.labels(reason).inc()
+
+
 class CountedCache:
     """A ``CacheObserver`` that counts into the process's telemetry."""
 

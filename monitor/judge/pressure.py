@@ -93,6 +93,17 @@ class Pressure:
         waits = self._quota.waiting or self._clock() < self._paused_until
         return State.WAITING if waits else State.JUDGING
 
+    @property
+    def answers(self) -> bool:
+        """Whether judgements may begin; also when it is time to find out."""
+        breaker = self._breaker
+        silent = breaker.is_open or breaker.stopped is not None
+        return not silent or breaker.may_probe(self._clock())
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        await self._quota.aclose()
+
     @asynccontextmanager
     async def judgement(self) -> AsyncIterator[None]:
         """Wait until the provider bears one more; it is one more while inside."""

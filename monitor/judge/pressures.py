@@ -46,6 +46,11 @@ class Pressures:
             )
         return self._made[key]
 
+    async def aclose(self) -> None:
+        """Give back what limits keep open."""
+        for pressure in self._made.values():
+            await pressure.aclose()
+
     def all_of(self, settings: LlmSettings) -> list[Pressure]:
         """Those of all models that a judge with these settings asks."""
         return [self.of(settings.of_model(model)) for model in settings.models()]

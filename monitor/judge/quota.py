@@ -27,12 +27,16 @@ class PerMinute:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one call has taken: of requests and of tokens, each of several windows."""
+    """What one call has taken: of requests and of tokens, each of several windows.
+
+    ``reserved`` are the tokens taken of a limit that replicas share; None: none.
+    """
 
     task: str
     size: int
     requests: tuple[Taken, ...] = ()
     tokens: tuple[Taken, ...] = ()
+    reserved: int | None = None
 
 
 class Quota(Protocol):
@@ -54,18 +58,26 @@ class Quota(Protocol):
     def used_ratio(self, limit: str) -> float:
         """Used share of ``requests_per_minute`` or ``tokens_per_minute``."""
 
+    async def aclose(self) -> None:
+        """Give back connections."""
+
 
 class LocalQuota:
     """A ``Quota`` of this process alone; ``clock`` gives monotonic seconds.
 
     A minute's worth is not spent at once: of any ten seconds at most one and a half times their
-    part, since providers may look at less than a minute.
+    part, since providers may look at less than a minute. ``share`` is the part of the limits that
+    this process keeps to, over 0 and up to 1.
     """
 
     def __init__(
-        self, limits: PerMinute, clock: Callable[[], float], window_s: float = WINDOW_S
+        self,
+        limits: PerMinute,
+        clock: Callable[[], float],
+        window_s: float = WINDOW_S,
+        share: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        self._clock = clock
+        self._clock, self._share, self._window_s = clock, share, window_s
         self._requests = _rates(limits.requests, window_s)
         self._tokens = _rates(limits.tokens, window_s)
         self._estimates: dict[str, TokenEstimate] = {}
@@ -82,7 +94,7 @@ class LocalQuota:
         try:
             with held():
                 async with self._first:
-                    return await self._room(task, size)
+                    return await self.room(task, size)
         finally:
             self.waiting -= 1
 
@@ -108,22 +120,48 @@ class LocalQuota:
         self._settled.set()
 
     def used_ratio(self, limit: str) -> float:
-        """Of the minute that ends now."""
+        """Of the minute that ends now, by this process, of its share."""
         rates = self._requests if limit == "requests_per_minute" else self._tokens
         return rates[0].used(self._clock()) / rates[0].limit if rates else 0.0
 
-    async def _room(self, task: str, size: int) -> Share:
+    async def aclose(self) -> None:
+        """Nothing to give back."""
+
+    def estimate(self, task: str, size: int) -> int:
+        """Tokens to reserve."""
+        return self._estimate(task).of(size)
+
+    def note(self, task: str, size: int) -> Share:
+        """It is taken, whether or not there was room."""
+        now, tokens = self._clock(), self.estimate(task, size)
+        return Share(
+            task,
+            size,
+            tuple(rate.take(now, 1) for rate in self._requests),
+            tuple(rate.take(now, tokens) for rate in self._tokens),
+        )
+
+    def fill(self) -> None:
+        """As if the whole share had been taken evenly over the last window."""
+        self._scale()
+        now = self._clock()
+        for rate in (*self._requests[:1], *self._tokens[:1]):
+            rate.fill(now)
+
+    def _scale(self) -> None:
+        share = self._share()
+        for rate in (*self._requests, *self._tokens):
+            rate.scale(share)
+
+    async def room(self, task: str, size: int) -> Share:
+        """Wait for it; callers come one at a time."""
         while True:
-            now, tokens = self._clock(), self._estimate(task).of(size)
+            self._scale()
+            now, tokens = self._clock(), self.estimate(task, size)
             waits = [rate.wait_s(now, 1) for rate in self._requests]
             waits += [rate.wait_s(now, tokens) for rate in self._tokens]
             if max(waits) <= 0:
-                return Share(
-                    task,
-                    size,
-                    tuple(rate.take(now, 1) for rate in self._requests),
-                    tuple(rate.take(now, tokens) for rate in self._tokens),
-                )
+                return self.note(task, size)
             self._settled.clear()
             try:
                 await asyncio.wait_for(self._settled.wait(), max(waits))

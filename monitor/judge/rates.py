@@ -32,9 +32,19 @@ class Rate:
     """
 
     def __init__(self, limit: float, window_s: float = WINDOW_S) -> None:
-        self.limit = limit
+        self.limit = self._whole = limit
         self._window_s = window_s
         self._log: deque[Taken] = deque()
+
+    def scale(self, share: float) -> None:
+        """From now on the limit is this part of the whole."""
+        self.limit = self._whole * share
+
+    def fill(self, now: float, steps: int = 60) -> None:
+        """As if all that is left had been taken in even steps over the window that ends now."""
+        step = max(0.0, self.limit - self.used(now)) / steps
+        made = [Taken(now - self._window_s * (1 - i / steps), step) for i in range(1, steps + 1)]
+        self._log = deque(sorted([*self._log, *made], key=lambda taken: taken.at))
 
     def used(self, now: float) -> float:
         """What is taken of the window that ends now."""

@@ -120,6 +120,16 @@ class GroupConsumer:
                 f"{FAILING_LIMIT_S:.0f} s, last with {type(error).__name__}: {error}; start again"
             ) from error
 
+    def share(self) -> float | None:
+        """The part of all partitions that is ours; None while nobody knows.
+
+        Over the members of a group these add up to 1.
+        """
+        topics = self._client.subscription() or ()
+        known = [self._client.partitions_for_topic(topic) or () for topic in topics]
+        whole, own = sum(map(len, known)), len(self._client.assignment())
+        return min(1.0, own / whole) if whole and own else None
+
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again)."""
         try:

@@ -1,0 +1,130 @@
+"""Models in order of preference, over HTTP: who judges what, and under whose name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.config import load
+from monitor.errors import ConfigurationError, JudgeFailed
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import Seat, build_judges, judges_of
+from tests.e2e.process import until
+from tests.servers.judge_server import JudgeServer
+from tests.servers.judge_weather import Weather
+from tests.unit.judge.test_contract import LABELS, interaction
+
+
+class OneRefuses(Weather):
+    """Weather for one model alone; ``asked`` counts by model."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__()
+        self._model, self.asked = model, Counter[str]()
+
+    async def __call__(self, text: str) -> Any:
+        model = json.loads(text)["model"]
+        self.asked[model] += 1
+        return await super().__call__(text) if model == self._model else None
+
+
+def seat(server: JudgeServer, **more: str) -> Seat:
+    flags = {
+        "judge.kind": "llm",
+        "judge.model": "openai/first",
+        "judge.fallback_models": "openai/second,openai/third",
+        "judge.api_base": server.url,
+        "judge.api_key": "k",
+        "judge.cache.kind": "none",
+        **more,
+    }
+    (made,) = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
+    return made
+
+
+async def judged(by: Seat) -> str:
+    """The model that has judged; or why none has."""
+    async with by.limits.admitted(), by.limits.deadline():
+        try:
+            judgement = await by.judge.judge(interaction())
+        except JudgeFailed as failure:
+            return failure.reason
+    assert judgement.usage.calls >= 3
+    return judgement.judge.model
+
+
+SNAPSHOTS = {"first": "first-1", "second": "second-1", "third": "third-1"}
+
+
+async def test_each_model_is_a_judge_of_its_own() -> None:
+    """Three names, three versions; the first is that of the seat."""
+    async with JudgeServer(LABELS) as server:
+        made = seat(server)
+        identities = [judge.identity for judge in judges_of(made)]
+    assert [i.model for i in identities] == ["openai/first", "openai/second", "openai/third"]
+    assert len({i.version for i in identities}) == 3
+    assert made.judge.identity == identities[0]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (401, {"error": {"code": "invalid_api_key"}}, {}),
+        (400, {"error": {"code": "content_filter"}}, {}),
+        (400, {"error": {"code": "context_length_exceeded"}}, {}),
+    ],
+)
+async def test_the_next_one_judges_what_the_first_does_not(refusal: Any) -> None:
+    """Without a failure; and the first again as soon as it judges."""
+    weather = OneRefuses("first")
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        made = seat(server)
+        assert await judged(made) == "first-1"
+        weather.refusal = refusal
+        assert await judged(made) == "second-1"
+        weather.refusal = None
+        assert await judged(made) == "first-1"
+        await made.judge.aclose()
+    assert weather.asked["third"] == 0
+
+
+async def test_one_that_has_stopped_is_not_asked_before_the_probe() -> None:
+    """Judging goes on with the next, and returns by itself when the first is mended."""
+    weather = OneRefuses("first")
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        made = seat(server, **{"limits.stop_probe": "1s"})
+        weather.refusal = 401, {"error": {"code": "invalid_api_key"}}, {}
+        models = await asyncio.gather(*(judged(made) for _ in range(30)))
+        assert set(models) == {"second-1"}
+        assert weather.asked["first"] <= 20
+        weather.refusal = None
+
+        async def is_back() -> bool:
+            return await judged(made) == "first-1"
+
+        await until(is_back, "the first model")
+        await made.judge.aclose()
+
+
+async def test_the_last_ones_failure_is_the_failure() -> None:
+    """When none of them judges, the reason is that of the last."""
+    weather = Weather()
+    async with JudgeServer(LABELS, gate=weather) as server:
+        weather.refusal = 400, {"error": {"code": "content_filter"}}, {}
+        made = seat(server)
+        assert await judged(made) == "content_filter"
+        assert len(weather.requests) >= 3
+        await made.judge.aclose()
+
+
+@pytest.mark.parametrize("models", ["openai/a", "openai/b,openai/b"])
+def test_the_same_model_twice_is_a_configuration_error(models: str) -> None:
+    """It would be asked twice for the same."""
+    flags = {"judge.kind": "llm", "judge.model": "openai/a", "judge.fallback_models": models}
+    with pytest.raises(ConfigurationError, match="fallback_models"):
+        load({}, flags=flags)

@@ -1,0 +1,157 @@
+"""Limits that three replicas share through a real Redis, which goes away and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import time
+from collections import deque
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from monitor.errors import ConfigurationError
+from monitor.judge.quota import PerMinute
+from monitor.judge.redis_limiter import RedisLimits
+from monitor.judge.shared_quota import SharedQuota
+from tests.e2e.process import until
+from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
+from tests.tools import requires_tool
+
+#: Stands for a minute.
+WINDOW_S = 4
+MODEL = "openai/judge"
+
+
+class Heard:
+    """What is told of the store."""
+
+    def __init__(self) -> None:
+        self.states: list[bool] = []
+        self.failures: list[str] = []
+
+    def shared(self, model: str, yes: bool) -> None:
+        self.states.append(yes)
+
+    def failed(self, reason: str) -> None:
+        self.failures.append(reason)
+
+
+class Replicas:
+    """Three that ask all the time; ``taken`` are (time, tokens) of all together."""
+
+    def __init__(self, url: str, prefix: str, limits: PerMinute) -> None:
+        self.heard = [Heard() for _ in range(3)]
+        self.taken: list[tuple[float, int]] = []
+        self._quotas = [self._quota(url, prefix, limits, heard) for heard in self.heard]
+        self._tasks = [asyncio.create_task(self._ask(*pair)) for pair in enumerate(self._quotas)]
+
+    def _quota(self, url: str, prefix: str, limits: PerMinute, heard: Heard) -> SharedQuota:
+        made = RedisLimits(url, prefix=prefix, timeout_s=0.3, window_s=WINDOW_S)
+        limiters = made.limiter("requests", limits.requests), made.limiter("tokens", limits.tokens)
+        return SharedQuota(
+            MODEL,
+            limits,
+            limiters,
+            heard,
+            time.monotonic,
+            lambda: 1 / 3,
+            WINDOW_S + 0.1,
+            made.aclose,
+        )
+
+    async def _ask(self, number: int, quota: SharedQuota) -> None:
+        rng = Random(number)
+        while True:
+            size = rng.randrange(500, 1_500)
+            share = await quota.take("verify_claims", size)
+            tokens = int(size * rng.uniform(0.2, 0.3))
+            self.taken.append((time.monotonic(), tokens))
+            quota.settle(share, tokens)
+
+    def states(self) -> list[bool]:
+        """The latest of each."""
+        return [heard.states[-1] for heard in self.heard]
+
+    def total(self, since: float) -> tuple[int, int]:
+        found = [tokens for at, tokens in self.taken if at >= since]
+        return len(found), sum(found)
+
+    def busiest(self) -> tuple[int, int]:
+        """The most requests and tokens of any window."""
+        most, inside = (0, 0), deque[tuple[float, int]]()
+        for entry in self.taken:
+            inside.append(entry)
+            while inside[0][0] <= entry[0] - WINDOW_S:
+                inside.popleft()
+            most = max(most[0], len(inside)), max(most[1], sum(tokens for _, tokens in inside))
+        return most
+
+    async def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for quota in self._quotas:
+            await quota.aclose()
+
+
+def required() -> None:
+    requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)
+    lacking = None if importlib.util.find_spec("throttled") else "no throttled-py"
+    requires_tool("throttled-py", lacking, "pip install rag-monitor[redis]")
+
+
+@pytest.mark.parametrize(("requests", "tokens"), [(120, None), (None, 40_000)])
+async def test_three_replicas_keep_to_one_limit(
+    requests: int | None, tokens: int | None, redis_server: RedisServer
+) -> None:
+    """In any window at most 102 %, in three windows at least 85 %; each has some of it."""
+    required()
+    prefix = f"three-{requests}-{tokens}"
+    replicas = Replicas(redis_server.url, prefix, PerMinute(requests, tokens))
+    began = time.monotonic()
+    wanted = 2.6 * (requests or 9e9), 2.6 * (tokens or 9e9)
+
+    def enough() -> bool:
+        found = replicas.total(began)
+        return found[0] >= wanted[0] or found[1] >= wanted[1]
+
+    await until(enough, "three windows' worth", patience_s=4 * WINDOW_S)
+    took_s = time.monotonic() - began
+    await replicas.end()
+    most = replicas.busiest()
+    assert most[0] <= 1.02 * (requests or 9e9)
+    assert most[1] <= 1.02 * (tokens or 9e9)
+    assert took_s <= 3.4 * WINDOW_S
+    assert [heard.failures for heard in replicas.heard] == [[], [], []]
+
+
+async def test_redis_goes_and_comes_back(tmp_path: Path) -> None:
+    """Each keeps to its third while it is away; in no window, old, new or between, above."""
+    required()
+    server, limit = RedisServer(tmp_path), 120
+    with server:
+        replicas = Replicas(server.url, "goes", PerMinute(limit, None))
+        await until(lambda: len(replicas.taken) > 1.5 * limit, "sharing")
+    away = time.monotonic()
+    await until(lambda: replicas.states() == [False] * 3, "three that know")
+    await until(lambda: time.monotonic() > away + 2 * WINDOW_S, "two windows without")
+    alone = replicas.total(away)[0]
+    with server:
+        await until(lambda: replicas.states() == [True] * 3, "three that share again")
+        back = time.monotonic()
+        await until(lambda: time.monotonic() > back + 2 * WINDOW_S, "two windows with it")
+        await replicas.end()
+    assert replicas.busiest()[0] <= 1.02 * limit
+    assert alone >= 0.7 * limit, "it goes on meanwhile"
+    assert replicas.total(back)[0] >= limit, "and as before afterwards"
+    assert all(heard.states == [True, False, True] for heard in replicas.heard)
+
+
+def test_an_address_that_is_none_is_a_configuration_error() -> None:
+    """It is not quoted: it may hold a password."""
+    required()
+    with pytest.raises(ConfigurationError, match=r"limits\.redis\.url") as caught:
+        RedisLimits("hunter2", prefix="p", timeout_s=1.0).limiter("requests", 5)
+    assert "hunter2" not in str(caught.value)
