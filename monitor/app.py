@@ -237,7 +237,7 @@ class Monitor:
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
         chosen = traffic(settings, seats, budget)
-        blocks = slots(settings, redactor, self._calibrations, budget)
+        blocks = slots(settings, redactor, self._calibrations, budget, self._last_share)
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))

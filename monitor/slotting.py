@@ -273,7 +273,8 @@ class Money(Protocol):
 class Slots:
     """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
 
-    ``wall`` gives epoch seconds, ``monotonic`` those between two looks.
+    ``share`` is this replica's part of what all are allowed a minute. ``wall`` gives epoch seconds,
+    ``monotonic`` those between two looks.
     """
 
     gathering: Gathering[Member]
@@ -281,6 +282,7 @@ class Slots:
     pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
     allowed: Allowance = field(default_factory=lambda: Allowance(1))
     money: Money | None = None
+    share: Callable[[], float] = lambda: 1.0
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
@@ -312,7 +314,7 @@ class Steering:
         if not slots.pace.is_due(now):
             return
         demand = slots.pace.demand(now)
-        before_usd, allowed = self._spent_usd, slots.allowed
+        before_usd, allowed = self._spent_usd, slots.allowed.part(slots.share())
         if slots.money is not None:
             wall = slots.wall()
             left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)

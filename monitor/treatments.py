@@ -218,8 +218,12 @@ def slots(
     redactor: Redactor,
     calibrations: Calibrations,
     budget: Budget | None = None,
+    share: Callable[[], float] = lambda: 1.0,
 ) -> Slots | None:
-    """What picks from blocks; None where every interaction is judged, however late."""
+    """What picks from blocks; None where every interaction is judged, however late.
+
+    ``share`` is the part of the limits that is for this process.
+    """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
     if sampling.block == 1 and not sheds:
@@ -239,6 +243,7 @@ def slots(
         pace,
         Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
         budget,
+        share,
     )
 
 
