@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,12 +23,13 @@ from monitor.ingest.gathering import Gathering
 from monitor.ingest.loop import ConsumingLoop
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
+from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.ingest.worker import LoopLimits
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
-from monitor.records import Interaction, ScoreRecord, read_score_record
+from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
 from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.slotting import Member, Picker, PickSettings, Slots
 from monitor.telemetry import ScorerTelemetry
@@ -102,12 +103,21 @@ async def staged(
     share: float = 1.0,
     segment_text: Callable[[str], str] = str,
     plain: bool = False,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Stage]:
     """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
     registry, health = CollectorRegistry(), Health(time.monotonic)
     telemetry, waited = ScorerTelemetry(registry), [0.0]
-    gathering: Gathering[Member] = Gathering(lambda: Plan(length, share), lambda: waited[0])
+    fixed = Plan(length, share)
+    gathering: Gathering[Member] = Gathering(
+        lambda: pace.plan if pace else fixed, lambda: waited[0]
+    )
+    picker = Picker(settings or PickSettings(), segment_text)
+    slots = Slots(gathering, picker)
+    if pace is not None:
+        allowed = Allowance(4, requests_per_minute=60)
+        slots = replace(slots, pace=pace, allowed=allowed, monotonic=lambda: waited[0])
     gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
     treatment = Treatment(
         Sampler(rate), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
@@ -119,7 +129,7 @@ async def staged(
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         time.time,
-        slots=None if plain else Slots(gathering, Picker(settings or PickSettings(), segment_text)),
+        slots=None if plain else slots,
     )
     loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))
@@ -382,3 +392,37 @@ async def test_a_blank_response_is_judged_where_that_is_asked_for() -> None:
         forced = [one for one in stage.scores if one.sampling.forced]
         assert len(forced) >= 3
         assert {one.interaction["response"] for one in forced} == {""}
+
+
+async def test_blocks_grow_with_what_judgements_take() -> None:
+    """Two calls each, and 60 a minute: after a minute of 600 interactions one of 16 is judged."""
+    offline = OfflineJudge()
+
+    class Calling:
+        """Takes two calls."""
+
+        identity = offline.identity
+
+        async def judge(self, found: Any, bill: Any = None) -> Judgement:
+            judgement = await offline.judge(found, bill)
+            return judgement.model_copy(update={"usage": Usage(calls=2)})
+
+        async def prepare(self) -> None:
+            return
+
+        async def aclose(self) -> None:
+            return
+
+    pace = Pace(None, sheds=True, behind_s=600.0)
+    async with staged(judge=Calling(), pace=pace) as stage:
+        await stage.read(*(record(n) for n in range(600)))
+        await stage.committed(600)
+        assert len(stage.scores) == 600
+        stage.waited[0] = 60.0
+        await until(lambda: pace.plan.length == 16, "a look", every_s=0.002)
+        await stage.read(*(record(n) for n in range(600, 672)))
+        await stage.committed(672)
+        later = [one.sampling.m for one in stage.scores][600:]
+        assert later == [1] * 8 + [16] * 4, "from the next offset that both lengths divide"
+        assert stage.registry.get_sample_value("rag_monitor_sampling_block") == 16
+        assert stage.is_balanced()
