@@ -276,7 +276,11 @@ class Monitor:
     ) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
-            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
+            ScorerSettings(
+                topics.scores,
+                settings.kafka.max_record_bytes,
+                waits_for_money=settings.ingest.when_behind == "completeness",
+            ),
             chosen,
             producer,
             DeadLetters(

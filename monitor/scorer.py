@@ -36,13 +36,20 @@ from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscor
 from monitor.slotting import Member, Slots, SlotWorks
 from monitor.telemetry import ScorerTelemetry
 
+#: How often it is asked whether there is money again.
+ASK_AGAIN_S = 1.0
+
 
 @dataclass(frozen=True)
 class ScorerSettings:
-    """What the scorer is told; sizes in bytes."""
+    """What the scorer is told; sizes in bytes.
+
+    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some.
+    """
 
     scores_topic: str
     max_record_bytes: int
+    waits_for_money: bool = False
 
 
 class Traffic:
@@ -99,16 +106,17 @@ class Scorer:
             )
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
+        self._penniless: set[asyncio.Task[None] | None] = set()
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        if self._slots is not None and not self._slots.has_room:
+        if self._penniless or (self._slots is not None and not self._slots.has_room):
             return 0
         return self._dead_letters.gate.room(partition)
 
     def parked(self) -> int:
-        """How many works wait for a dead letter to be taken, or for their block."""
-        waiting = self._dead_letters.gate.waiting
+        """How many works wait for a dead letter to be taken, for money, or for their block."""
+        waiting = self._dead_letters.gate.waiting + len(self._penniless)
         return waiting if self._slots is None else waiting + len(self._slots.parked)
 
     def turn(self) -> None:
@@ -128,10 +136,11 @@ class Scorer:
         return task in self._judging
 
     def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits: at the judge, among the dead letters, or for its block."""
+        """Whether the work waits: at the judge, for money, for a dead letter, or its block."""
         if self._slots is not None and task in self._slots.parked:
             return True
-        return task in self._waiting or task in self._dead_letters.gate.held_works
+        waiting = task in self._waiting or task in self._penniless
+        return waiting or task in self._dead_letters.gate.held_works
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -343,6 +352,18 @@ class Scorer:
     async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
         if (unseen := hidden(interaction, treatment)) is not None:
             return unseen
+        ending = await self._admitted(interaction, treatment)
+        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
+            task = asyncio.current_task()
+            self._penniless.add(task)
+            try:
+                await asyncio.sleep(ASK_AGAIN_S)
+            finally:
+                self._penniless.discard(task)
+            ending = await self._admitted(interaction, treatment)
+        return ending
+
+    async def _admitted(self, interaction: Interaction, treatment: Treatment) -> Ending:
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
