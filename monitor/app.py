@@ -40,7 +40,8 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Calibrations, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Calibrations
 from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,

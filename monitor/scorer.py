@@ -33,7 +33,8 @@ from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
 from monitor.metrics.hidden import readable
 from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscored
-from monitor.slotting import Member, Slots, SlotWorks
+from monitor.slot_works import Slots, SlotWorks
+from monitor.slotting import Member
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.

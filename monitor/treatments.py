@@ -34,7 +34,8 @@ from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
-from monitor.slotting import Calibrations, Picker, PickSettings, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Calibrations, Picker, PickSettings
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 

@@ -31,7 +31,8 @@ from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
 from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Member, Picker, PickSettings, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import until

@@ -8,7 +8,8 @@ from monitor.ingest.gathering import Gathering
 from monitor.ingest.score_records import Ending
 from monitor.ingest.slots.pace import HEADROOM, Allowance, Pace
 from monitor.records import Outcome, Usage
-from monitor.slotting import DAY_S, Member, Picker, PickSettings, Slots, Steering
+from monitor.slot_works import DAY_S, Slots, Steering
+from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.records.made import JUDGE
 
