@@ -6,17 +6,19 @@ import random
 
 from monitor.judge.faults import CallFailed
 from monitor.judge.ports import CallObserver
+from monitor.judge.refusals import Action
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 20.0
 
 
 class Backoff:
-    """Whether and how long to wait: what the server asks for, else full jitter.
+    """Whether and how long to wait: full jitter.
 
-    Full jitter: uniform between 0 and the exponential bound (AWS Architecture Blog, 2015,
-    "Exponential backoff and jitter"). After a Retry-After a first step of jitter follows, or all
-    callers that were told the same second come back together.
+    That is uniform between 0 and the exponential bound (AWS Architecture Blog, 2015, "Exponential
+    backoff and jitter"). What the server asks for is waited for before any next call
+    (``Pressure``), so that only a step of jitter is added to it here, or all callers that were
+    told the same second would come back together.
     """
 
     def __init__(self, retries: int, rng: random.Random, observe: CallObserver) -> None:
@@ -29,8 +31,8 @@ class Backoff:
             return False
         self._left -= 1
         self._observe.retried(error.reason)
-        asked, bound = error.fault.wait_s, self._bound_s
+        if error.fault.action is Action.WAIT:
+            return self._rng.uniform(0.0, _FIRST_WAIT_S)
+        bound = self._bound_s
         self._bound_s = min(_LONGEST_WAIT_S, 2 * bound)
-        if asked is not None:
-            return asked + self._rng.uniform(0.0, _FIRST_WAIT_S)
         return self._rng.uniform(0.0, bound)

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Breaker, Patience
+from monitor.judge.deadline import held
 from monitor.judge.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
 from monitor.judge.quota import LocalQuota, PerMinute, Quota, Share
 from monitor.judge.refusals import Action
@@ -76,7 +77,7 @@ class Pressure:
         self._window = Window()
         self._paused_until = 0.0
         self._pause: Fault | None = None
-        self._pauses = 0
+        self._pauses, self._refused_at = 0, float("-inf")
         self._under_way = 0
         self._moved = asyncio.Event()
         self._said = State.JUDGING
@@ -195,11 +196,15 @@ class Pressure:
         return False
 
     async def _paused(self) -> None:
-        """Wait as long as the provider has asked anybody to; not all come back at once."""
+        """Wait as long as the provider has asked anybody to; not all come back at once.
+
+        It is a limit like others: the deadline of the judgement stands still.
+        """
         while (left_s := self._paused_until - self._clock()) > 0 and self._pause is not None:
             if left_s > MAX_RETRY_AFTER_S:
                 raise CallFailed(self._pause)
-            await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
+            with held():
+                await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
 
     def _worked(self) -> None:
         self._pauses = 0
@@ -211,11 +216,15 @@ class Pressure:
         self._breaker.failed(fault, now)
         if fault.action is Action.WAIT:
             self._window.refused(began, now)
-            self._wait(fault, now)
+            self._wait(fault, began, now)
 
-    def _wait(self, fault: Fault, now: float) -> None:
-        """Pause for all: as asked, else by full jitter under a bound that doubles."""
-        self._pauses += 1
+    def _wait(self, fault: Fault, began: float, now: float) -> None:
+        """Pause for all: as asked, else by full jitter under a bound that doubles.
+
+        It doubles once for a crowd of calls that were all made before the first was refused.
+        """
+        if began >= self._refused_at:
+            self._pauses, self._refused_at = self._pauses + 1, now
         bound_s = min(_LONGEST_BACKOFF_S, _FIRST_PAUSE_S * 2 ** min(self._pauses, 10))
         asked_s = self._rng.uniform(0.0, bound_s) if fault.wait_s is None else fault.wait_s
         until = now + min(asked_s, LONGEST_PAUSE_S)

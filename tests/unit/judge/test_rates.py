@@ -110,7 +110,7 @@ async def test_limits_wait_and_do_not_fail(requests: int | None, tokens: int | N
         pressures = Pressures(quota=lambda _: quota)
         judge, limits = LlmJudge(settings, pressures=pressures), pressures.all_of(settings)
         await judge.prepare()
-        admitting = Limits(8, 3.0, limits)
+        admitting = Limits(8, 3.5, limits)
 
         async def one() -> str:
             async with admitting.admitted(), admitting.deadline():

@@ -1,0 +1,83 @@
+"""Limits, prices and the day's money, as settings give them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.config import load
+from monitor.errors import ConfigurationError
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import build_budget, build_judges, llm_settings, require_prices
+
+LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
+PRICE = {"judge.price.input_usd_per_million": "1.5", "judge.price.output_usd_per_million": "6"}
+
+
+def test_a_model_may_have_limits_of_its_own(tmp_path: Path) -> None:
+    """What it does not give is as for all; from YAML and from the environment."""
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "limits: {requests_per_minute: 500, tokens_per_minute: 9000,"
+        " models: {openai/gpt-4o: {tokens_per_minute: 30}}}",
+        encoding="utf-8",
+    )
+    environ = {"RAG_MONITOR_LIMITS__MODELS": json.dumps({"m": {"requests_per_minute": 2}})}
+    limits = load({}, file).limits
+    assert limits.of("openai/gpt-4o") == (500, 30)
+    assert limits.of("openai/gpt-4o-mini") == (500, 9000)
+    assert load(environ).limits.of("m") == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("budget.timezone", "Mars/Olympus"),
+        ("budget.timezone", ""),
+        ("limits.usd_per_day", "0"),
+        ("limits.requests_per_minute", "0"),
+        ("limits.stop_probe", "5"),
+        ("limits.redis.prefix", "x:"),
+        ("limits.models", '{"m": {"requests": 3}}'),
+        ("judge.price.input_usd_per_million", "1"),
+        ("judge.price.input_usd_per_million", "-1"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_path(path: str, value: str) -> None:
+    """In one line that begins with the section."""
+    with pytest.raises(ConfigurationError) as caught:
+        load({}, flags={path: value})
+    assert str(caught.value).startswith(path.rpartition(".")[0])
+
+
+def test_seats_of_one_model_share_what_its_provider_bears() -> None:
+    """Another key is another account; the offline judge asks nobody, and has no budget."""
+    entries = [
+        {"application": "a", "judge": {"name": "x"}},
+        {"application": "b", "judge": {"api_key": "other"}},
+    ]
+    environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
+    settings = load(environ, flags=LLM)
+    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    base, named, other = (seat.pressures.of(llm_settings(seat.section)) for seat in seats)
+    assert base is named
+    assert other is not base
+    assert build_budget(load({}, flags={"limits.usd_per_day": "1"})) is None
+    money = build_budget(load(environ, flags={**LLM, "limits.usd_per_day": "1"}))
+    assert money is not None
+
+
+async def test_a_price_is_litellms_or_the_settings() -> None:
+    """A model without either is refused where there is a budget, by its name."""
+    known = build_judges(load({}, flags=LLM), ScorerTelemetry(CollectorRegistry()))
+    own = {**LLM, "judge.model": "openai/of-my-own"}
+    unknown = build_judges(load({}, flags=own), ScorerTelemetry(CollectorRegistry()))
+    priced = load({}, flags={**own, **PRICE})
+    for seats in (known, build_judges(priced, ScorerTelemetry(CollectorRegistry()))):
+        require_prices(seats)
+    assert llm_settings(priced.judge).price == (1.5, 6.0)
+    with pytest.raises(ConfigurationError, match="openai/of-my-own"):
+        require_prices(unknown)
