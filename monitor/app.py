@@ -40,7 +40,8 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Calibrations, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Calibrations
 from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,
@@ -237,7 +238,7 @@ class Monitor:
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
         chosen = traffic(settings, seats, budget)
-        blocks = slots(settings, redactor, self._calibrations, budget)
+        blocks = slots(settings, redactor, self._calibrations, budget, self._last_share)
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
@@ -276,7 +277,11 @@ class Monitor:
     ) -> Scorer:
         settings, topics = self.settings, self.settings.kafka.topics
         return Scorer(
-            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
+            ScorerSettings(
+                topics.scores,
+                settings.kafka.max_record_bytes,
+                waits_for_money=settings.ingest.when_behind == "completeness",
+            ),
             chosen,
             producer,
             DeadLetters(

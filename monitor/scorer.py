@@ -32,16 +32,24 @@ from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
 from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscored
-from monitor.slotting import Member, Slots, SlotWorks
+from monitor.slot_works import Slots, SlotWorks
+from monitor.slotting import Member
 from monitor.telemetry import ScorerTelemetry
+
+#: How often it is asked whether there is money again.
+ASK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True)
 class ScorerSettings:
-    """What the scorer is told; sizes in bytes."""
+    """What the scorer is told; sizes in bytes.
+
+    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some.
+    """
 
     scores_topic: str
     max_record_bytes: int
+    waits_for_money: bool = False
 
 
 class Traffic:
@@ -93,19 +101,22 @@ class Scorer:
         self._screen = screen_for(traffic.screen.samplers)
         self._slots: SlotWorks | None = None
         if slots is not None:
-            self._slots = SlotWorks(slots, self._ledger, self._brought_to_end, telemetry)
+            self._slots = SlotWorks(
+                slots, self._ledger, self._brought_to_end, self._given_up, telemetry
+            )
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
+        self._penniless: set[asyncio.Task[None] | None] = set()
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        if self._slots is not None and not self._slots.has_room:
+        if self._penniless or (self._slots is not None and not self._slots.has_room):
             return 0
         return self._dead_letters.gate.room(partition)
 
     def parked(self) -> int:
-        """How many works wait for a dead letter to be taken, or for their block."""
-        waiting = self._dead_letters.gate.waiting
+        """How many works wait for a dead letter to be taken, for money, or for their block."""
+        waiting = self._dead_letters.gate.waiting + len(self._penniless)
         return waiting if self._slots is None else waiting + len(self._slots.parked)
 
     def turn(self) -> None:
@@ -125,10 +136,11 @@ class Scorer:
         return task in self._judging
 
     def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits: at the judge, among the dead letters, or for its block."""
+        """Whether the work waits: at the judge, for money, for a dead letter, or its block."""
         if self._slots is not None and task in self._slots.parked:
             return True
-        return task in self._waiting or task in self._dead_letters.gate.held_works
+        waiting = task in self._waiting or task in self._penniless
+        return waiting or task in self._dead_letters.gate.held_works
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -214,7 +226,7 @@ class Scorer:
         apart = self._traffic.is_split(interaction.application)
         part = span.share / span.length if apart else span.share
         treatment = whole.at(part)
-        if part < 1.0 and not self._takes(treatment.sampler, record, interaction):
+        if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
         if apart or span.length == 1:
             slots.steering.picked()
@@ -229,12 +241,9 @@ class Scorer:
         return None
 
     def _takes(self, sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bool:
-        key = sampler.record_key(record.key, record.headers)
-        if key is None:
-            if not sampler.needs_decoding:
-                self._telemetry.key_fallbacks.inc()
-            key = interaction.interaction_id.encode()
-        return sampler.takes(key)
+        if not sampler.needs_decoding and not sampler.record_key(record.key, record.headers):
+            self._telemetry.key_fallbacks.inc()
+        return sampler.takes(_key(sampler, record, interaction))
 
     def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
         # After a redrive still where it stood first: an interaction without an id keeps its name.
@@ -278,8 +287,14 @@ class Scorer:
         except DependencyRefused:
             raise
         except Exception as error:  # noqa: BLE001 - see above
-            logger().exception("scorer_bug", interaction_id=name)
-            rejected = _bug(error, stage="score")
+            return await self._given_up(record, name, error)
+
+    async def _given_up(
+        self, record: KafkaRecord, name: str, error: Exception
+    ) -> tuple[Outcome, str | None]:
+        """A dead letter for what a bug of ours has kept from its end."""
+        logger().error("scorer_bug", interaction_id=name, exc_info=error)
+        rejected = _bug(error, stage="score")
         self._dead_letters.gate.failed(rejected.cause, was_fine=True)
         return await self._bury(record, rejected)
 
@@ -335,6 +350,18 @@ class Scorer:
     async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
         if (unseen := hidden(interaction, treatment)) is not None:
             return unseen
+        ending = await self._admitted(interaction, treatment)
+        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
+            task = asyncio.current_task()
+            self._penniless.add(task)
+            try:
+                await asyncio.sleep(ASK_AGAIN_S)
+            finally:
+                self._penniless.discard(task)
+            ending = await self._admitted(interaction, treatment)
+        return ending
+
+    async def _admitted(self, interaction: Interaction, treatment: Treatment) -> Ending:
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
@@ -422,6 +449,12 @@ def _bug(error: Exception, *, stage: str) -> MessageRejected:
     return MessageRejected(
         f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
     )
+
+
+def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:
+    """What is hashed: the id where the configured key is missing."""
+    found = sampler.record_key(record.key, record.headers)
+    return interaction.interaction_id.encode() if found is None else found
 
 
 def _unreadable(record: Unreadable) -> MessageRejected:

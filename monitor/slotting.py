@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from monitor.control import (
     CALIBRATION,
@@ -17,31 +16,22 @@ from monitor.control import (
 )
 from monitor.errors import RecordSkipped
 from monitor.ingest.filters import EVERYTHING, Filter
-from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
-from monitor.ingest.outcomes import Ledger, Reason
-from monitor.ingest.score_records import Ending, segment_of
+from monitor.ingest.gathering import Slot
+from monitor.ingest.score_records import segment_of
 from monitor.ingest.slots.floors import Floors
-from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace, Spent, affordable
 from monitor.ingest.slots.picks import Picked, Signalled, pick
-from monitor.ingest.worker import Work
 from monitor.judge.offline import unsupported_share
 from monitor.judging import Treatment
 from monitor.kafka.record import KafkaRecord
 from monitor.logs import logger
 from monitor.metrics.catalogue import CATALOGUE, defined_for
 from monitor.metrics.hidden import readable
-from monitor.records import Interaction, Outcome, SamplingRecord, Source
+from monitor.records import Interaction, SamplingRecord
 from monitor.stats.calibration import Calibration
-from monitor.telemetry import ScorerTelemetry
 
-#: Record, interaction, treatment, and the slot that the interaction stands for.
-Score = Callable[
-    [KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[tuple[Outcome, str | None]]
-]
 Signal = Callable[[Interaction], float]
-DAY_S: Final = 86_400
-#: What an older slot still counts, in shares of the latest ones.
-_KEEP: Final = 0.99
+#: Slots that are screened at the same time: judging needs threads, too.
+MOST_SCREENS: Final = 2
 #: Traffic names applications: so many of them have floors of their own.
 MOST_NAMES = 10_000
 
@@ -72,12 +62,13 @@ class PickSettings:
     """How members are picked: ``directed`` by the risk that the screen sees, where it can tell.
 
     ``floors`` are least shares by segment; what matches one of the rules ``forced`` is judged
-    whether it is picked or not.
+    whether it is picked or not, and with ``force_unanswered`` so are blank responses.
     """
 
     directed: bool = True
     floors: Mapping[str, float] = field(default_factory=dict)
     forced: Filter = EVERYTHING
+    force_unanswered: bool = False
 
 
 class Calibrations:
@@ -120,6 +111,7 @@ class Picker:
         self._calibrations = calibrations or Calibrations()
         self._settings, self._segment_text, self._signal = settings, segment_text, signal
         self._floors: dict[str, Floors] = {}
+        self._screens = asyncio.Semaphore(MOST_SCREENS)
 
     async def choose(self, slot: Slot[Member]) -> Choice:
         """Pick a member of a slot that is closed."""
@@ -171,9 +163,10 @@ class Picker:
     async def _signals(self, members: Sequence[Member]) -> list[float] | None:
         """One for each; None where the screen fails: then no member is likelier than another."""
         try:
-            return await asyncio.to_thread(
-                lambda: [self._signal(readable(member.interaction)) for member in members]
-            )
+            async with self._screens:
+                return await asyncio.to_thread(
+                    lambda: [self._signal(readable(member.interaction)) for member in members]
+                )
         except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text
             logger().exception("signal_bug", application=members[0].interaction.application)
             return None
@@ -191,6 +184,8 @@ class Picker:
         return found
 
     def _is_forced(self, interaction: Interaction) -> bool:
+        if self._settings.force_unanswered and not interaction.response.strip():
+            return True
         rules = self._settings.forced.include
         return any(rule(interaction) for rule in rules)
 
@@ -246,159 +241,3 @@ def forced_sampling(interaction: Interaction) -> SamplingRecord:
     """A record without a slot: it has no weight anywhere."""
     nothing: dict[str, None] = dict.fromkeys(("first_offset", "last_offset", "m", "q", "u"))
     return SamplingRecord.model_validate({**nothing, "kind": interaction.kind, "forced": True})
-
-
-class Money(Protocol):
-    """What all scorers spend in a day; times are epoch seconds."""
-
-    def left(self, now: float) -> float:
-        """US dollars."""
-
-    def spent(self, now: float) -> float:
-        """US dollars since midnight."""
-
-    def day_start(self, now: float) -> float:
-        """The latest midnight."""
-
-
-@dataclass(frozen=True)
-class Slots:
-    """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
-
-    ``wall`` gives epoch seconds, ``monotonic`` those between two looks.
-    """
-
-    gathering: Gathering[Member]
-    picker: Picker
-    pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
-    allowed: Allowance = field(default_factory=lambda: Allowance(1))
-    money: Money | None = None
-    wall: Callable[[], float] = time.time
-    monotonic: Callable[[], float] = time.monotonic
-
-
-class Steering:
-    """Looks at demand, costs and lag once a minute, and sets the pace."""
-
-    def __init__(self, slots: Slots, telemetry: ScorerTelemetry) -> None:
-        self._slots, self._telemetry = slots, telemetry
-        self._costs = Costs()
-        self._spent_usd = 0.0
-        self.lag_s = 0.0
-
-    def picked(self) -> None:
-        """One more interaction is to be judged."""
-        self._slots.pace.picked()
-
-    def judged(self, ending: Ending, seconds: float) -> None:
-        """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
-        if ending.outcome is Outcome.OVER_BUDGET:
-            return
-        usage = ending.usage
-        tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
-        self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
-
-    def turn(self) -> None:
-        """Time passes."""
-        slots, now = self._slots, self._slots.monotonic()
-        if not slots.pace.is_due(now):
-            return
-        demand = slots.pace.demand(now)
-        before_usd, allowed = self._spent_usd, slots.allowed
-        if slots.money is not None:
-            wall = slots.wall()
-            left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)
-            allowed = allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s)
-            self._spent_usd = slots.money.spent(wall)
-        spent = Spent(demand, max(0.0, self._spent_usd - before_usd))
-        budget = affordable(allowed, self._costs.mean, spent)
-        plan = slots.pace.look(now, budget, self.lag_s)
-        self._telemetry.show_plan(plan.length, plan.share, budget)
-
-
-class Latest:
-    """How many of the latest interactions were picked, older ones counting less and less.
-
-    >>> latest = Latest()
-    >>> latest.add(4.0), latest.add(4.0)
-    (0.25, 0.25)
-    """
-
-    def __init__(self) -> None:
-        self._picks = self._interactions = 0.0
-
-    def add(self, interactions: float) -> float:
-        """One more slot, which stands for so many interactions; the share that was picked."""
-        self._picks = _KEEP * self._picks + 1.0
-        self._interactions = _KEEP * self._interactions + interactions
-        return self._picks / self._interactions
-
-
-class SlotWorks:
-    """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
-
-    def __init__(
-        self, slots: Slots, ledger: Ledger, score: Score, telemetry: ScorerTelemetry
-    ) -> None:
-        self.gathering, self._picker = slots.gathering, slots.picker
-        self._ledger, self._score, self._telemetry = ledger, score, telemetry
-        self._picks = Latest()
-        self.steering = Steering(slots, telemetry)
-        #: Those that wait for their block to close, or for the others of their block.
-        self.parked: set[asyncio.Task[None] | None] = set()
-
-    @property
-    def has_room(self) -> bool:
-        """Whether more may be read."""
-        return self.gathering.unpicked < MOST_UNPICKED
-
-    def join(self, member: Member) -> Work | None:
-        """Put an interaction into its slot; the work of the slot where it is the first one."""
-        found, record = member.interaction, member.record
-        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
-        if found.source != source:  # redriven: its slot lies where it was read now
-            member = member._replace(interaction=found.model_copy(update={"source": source}))
-        key = found.application, found.kind
-        slot = self.gathering.join(record, key, found.interaction_id, member)
-        return None if slot is None else self._work(slot)
-
-    async def _work(self, slot: Slot[Member]) -> None:
-        """Wait for the block to close, judge a member, settle all; then wait for the block."""
-        try:
-            await self._until(slot.block.closed)
-            choice = await self._picker.choose(slot)
-            interactions = slot.interactions
-            self.gathering.picked(slot)
-            self._count(choice)
-            endings = [await self._scored(choice.member, choice.sampling)]
-            for member in choice.forced:
-                endings.append(await self._scored(member, forced_sampling(member.interaction)))
-        except asyncio.CancelledError as cancelled:
-            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
-            self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
-            self.gathering.abandon(slot)
-            raise
-        for outcome, reason in endings:
-            self._ledger.settle(outcome, reason)
-        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.SLOT, interactions - len(endings))
-        slot.block.finish()
-        # Its offsets stay open until the block is done: whoever reads again reads all of it.
-        await self._until(slot.block.done)
-
-    def _count(self, choice: Choice) -> None:
-        self.steering.picked()
-        m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
-        self._telemetry.slot_interactions.observe(m)
-        self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
-        self._telemetry.sampling_probability.set(self._picks.add(m / q))
-
-    async def _scored(self, member: Member, sampling: SamplingRecord) -> tuple[Outcome, str | None]:
-        return await self._score(member.record, member.interaction, member.treatment, sampling)
-
-    async def _until(self, event: asyncio.Event) -> None:
-        task = asyncio.current_task()
-        self.parked.add(task)
-        try:
-            await event.wait()
-        finally:
-            self.parked.discard(task)

@@ -34,7 +34,8 @@ from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.scorer import Traffic
-from monitor.slotting import Calibrations, Picker, PickSettings, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Calibrations, Picker, PickSettings
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
@@ -218,15 +219,24 @@ def slots(
     redactor: Redactor,
     calibrations: Calibrations,
     budget: Budget | None = None,
+    share: Callable[[], float] = lambda: 1.0,
 ) -> Slots | None:
-    """What picks from blocks; None where every interaction is judged, however late."""
+    """What picks from blocks; None where every interaction is judged, however late.
+
+    ``share`` is the part of the limits that is for this process.
+    """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
     if sampling.block == 1 and not sheds:
         return None
     length = None if sampling.block == "auto" else sampling.block
     pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
-    rules = PickSettings(sampling.directed, sampling.floors, Filter.of(sampling.forced, ()))
+    rules = PickSettings(
+        sampling.directed,
+        sampling.floors,
+        Filter.of(sampling.forced, ()),
+        sampling.force_unanswered,
+    )
     judge = settings.judge
     return Slots(
         Gathering(lambda: pace.plan, time.monotonic),
@@ -234,6 +244,7 @@ def slots(
         pace,
         Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
         budget,
+        share,
     )
 
 

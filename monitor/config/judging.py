@@ -52,6 +52,10 @@ class Sampling(Rate):
         "even if it is not picked, and counts in no gauge",
     )
 
+    force_unanswered: bool = Field(
+        False, description="in blocks, also judge what has a blank response, like sampling.forced"
+    )
+
     @field_validator("block")
     @classmethod
     def _is_power_of_two(cls, block: int | str) -> int | str:

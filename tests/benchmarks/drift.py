@@ -11,6 +11,7 @@ come, and tuned to the same run length), a rule on the mean of the last 100, and
    answers that are wholly right or wrong.
 3. Learned baseline, three segments: worse inside the segments, the same masked by a shift of the
    mix, the shift alone, and the recovery.
+4. The same with picks that a screen directs, at correlation 0.6, one of twenty members.
 
     python tests/benchmarks/drift.py [--full] [--seed 1] [--runs 1000] [--without KSWIN]
 """
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.benchmarks._sizes import parser
+from tests.benchmarks.drifting.directed import DirectedWorld
 from tests.benchmarks.drifting.ours import Detectors, agrees
 from tests.benchmarks.drifting.rivals import (
     RIVALS,
@@ -170,6 +172,26 @@ def learned_baseline(seed: int, runs: int, learn: int) -> None:
     print(f"  cleared after the recovery from ×2: {shown(cleared)}, longest {cleared.max():.0f}")
 
 
+CASES: Final = {
+    "×2": (Phase(MIX, 2.0), 65),
+    "×1.5": (Phase(MIX, 1.5), 200),
+    "×2 masked by the mix": (Phase(SHIFTED, 2.0), 150),
+}
+
+
+def directed_picks(seed: int, runs: int, learn: int, correlation: float = 0.6) -> None:
+    """Part 4."""
+    print(f"\nThe same, picks directed at correlation {correlation}: judged to the alarm")
+    for number, (name, (phase, most)) in enumerate(CASES.items()):
+        rng = np.random.default_rng([seed, 8, number])
+        world = DirectedWorld(rng, runs, learn, A, correlation)
+        early = survive(world, NORMAL, CONTROL)
+        found = until_alarm(world, phase)
+        low = found.mean() - 2 * found.std() / np.sqrt(len(found)) <= most
+        verdict = "ok" if low else "MISSED"
+        print(f"  {name:24} {shown(found)}   ({early:.1%} before)  at most {most}  {verdict}")
+
+
 def recovery(seed: int, runs: int, learn: int) -> Lengths:
     """Slots from the recovery to R < A, in the runs whose alarm was open at that moment."""
     world = World(np.random.default_rng([seed, 7]), runs, learn, A)
@@ -201,6 +223,7 @@ def main() -> None:
         raise SystemExit("the recursion over arrays differs from monitor/stats/drift.py")
     run_lengths(chosen.seed, runs)
     learned_baseline(chosen.seed, runs, chosen.learn)
+    directed_picks(chosen.seed, runs // 3, chosen.learn)
     without = [*chosen.without, *([] if chosen.full else ["KSWIN"])]
     if river_is_missing():
         print("\nriver is not installed (make bench does it): ADWIN, Page-Hinkley, KSWIN left out")

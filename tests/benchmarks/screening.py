@@ -30,7 +30,8 @@ from monitor.judge.protocol import Bill
 from monitor.judging import Treatment
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Calibrations, Member, Picker, PickSettings, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Calibrations, Member, Picker, PickSettings
 from monitor.stats.calibration import Calibration
 from monitor.telemetry import ScorerTelemetry
 from tests.benchmarks._sizes import parser

@@ -35,12 +35,24 @@ class Cost(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What this replica may take; None: unlimited. ``usd_per_minute`` is for all replicas."""
+    """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas."""
 
     concurrency: int
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     usd_per_minute: float | None = None
+
+    def part(self, share: float) -> Allowance:
+        """A replica's part of the requests and tokens of all.
+
+        >>> Allowance(8, 60).part(0.5)[:3]
+        (8, 30.0, None)
+        """
+        requests, tokens = (
+            None if each is None else each * share
+            for each in (self.requests_per_minute, self.tokens_per_minute)
+        )
+        return self._replace(requests_per_minute=requests, tokens_per_minute=tokens)
 
 
 class Costs:

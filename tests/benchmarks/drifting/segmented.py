@@ -41,7 +41,7 @@ class World:
 
     def step(self, phase: Phase) -> Array:
         """One judged interaction in each run; the evidence, shape (runs,)."""
-        segment, x = _draw(self._rng, self.runs, phase)
+        segment, x = draw(self._rng, self.runs, phase)
         baseline = self._baselines[segment, np.arange(self.runs)]
         return self._detectors.step(x - baseline, baseline)
 
@@ -52,7 +52,8 @@ class World:
         self.runs = int(which.sum())
 
 
-def _draw(rng: np.random.Generator, runs: int, phase: Phase) -> tuple[NDArray[np.int64], Array]:
+def draw(rng: np.random.Generator, runs: int, phase: Phase) -> tuple[NDArray[np.int64], Array]:
+    """Segments and values of so many interactions."""
     segment = rng.choice(len(RATES), size=runs, p=np.array(phase.mix))
     x = np.zeros(runs)
     for i, rate in enumerate(RATES):
@@ -67,7 +68,7 @@ def _learn(rng: np.random.Generator, runs: int, learn: int) -> Array:
     squares = np.zeros(runs)
     here = np.arange(runs)
     for _ in range(learn):
-        segment, x = _draw(rng, runs, NORMAL)
+        segment, x = draw(rng, runs, NORMAL)
         count[segment, here] += 1
         total[segment, here] += x
         squares += x * x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -76,8 +76,8 @@ def slots_of(fed: Sequence[Record], records: Sequence[ScoreRecord]) -> Slots:
         tuple(
             (line[0], offset)
             for line, found in covered.items()
-            for offset in found
-            if found.count(offset) > 1
+            for offset, times in Counter(found).items()
+            if times > 1
         ),
         tuple(miscounted),
     )

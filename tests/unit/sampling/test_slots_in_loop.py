@@ -7,28 +7,32 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
-from monitor.ingest.filters import Filter
+from monitor.ingest.filters import Case, Filter
 from monitor.ingest.gate import Gate
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.loop import ConsumingLoop
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
+from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.ingest.worker import LoopLimits
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
-from monitor.records import ScoreRecord, read_score_record
+from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
 from monitor.scorer import Scorer, ScorerSettings, Traffic
-from monitor.slotting import Member, Picker, PickSettings, Slots
+from monitor.slot_works import Slots
+from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import until
@@ -97,12 +101,24 @@ async def staged(
     rate: float = 1.0,
     segment_by: str | None = None,
     traffic: Callable[[Treatment], Traffic] = Traffic,
+    share: float = 1.0,
+    segment_text: Callable[[str], str] = str,
+    plain: bool = False,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Stage]:
-    """A scorer that has one partition."""
+    """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
     registry, health = CollectorRegistry(), Health(time.monotonic)
     telemetry, waited = ScorerTelemetry(registry), [0.0]
-    gathering: Gathering[Member] = Gathering(lambda: Plan(length), lambda: waited[0])
+    fixed = Plan(length, share)
+    gathering: Gathering[Member] = Gathering(
+        lambda: pace.plan if pace else fixed, lambda: waited[0]
+    )
+    picker = Picker(settings or PickSettings(), segment_text)
+    slots = Slots(gathering, picker)
+    if pace is not None:
+        allowed = Allowance(4, requests_per_minute=60)
+        slots = replace(slots, pace=pace, allowed=allowed, monotonic=lambda: waited[0])
     gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
     treatment = Treatment(
         Sampler(rate), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
@@ -114,7 +130,7 @@ async def staged(
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         time.time,
-        slots=Slots(gathering, Picker(settings or PickSettings())),
+        slots=None if plain else slots,
     )
     loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))
@@ -293,4 +309,121 @@ async def test_a_dead_letter_in_a_block_is_buried_alone() -> None:
         await stage.committed(4)
         assert [one.sampling.m for one in stage.scores] == [3]
         assert stage.ended("dead_lettered", "wrong_value") == 1
+        assert stage.is_balanced()
+
+
+async def test_blocks_of_one_offset_leave_the_records_that_no_blocks_leave() -> None:
+    """Byte for byte, but for the times of judging; the unscorable ones included."""
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    same = {"judged_at": moment, "event_time": moment, "timings": {}}
+    found = []
+    for plain in (True, False):
+        async with staged(1, plain=plain, rate=0.5, segment_by="tenant") as stage:
+            await stage.read(
+                *(record(n, attributes={"tenant": "ab"[n % 2]}) for n in range(20)),
+                *(record(n, response="__REDACTED__") for n in range(20, 40)),
+                Record(40, value=None),
+            )
+            await stage.committed(41)
+            assert stage.is_balanced()
+            assert stage.ended("not_sampled", "hash") + len(stage.scores) == 40
+            found.append([one.model_copy(update=same).to_json() for one in stage.scores])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("length", [1, 8])
+async def test_who_is_behind_takes_a_smaller_share_and_says_so(length: int) -> None:
+    """Among those that the rate takes; q is the share of the rate, and the rest is lag."""
+    async with staged(length, rate=0.8, share=0.25) as stage:
+        await stage.read(*(record(n) for n in range(240)))
+        await stage.committed(240)
+        assert {one.sampling.q for one in stage.scores} == {0.8 * 0.25}
+        members = sum(one.sampling.m or 0 for one in stage.scores)
+        assert 25 <= members <= 75
+        assert 30 <= stage.ended("not_sampled", "hash") <= 70
+        lagging = stage.ended("not_sampled", "lag")
+        assert lagging + members + stage.ended("not_sampled", "hash") == 240
+        assert stage.is_balanced()
+
+
+async def test_an_application_that_rules_split_has_no_slots() -> None:
+    """Its interactions stand for themselves at an eighth of the rate; the other one's do not."""
+
+    def ruled(otherwise: Treatment) -> Traffic:
+        def is_acme(found: Interaction) -> bool:
+            return found.attributes.get("tenant") == "acme"
+
+        return Traffic(otherwise, [Case("split".__eq__, (is_acme,), otherwise)])
+
+    async with staged(8, traffic=ruled) as stage:
+        names = ["split", "whole"] * 160
+        await stage.read(*(record(n, application=name) for n, name in enumerate(names)))
+        await stage.committed(320)
+        split = [one.sampling for one in stage.scores if one.application == "split"]
+        assert {(s.m, s.q) for s in split} == {(1, 1 / 8)}
+        assert 8 <= len(split) <= 36
+        whole = [one.sampling for one in stage.scores if one.application == "whole"]
+        assert {(s.m, s.q) for s in whole} == {(4, 1.0)}
+        assert stage.is_balanced()
+
+
+async def test_a_bug_in_picking_costs_one_slot() -> None:
+    """A dead letter for its first member; the block ends, and the next one is picked from."""
+
+    def fails_at_first(text: str) -> str:
+        if text == "bad":
+            raise KeyError(text)
+        return text
+
+    async with staged(4, segment_by="tenant", segment_text=fails_at_first) as stage:
+        tenants = ["good", "bad", "good", "good"] + ["good"] * 4
+        await stage.read(*(record(n, attributes={"tenant": t}) for n, t in enumerate(tenants)))
+        await stage.committed(8)
+        assert stage.ended("dead_lettered", "internal_error") == 1
+        assert stage.ended("not_sampled", "slot") == 6
+        assert [one.sampling.first_offset for one in stage.scores] == [4]
+        assert stage.is_balanced()
+
+
+async def test_a_blank_response_is_judged_where_that_is_asked_for() -> None:
+    """Its record says that it is unscorable, and has no slot."""
+    async with staged(8, settings=PickSettings(force_unanswered=True)) as stage:
+        await stage.read(*(record(n, response="" if n % 2 else "Yes.") for n in range(8)))
+        await stage.committed(8)
+        forced = [one for one in stage.scores if one.sampling.forced]
+        assert len(forced) >= 3
+        assert {one.interaction["response"] for one in forced} == {""}
+
+
+async def test_blocks_grow_with_what_judgements_take() -> None:
+    """Two calls each, and 60 a minute: after a minute of 600 interactions one of 16 is judged."""
+    offline = OfflineJudge()
+
+    class Calling:
+        """Takes two calls."""
+
+        identity = offline.identity
+
+        async def judge(self, found: Any, bill: Any = None) -> Judgement:
+            judgement = await offline.judge(found, bill)
+            return judgement.model_copy(update={"usage": Usage(calls=2)})
+
+        async def prepare(self) -> None:
+            return
+
+        async def aclose(self) -> None:
+            return
+
+    pace = Pace(None, sheds=True, behind_s=600.0)
+    async with staged(judge=Calling(), pace=pace) as stage:
+        await stage.read(*(record(n) for n in range(600)))
+        await stage.committed(600)
+        assert len(stage.scores) == 600
+        stage.waited[0] = 60.0
+        await until(lambda: pace.plan.length == 16, "a look", every_s=0.002)
+        await stage.read(*(record(n) for n in range(600, 672)))
+        await stage.committed(672)
+        later = [one.sampling.m for one in stage.scores][600:]
+        assert later == [1] * 8 + [16] * 4, "from the next offset that both lengths divide"
+        assert stage.registry.get_sample_value("rag_monitor_sampling_block") == 16
         assert stage.is_balanced()

@@ -1,0 +1,67 @@
+"""The day's money is gone: interactions end as over budget, or wait for the next day."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.health import Health
+from monitor.ingest.circuit import CircuitLimits
+from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.gate import Gate
+from monitor.ingest.sampling import Sampler
+from monitor.judge.budget import Budget
+from monitor.judge.limits import Limits
+from monitor.judge.offline import OfflineJudge
+from monitor.judging import Treatment
+from monitor.kafka.record import Partition
+from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.telemetry import ScorerTelemetry
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import until
+from tests.unit.ingest.loop_stage import Record
+from tests.unit.ingest.producers import Memory
+
+A = Partition("t", 0)
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
+    """Nothing more is read meanwhile, and the work may be handed over; else it ends at once."""
+    now, registry, written = [DAY_S * 20_000.5], CollectorRegistry(), Memory()
+    telemetry, budget = ScorerTelemetry(registry), Budget(1.0, UTC)
+    budget.spend(now[0], 1.0)
+    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    scorer = Scorer(
+        ScorerSettings("s", 1_000_000, waits_for_money=waits),
+        Traffic(Treatment(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), budget=budget)),
+        written,
+        DeadLetters(written, "dead", gate, group="g", version="1"),
+        telemetry,
+        lambda: now[0],
+    )
+
+    def ended(outcome: str, reason: str = "") -> float:
+        labels = {"outcome": outcome, "reason": reason}
+        return registry.get_sample_value("rag_monitor_interactions_total", labels) or 0.0
+
+    work = scorer.begin(Record(1, value=encoded(interaction("i1"))))
+    assert work is not None
+    task = asyncio.create_task(work)
+    if not waits:
+        await task
+        assert ended("over_budget", "usd_per_day") == 1
+        return
+    await until(lambda: scorer.parked() == 1, "the end of the money", every_s=0.002)
+    assert scorer.room(A) == 0
+    assert scorer.waits(task)
+    assert not scorer.is_busy(task)
+    now[0] += DAY_S
+    await task
+    assert ended("scored") == 1
+    assert scorer.room(A) is None
+    assert scorer.parked() == 0

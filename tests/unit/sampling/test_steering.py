@@ -1,0 +1,108 @@
+"""What judgements take becomes a length of blocks, once a minute, and shows in gauges."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry
+
+from monitor.ingest.gathering import Gathering
+from monitor.ingest.score_records import Ending
+from monitor.ingest.slots.pace import HEADROOM, Allowance, Pace
+from monitor.records import Outcome, Usage
+from monitor.slot_works import DAY_S, Slots, Steering
+from monitor.slotting import Member, Picker, PickSettings
+from monitor.telemetry import ScorerTelemetry
+from tests.unit.records.made import JUDGE
+
+
+class Purse:
+    """Money of all replicas."""
+
+    def __init__(self, per_day: float) -> None:
+        self.per_day, self.gone = per_day, 0.0
+
+    def left(self, now: float) -> float:
+        return self.per_day - self.gone
+
+    def spent(self, now: float) -> float:
+        return self.gone
+
+    def day_start(self, now: float) -> float:
+        return now // DAY_S * DAY_S
+
+
+class Bench:
+    """A steering wheel and a clock."""
+
+    def __init__(
+        self, allowed: Allowance, money: Purse | None = None, *, share: float = 1.0
+    ) -> None:
+        self.now, self.registry, self.money = 0.0, CollectorRegistry(), money
+        self.pace = Pace(None, sheds=True, behind_s=600.0)
+        gathering: Gathering[Member] = Gathering(lambda: self.pace.plan, lambda: self.now)
+        self.steering = Steering(
+            Slots(
+                gathering,
+                Picker(PickSettings()),
+                self.pace,
+                allowed,
+                money,
+                lambda: share,
+                lambda: self.now,
+                lambda: self.now,
+            ),
+            ScorerTelemetry(self.registry),
+        )
+
+    def minute(self, interactions: int, usage: Usage, seconds: float = 1.0) -> int:
+        """One judgement for each block; how many."""
+        picks = -(-interactions // self.pace.plan.length)
+        for _ in range(picks):
+            self.steering.picked()
+            ending = Ending(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
+            self.steering.judged(ending, seconds)
+            if self.money is not None:
+                self.money.gone += usage.usd
+        self.now += 60.0
+        self.steering.turn()
+        return picks
+
+    def shown(self, name: str) -> float | None:
+        """A gauge."""
+        return self.registry.get_sample_value(f"rag_monitor_{name}")
+
+
+def test_requests_a_minute_are_used_and_not_exceeded() -> None:
+    """Two calls a judgement and 60 requests for two replicas: 14 judgements a minute."""
+    bench = Bench(Allowance(64, requests_per_minute=60), share=0.5)
+    bench.steering.turn()
+    picks = [bench.minute(1_000, Usage(calls=2)) for _ in range(30)]
+    assert bench.shown("judgements_affordable") == HEADROOM * 15
+    assert 0.85 * 15 <= sum(picks[10:]) / 20 <= 15
+    assert bench.shown("sampling_block") == bench.pace.plan.length
+    assert bench.shown("sampling_share") == 1
+
+
+def test_the_days_money_lasts_until_midnight() -> None:
+    """Spread over the day: at noon half of it is gone, and at the end nearly all."""
+    money = Purse(14.4)
+    bench = Bench(Allowance(64), money)
+    bench.steering.turn()
+    gone = []
+    for _ in range(1_439):
+        bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
+        gone.append(money.gone)
+    assert 0.4 * 14.4 <= gone[720] <= 0.6 * 14.4
+    assert 0.85 * 14.4 <= gone[-1] <= 14.4
+
+
+def test_what_was_over_budget_has_cost_nothing() -> None:
+    """Else the mean of what judgements cost would sink, and more be planned."""
+    bench = Bench(Allowance(1, requests_per_minute=10))
+    bench.steering.turn()
+    bench.minute(5, Usage(calls=2))
+    refused = Ending(Outcome.OVER_BUDGET, "usd_per_day", JUDGE, Usage(), None, {}, {})
+    for _ in range(50):
+        bench.steering.judged(refused, 0.0)
+    bench.now += 60
+    bench.steering.turn()
+    assert bench.shown("judgements_affordable") == HEADROOM * 5
