@@ -35,8 +35,14 @@ class RedisStore:
         self._failures = redis.RedisError
         self._unreachable = (redis.ConnectionError, redis.TimeoutError)
         try:
-            # Once more at once: a connection that was open when the server restarted is dead.
-            self._client = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 1))
+            # Once more at once: a connection that was open when the server restarted is dead. No
+            # timeouts of its own: on Python 3.11 they can swallow ours, and a cancellation.
+            self._client = redis.asyncio.Redis.from_url(
+                url,
+                retry=Retry(NoBackoff(), 1),
+                socket_timeout=None,
+                socket_connect_timeout=None,
+            )
         except ValueError:
             raise ConfigurationError(
                 "judge.cache.url: no address that the redis client can read, expected one like "
