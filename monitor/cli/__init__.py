@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from monitor.cli import (
+    alarms,
     baselines,
     configuration,
     dead_letters,
@@ -31,6 +32,7 @@ app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(rules.app, name="rules")
 roles.register(app)
 doctor.register(app)
+alarms.register(app)
 evaluate.register(app)
 judge_check.register(app)
 demo.register(app)

@@ -83,7 +83,11 @@ async def stacked(demo: Demo, shipped: Shipped | None) -> AsyncIterator[None]:
     await demo.watch.first_page()
     target = demo.watch.url.removeprefix("http://")
     async with beside(shipped, rendered(demo.monitor.settings), target, demo.hear) as stack:
-        demo.links = {"prometheus": stack.prometheus.url, "alertmanager": stack.alertmanager.url}
+        demo.links = {
+            "prometheus": stack.prometheus.url,
+            "alertmanager": stack.alertmanager.url,
+            "kafka": demo.monitor.settings.kafka.bootstrap_servers,
+        }
         yield
 
 

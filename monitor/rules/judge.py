@@ -6,7 +6,7 @@ from typing import Final
 
 from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, SAMPLES
 from monitor.rules.model import Alert
-from monitor.rules.plan import JUDGE, Plan
+from monitor.rules.plan import HEALTH, JUDGE, Plan
 from monitor.rules.promql import asked
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
@@ -116,7 +116,7 @@ def _unscorable(plan: Plan) -> Alert:
     return plan.alert(
         "RagMonitorUnscorable",
         "ticket",
-        JUDGE,
+        HEALTH,  # the judge is fine: why there is no value stands there
         expr=_share(plan, "unscorable", plan.alerts.unscorable_ratio),
         summary="Most interactions give nothing to score",
         description=f"{_PERCENT} of the picked interactions are unscorable (more than "

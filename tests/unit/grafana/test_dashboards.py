@@ -11,6 +11,9 @@ import pytest
 import yaml
 
 from grafana.build import FOLDER, built, differences, main
+from monitor.config import Settings
+from monitor.rules.model import Alert
+from monitor.rules.render import groups
 from tests.dashboards import (
     BUILT_IN,
     CHOSEN,
@@ -180,3 +183,15 @@ def test_the_provisioning_files_are_read() -> None:
     assert source["type"] == "prometheus"
     (exemplar,) = source["jsonData"]["exemplarTraceIdDestinations"]
     assert exemplar["name"] == "interaction_id"
+
+
+def test_alerts_lead_to_dashboards_and_set_variables_that_these_have() -> None:
+    """Of every alert: the uid of its link, and each ``var-`` in it."""
+    boards = {board["uid"]: board for board in BOARDS.values()}
+    alerts = [rule for group in groups(Settings()) for rule in group.rules]
+    links = [rule.dashboard_url for rule in alerts if isinstance(rule, Alert)]
+    assert len(links) > len(boards)
+    for link in links:
+        uid, _, query = link.rpartition("/")[2].partition("?")
+        known = {each["name"] for each in boards[uid]["templating"]["list"]}
+        assert set(re.findall(r"var-(\w+)=", query)) <= known, link

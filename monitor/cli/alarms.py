@@ -1,0 +1,51 @@
+"""``alarms``: what is worse than normal, as it stands on the topic."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("alarms")(alarms)
+
+
+def alarms(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    all_: Annotated[bool, typer.Option("--all", help="Closed ones, too.")] = False,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="The claims that count, too: texts of your traffic.")
+    ] = False,
+    json: AsJson = False,
+    limit: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading.")] = 60.0,
+) -> None:
+    """Show the open alarms: what changed, and the worst interactions since; with --json all of it.
+
+    Exit code 3 when the topic is missing, or Kafka does not answer in time.
+    """
+    import asyncio
+    import time
+
+    from monitor.access import connection, output_connection
+    from monitor.export.alarm_list import lines, read_alarms
+    from monitor.health import Health
+    from monitor.ingest.letter_list import visible
+
+    settings = settings_of(config, set_)
+    outputs = output_connection(settings, connection(settings))
+    topic = settings.kafka.topics.alarms
+    found = asyncio.run(read_alarms(outputs, topic, Health(time.monotonic), limit))
+    shown = [one for one in found.records if all_ or one.state == "open"]
+    if json:
+        typer.echo("[" + ",\n".join(one.to_json().decode() for one in shown) + "]")
+        return
+    for line in (line for one in shown for line in lines(one, with_claims=claims)):
+        typer.echo(visible(line))
+    still = sum(one.state == "open" for one in found.records)
+    skipped = f"; {found.unreadable} records cannot be read" if found.unreadable else ""
+    typer.echo(f"{still} open of {len(found.records)} alarms on {topic}{skipped}", err=True)

@@ -1,0 +1,114 @@
+"""``rag-monitor alarms`` on a real topic: the latest of each alarm, and texts only when asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from monitor.alarms import (
+    AlarmRecord,
+    Change,
+    JudgeFailures,
+    OffendingClaim,
+    PassageOfClaim,
+    WorstInteraction,
+    answered,
+)
+from tests.e2e.conftest import MakeTopics
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+CLAIM = "Returning costs \x1b[2J5 euros"
+
+
+def alarm(application: str, **fields: Any) -> AlarmRecord:
+    """An open alarm with one bad interaction."""
+    passage = PassageOfClaim(number=2, id="kb-7", relevant=False)
+    worst = WorstInteraction(
+        interaction_id=f"i-{application}",
+        event_time=NOON,
+        segment="acme",
+        value=0.5,
+        claims=(OffendingClaim(number=1, text=CLAIM, passages=(passage,)),),
+    )
+    given: dict[str, Any] = {
+        "state": "open",
+        "metric": "hallucination",
+        "application": application,
+        "judge": "llm@1",
+        "higher_is_better": False,
+        "since": NOON,
+        "opened_at": NOON,
+        "baseline": 0.1,
+        "change": Change(
+            before=0.1,
+            value=0.5,
+            lower=0.4,
+            upper=0.6,
+            n=50,
+            mix=None,
+            within=0.4,
+            explained_by_mix=None,
+        ),
+        "evidence": 5.0,
+        "threshold": 4.0,
+        "evidence_until": NOON,
+        "judge_failures": JudgeFailures(before=0.0, rate=0.0, picks=50, verdict="normal"),
+        "segment_by": "tenant",
+        "worst": (worst,),
+        **fields,
+    }
+    return answered(AlarmRecord(**given))
+
+
+def record(found: AlarmRecord) -> Record:
+    """As it stands on the topic."""
+    return Record(found.to_json(), found.key.encode())
+
+
+def listed(broker: str, topic: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, as a program."""
+    settings = [f"kafka.bootstrap_servers={broker}", f"kafka.topics.alarms={topic}"]
+    sets = [word for each in settings for word in ("--set", each)]
+    return subprocess.run(
+        [sys.executable, "-m", "monitor", "alarms", *sets, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+async def test_open_alarms_are_shown_with_their_worst_interactions(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """The latest record of each key; what cannot be read is counted; texts cannot steer."""
+    topic, broker = (await make_topics())["kafka__topics__alarms"], kafka_broker.bootstrap
+    over = alarm("shop", state="closed", closed_at=NOON, closed_because="recovered")
+    sent = [record(alarm("shop")), record(over), record(alarm("bank")), Record(b"{", b"x")]
+    await produce(broker, topic, sent)
+
+    shown = listed(broker, topic)
+    assert shown.returncode == 0, shown.stderr
+    first, _, worst = shown.stdout.splitlines()
+    assert first.startswith("open    hallucination of bank rose 0.10 → 0.50 (0.40–0.60, n = 50)")
+    assert "hallucination 0.50  i-bank, tenant=acme, 2026-11-20T12:00:00+00:00" in worst
+    assert f"1 open of 2 alarms on {topic}; 1 records cannot be read" in shown.stderr
+
+    everything = listed(broker, topic, "--all", "--claims").stdout
+    assert everything.index("open    ") < everything.index("closed  recovered at 12:00: ")
+    assert everything.count("Returning costs \\x1b[2J5 euros  ← passage 2 (kb-7)") == 2
+
+    as_json = json.loads(listed(broker, topic, "--json").stdout)
+    assert [(one["application"], one["state"]) for one in as_json] == [("bank", "open")]
+
+
+async def test_a_topic_that_does_not_answer_is_said(kafka_broker: KafkaBroker) -> None:
+    """Exit code 3 and one line, with the topic or how to give it more time."""
+    missing = listed(kafka_broker.bootstrap, "rag.nowhere", "--timeout", "3")
+    assert (missing.returncode, missing.stdout) == (3, "")
+    (line,) = [each for each in missing.stderr.splitlines() if each.startswith("rag-monitor: ")]
+    assert "rag.nowhere" in line
