@@ -102,8 +102,9 @@ class Interaction(Frozen):
 
     @property
     def kind(self) -> Kind:
-        """Whether metrics that need a reference are defined for it."""
-        return "without_reference" if self.reference is None else "with_reference"
+        """Whether metrics that need a reference are defined for it: not where it has no words."""
+        said = any(map(str.isalnum, self.reference or ""))
+        return "with_reference" if said else "without_reference"
 
 
 class JudgeIdentity(Frozen):

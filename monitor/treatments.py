@@ -66,12 +66,14 @@ def build_judges(
 ) -> list[Seat]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
-    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well. ``paused`` is
-    told of a model that does not answer for now, and with None when it does. ``share`` is the part
-    of the limits that this process keeps to where replicas do not share them.
+    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well; then a model
+    that has never answered is not waited for: a file is no traffic, and can be given again.
+    ``paused`` is told of a model that does not answer for now, and with None when it does.
+    ``share`` is the part of the limits that this process keeps to where replicas do not share them.
     """
     seats: list[Seat] = []
-    patience = Patience(stop_probe_s=seconds(settings.limits.stop_probe))
+    probe_s = seconds(settings.limits.stop_probe)
+    patience = Patience(stop_probe_s=probe_s, awaits_first=not whole)
     pressures = Pressures(
         ShownState(telemetry, paused),
         patience,

@@ -101,7 +101,7 @@ class Digest:
 
     def _note(self, interaction: Interaction, record: KafkaRecord) -> None:
         self.with_contexts += bool(interaction.retrieved_contexts)
-        self.with_reference += interaction.reference is not None
+        self.with_reference += interaction.kind == "with_reference"
         if rule := self.let_through.against(interaction):
             self.held_back[rule] += 1
         name = interaction.interaction_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.judge.faults import Fault
 from monitor.judge.refusals import Action
@@ -21,6 +21,7 @@ class Patience:
     open_after: int = 10
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
+    awaits_first: bool = True
 
 
 class Breaker:
@@ -38,9 +39,11 @@ class Breaker:
         self.probe_at = 0.0
         self._stops = self._failures = 0
         self._wait_s = patience.first_wait_s
+        self._awaited = patience.awaits_first
 
     def worked(self) -> None:
         """The provider has answered: whatever was wrong is over."""
+        self._awaited = True
         self.stopped, self.is_open = None, False
         self._stops = self._failures = 0
         self._wait_s = self._patience.first_wait_s
@@ -50,15 +53,17 @@ class Breaker:
         if fault.action is Action.STOP:
             self._stops += 1
             if self.stopped is None and self._stops >= self._patience.stop_after:
-                self.stopped, self.is_open = fault, False
-                self.probe_at = now + self._patience.stop_probe_s
+                self._stop(fault, now)
         elif fault.action is Action.FALLBACK or fault.reason == "rate_limited":
             # Somebody is there, and lets us in.
             self.worked()
         else:
             self._failures += 1
             if self.stopped is None and self._failures >= self._patience.open_after:
-                self._open(now)
+                if self._awaited:
+                    self._open(now)
+                else:  # as a refusal: nobody tries the same call again
+                    self._stop(replace(fault, action=Action.STOP), now)
 
     def may_probe(self, now: float) -> bool:
         """Whether it is time to try again, and nobody does."""
@@ -72,6 +77,10 @@ class Breaker:
         elif self.is_open:
             self._wait_s = min(2 * self._wait_s, self._patience.longest_wait_s)
             self.probe_at = now + self._wait_s
+
+    def _stop(self, fault: Fault, now: float) -> None:
+        self.stopped, self.is_open = fault, False
+        self.probe_at = now + self._patience.stop_probe_s
 
     def _open(self, now: float) -> None:
         if not self.is_open:

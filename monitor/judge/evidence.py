@@ -46,6 +46,7 @@ class Quoter:
             halves = await at_once(*(self._quoted(half, spent) for half in _halves(request)))
             return {**halves[0], **halves[1]}
         except JudgeFailed:
+            spent.unasked = True
             return dict.fromkeys(request.pairs)
         invented = [" ".join(pair) for pair, quote in first.items() if quote is None]
         if not invented:
@@ -55,6 +56,7 @@ class Quoter:
         try:
             second = await self._asker.ask(request, spent, complaint=complaint)
         except JudgeFailed:
+            spent.unasked = True
             return first
         return {pair: first[pair] or second[pair] for pair in request.pairs}
 

@@ -377,7 +377,7 @@ def _litellm() -> Any:
     import openai.types.responses  # noqa: F401 - for the side effect
 
     # Said of calls that are cancelled while the library makes their request in a thread.
-    warnings.filterwarnings("ignore", r"coroutine '.*acompletion' was never awaited")
+    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.

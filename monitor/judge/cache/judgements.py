@@ -21,8 +21,9 @@ class _Found(NamedTuple):
 class CachedJudge:
     """A ``Judge`` that keeps what another one has judged; failures are never kept.
 
-    Which model answers is known from its replies only. So that all may come from the store it
-    keeps, too, who answered last; the first reply tells who does now.
+    A judgement that lacks evidence because a call failed is one, too. Which model answers is known
+    from its replies only. So that all may come from the store it keeps, too, who answered last; the
+    first reply tells who does now.
     """
 
     def __init__(self, judge: Judge, store: Store, observe: CacheObserver) -> None:
@@ -44,18 +45,19 @@ class CachedJudge:
     async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         """The judgement; one that has been kept, or that another has paid for, costs nothing."""
         key = judgement_key(await self._known(), interaction)
+        spent = bill or Bill()
 
         async def find() -> _Found:
             stored = _read(await self._store.get(key), interaction)
             if stored is not None:
                 return _Found(stored, stored=True)
             self._observe.looked_up("judgement", "miss")
-            return _Found(await self._judge.judge(interaction, bill), stored=False)
+            return _Found(await self._judge.judge(interaction, spent), stored=False)
 
         found, flight = await self._flights.join(key, find)
         if flight is not None:
             try:
-                if not found.stored:
+                if not found.stored and not spent.unasked:
                     await self._keep(found.judgement, interaction)
             finally:
                 self._flights.leave(key, flight)

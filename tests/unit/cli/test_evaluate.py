@@ -293,6 +293,18 @@ def test_a_judge_that_refuses_everything_is_named(tmp_path: Path) -> None:
     assert [record.outcome for record in records(out)] == ["judge_failed", "unscorable"]
 
 
+def test_nobody_waits_for_a_judge_that_was_never_there(tmp_path: Path) -> None:
+    """After ten requests in vain the rest fails at once: no minutes of patience for each line."""
+    file = written(tmp_path / "traffic.jsonl", *(logged(f"i{n}") for n in range(60)))
+    out, nobody = tmp_path / "out.jsonl", "judge.api_base=http://127.0.0.1:9/v1"
+    asked = ["--judge", "llm", "--model", "openai/judge", "--set", nobody]
+    result = rag_monitor("evaluate", file, *asked, "--out", out)
+    assert result.returncode == 3
+    said = result.stderr.splitlines()[-1]
+    assert said == "rag-monitor: the judge answers nothing: 60 of 60 times connection"
+    assert len(records(out)) == 60
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

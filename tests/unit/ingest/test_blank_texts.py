@@ -60,8 +60,9 @@ async def test_blank_passages_are_no_passages(blank: str) -> None:
 
 @pytest.mark.parametrize("blank", ["", "?!"])
 async def test_a_blank_reference_is_no_reference(blank: str) -> None:
-    """No claim is incorrect because the reference was left empty."""
-    _, scores = await recorded(Hearing(), [ANSWER], blank)
+    """No claim is incorrect because the reference was left empty, and no such score is missing."""
+    record, scores = await recorded(Hearing(), [ANSWER], blank)
+    assert record.sampling.kind == "without_reference"
     assert scores["incorrect_claims"] == scores["context_recall"] == "NO_REFERENCE"
     assert scores["faithfulness"] == 1.0
 

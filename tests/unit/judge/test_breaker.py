@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from monitor.judge.breaker import Breaker, Patience
@@ -63,6 +65,21 @@ def test_probes_of_an_absent_provider_come_ever_later() -> None:
         breaker.failed(AWAY, now)
         breaker.probed(now)
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+def test_a_provider_that_never_answered_need_not_be_awaited() -> None:
+    """Then it has refused, and nobody tries a call again; after any answer it is only away."""
+    patience = replace(PATIENCE, awaits_first=False)
+    never, before = Breaker(patience), Breaker(patience)
+    before.worked()
+    for _ in range(4):
+        never.failed(AWAY, 0.0)
+        before.failed(AWAY, 0.0)
+    assert never.stopped == replace(AWAY, action=Action.STOP)
+    assert not never.stopped.retriable
+    assert not never.is_open
+    assert before.stopped is None
+    assert before.is_open
 
 
 @pytest.mark.parametrize("answer", [ODD, BUSY])

@@ -139,7 +139,10 @@ async def test_words_that_are_not_there_twice_are_unverified() -> None:
 )
 async def test_no_judgement_fails_for_its_evidence(changes: list[Change | Exception]) -> None:
     """Where no quotes are to be had all pairs are unverified, and the verdicts stand."""
-    found = await judged(Quoting(CASE.labels, *changes), CASE.interaction, evidence=True)
+    spent = Bill()
+    pipe = made(Quoting(CASE.labels, *changes), evidence=True)
+    found = await pipe.judge(CASE.interaction, spent)
+    assert spent.unasked
     assert found.verdicts == CASE.verdicts
     assert {quote for each in found.evidence.values() for quote in each.values()} == {None}
 

@@ -151,10 +151,16 @@ def test_a_judgement_cannot_be_changed(parts: Parts) -> None:
 
 @pytest.mark.parametrize(
     ("reference", "kind"),
-    [(None, "without_reference"), ("", "with_reference"), ("x", "with_reference")],
+    [
+        (None, "without_reference"),
+        ("", "without_reference"),
+        (" …", "without_reference"),
+        ("好", "with_reference"),
+        ("__REDACTED__", "with_reference"),
+    ],
 )
 def test_kind_is_whether_a_reference_was_logged(reference: str | None, kind: str) -> None:
-    """An empty reference is a reference; null is none."""
+    """One without words is judged as none, so its metrics are not missing; a hidden one is one."""
     interaction = Interaction(
         interaction_id="1",
         event_time=NOON,

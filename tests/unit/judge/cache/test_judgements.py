@@ -29,6 +29,7 @@ class Model:
         self.answers, self.identity = answers, identity(configured)
         self.calls = 0
         self.failure: JudgeFailed | None = None
+        self.unasked = False
         self.gate = asyncio.Event()
         self.gate.set()
         self.closed = False
@@ -42,7 +43,9 @@ class Model:
         if self.failure is not None:
             raise self.failure
         self.identity = identity(self.answers)
-        (bill or Bill()).add(PRICE)
+        spent = bill or Bill()
+        spent.add(PRICE)
+        spent.unasked = self.unasked
         passages = len(interaction.retrieved_contexts)
         return Judgement(
             claims=Claims(response=(interaction.response,)),
@@ -163,3 +166,16 @@ async def test_closing_closes_the_judge_and_not_the_store() -> None:
     model, store = Model(), Failing()
     await kept(model, store).aclose()
     assert (model.closed, store.closed) == (True, False)
+
+
+async def test_without_evidence_that_could_not_be_asked_for_it_is_not_kept() -> None:
+    """The next one asks again: unverified for an hour of 500s must not be so for a day."""
+    model, heard = Model(), Heard()
+    judge = kept(model, Failing(), heard)
+    model.unasked = True
+    await judge.judge(interaction())
+    model.unasked = False
+    await judge.judge(interaction(), Bill())
+    assert model.calls == 2
+    assert (await judge.judge(interaction())).usage == Usage()
+    assert model.calls == 2
