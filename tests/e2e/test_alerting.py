@@ -19,6 +19,7 @@ from tests.e2e.test_alarms import INCIDENT, METRIC, OVER, USUAL, Stage
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, Heard, missing_stack
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
 #: Evaluation interval, `for` and group wait of a page at the demo's pace, and what is allowed.
@@ -215,3 +216,31 @@ async def test_a_killed_scorer_is_seen_by_its_lag(
         assert [each.notification.names() for each in pages] == [["RagMonitorLagging"]]
     finally:
         await asyncio.gather(scorer.end(), exporter.end())
+
+
+@pytest.mark.timeout(180)
+async def test_a_judge_that_is_away_does_not_also_page_as_not_ready(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+) -> None:
+    """That no process is ready meanwhile follows from it, and is the same incident."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    (nobody,) = free_ports(1)
+    judge = {
+        "judge__kind": "llm",
+        "judge__model": "openai/judge",
+        "judge__api_base": f"http://127.0.0.1:{nobody}",
+        "judge__api_key": "none",
+    }
+    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics, **MONITOR, **judge)
+    try:
+        await monitor.ready()
+        await scraped(stack, "away", monitor)
+        async with traffic(broker, topics["kafka__topics__interactions"]):
+            page = await heard(stack, "page", "RagMonitorJudgeStopped", namespace="away")
+            assert page.notification.alerts[0].labels["state"] == "circuit_open"
+            down = {"alertname": "RagMonitorDown", "namespace": "away"}
+            await until(lambda: stack.inhibited(**down), "not ready, which is not told")
+        pages = stack.heard("page", namespace="away")
+        assert not [each for each in pages if "RagMonitorDown" in each.notification.names()]
+    finally:
+        await monitor.end()
