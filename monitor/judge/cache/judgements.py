@@ -21,8 +21,9 @@ class _Found(NamedTuple):
 class CachedJudge:
     """A ``Judge`` that keeps what another one has judged; failures are never kept.
 
-    A judgement that lacks evidence because a call failed is one, too. Which model answers is known from its replies only. So that all may come from the store it
-    keeps, too, who answered last; the first reply tells who does now.
+    A judgement that lacks evidence because a call failed is one, too. Which model answers is known
+    from its replies only. So that all may come from the store it keeps, too, who answered last; the
+    first reply tells who does now.
     """
 
     def __init__(self, judge: Judge, store: Store, observe: CacheObserver) -> None:
