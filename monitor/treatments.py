@@ -69,7 +69,7 @@ def build_judges(
     With ``caches`` claims are kept, and if ``whole``, a model's judgements as well; then a model
     that has never answered is not waited for: a file is no traffic, and can be given again.
     ``paused`` is told of a model that does not answer for now, and with None when it does.
-    ``share`` is the part of the limits that this process keeps to where replicas do not share them.
+    ``share`` is the part of the limits that this process keeps to where replicas share none.
     """
     seats: list[Seat] = []
     probe_s = seconds(settings.limits.stop_probe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -34,3 +35,12 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
             raise ConfigurationError(f"--set: found {item!r}, expected path=value")
         flags[path] = value
     return load(os.environ, file, flags)
+
+
+def told(text: str) -> None:
+    """Print a report, also where nobody reads it to its end (``| head``): exit codes stay."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        # What is left in the buffer would fail again, and be told, when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

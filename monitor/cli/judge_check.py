@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, told
 
 if TYPE_CHECKING:
     from monitor.checking.formats import FileRead
@@ -213,6 +213,7 @@ def _progress(total: int, name: str) -> Any:
 
 
 def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
+    import io
     import json
     import shutil
     import sys
@@ -222,12 +223,20 @@ def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
     if as_json:
         gates = [{"gate": o.gate, "failed": list(o.failed)} for o in outcomes]
         whole = {**plain(found), "gates": gates}
-        typer.echo(json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False))
+        told(json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False))
         return
     from rich.console import Console
 
     from monitor.checking import table
 
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-    console = Console(width=max(width, table.NARROWEST), highlight=False, markup=False)
+    shown, is_terminal = io.StringIO(), sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if is_terminal else WIDTH
+    console = Console(
+        file=shown,
+        force_terminal=is_terminal,
+        width=max(width, table.NARROWEST),
+        highlight=False,
+        markup=False,
+    )
     table.show(console, found, outcomes)
+    told(shown.getvalue().removesuffix("\n"))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -15,6 +18,7 @@ from tests.servers.judge_server import Bias, JudgeServer
 from tests.unit.checking.made_up import changed, entries, made_up
 from tests.unit.cli.command import one_line, rag_monitor
 
+ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
 
 
@@ -51,6 +55,18 @@ def test_gate_decides_the_exit_code(gate: str, code: int) -> None:
     result = rag_monitor("judge-check", CLAIM_PAIRS, "--fail-if", gate)
     assert result.returncode == code
     assert f"fail if {gate}: {'FAIL' if code else 'ok'}" in result.stdout
+
+
+@pytest.mark.parametrize(("gate", "code"), [("kappa<0.99", 1), ("kappa<0.1", 0)])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, code: int) -> None:
+    """Behind ``| head -1`` the gate alone decides, and nobody complains."""
+    asked = [sys.executable, "-m", "monitor", "judge-check", CLAIM_PAIRS, *form, "--fail-if", gate]
+    command = f"{shlex.join(map(str, asked))} | (read -r line; exec 0<&-)"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 @pytest.mark.parametrize(
