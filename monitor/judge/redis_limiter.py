@@ -24,8 +24,10 @@ class RedisLimits:
 
     def __init__(self, url: str, *, prefix: str, timeout_s: float, window_s: int = _MINUTE) -> None:
         try:
+            from redis.asyncio.connection import parse_url
             from throttled.asyncio import store
 
+            parse_url(url)  # some versions of the store look at it only when they connect
             options = {"SOCKET_TIMEOUT": timeout_s, "SOCKET_CONNECT_TIMEOUT": timeout_s}
             self._store: Any = store.RedisStore(server=url, options=options)
         except ImportError:
