@@ -101,7 +101,7 @@ async def test_limits_wait_and_do_not_fail(requests: int | None, tokens: int | N
 
     None would be, were this process never held up between reckoning and sending.
     """
-    window_s = 3.0
+    window_s = 6.0
     gate = SlidingLimits(requests or 9_999, tokens or 9_999_999, window_s=window_s)
     async with JudgeServer(LABELS, gate=gate) as server:
         settings = LlmSettings(model="openai/judge", api_base=server.url, api_key="k")
@@ -110,7 +110,7 @@ async def test_limits_wait_and_do_not_fail(requests: int | None, tokens: int | N
         pressures = Pressures(quota=lambda _: quota)
         judge, limits = LlmJudge(settings, pressures=pressures), pressures.all_of(settings)
         await judge.prepare()
-        admitting = Limits(8, 3.5, limits)
+        admitting = Limits(8, 6.5, limits)
 
         async def one() -> str:
             async with admitting.admitted(), admitting.deadline():
