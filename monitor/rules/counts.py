@@ -45,7 +45,7 @@ def counts(plan: Plan) -> list[Recording]:
 
 
 def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
-    outcomes = grown("rag_monitor_interactions_total", window)
+    outcomes = grown("rag_monitor_interactions_total", window, "outcome", "reason")
     consumed = grown("rag_monitor_interactions_consumed_total", window)
     return [
         Recording(SENT + end, _sent(plan, window)),
@@ -116,7 +116,7 @@ def _recent(plan: Plan) -> Recording:
 
 
 def _dead(plan: Plan) -> Recording:
-    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window)
+    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
     return Recording(DEAD, f"sum by ({plan.by_and('stage', 'cause')}) ({letters})")
 
 

@@ -7,12 +7,11 @@ from typing import Final
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, Plan
-from monitor.rules.promql import asked
+from monitor.rules.promql import SCORER, asked
 
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
-#: What an exporter, and what a scorer, shows from its start on.
+#: What an exporter shows from its start on.
 EXPORTER: Final = "rag_monitor_series"
-SCORER: Final = "rag_monitor_interactions_in_flight"
 
 
 def processes(plan: Plan) -> list[Alert]:

@@ -22,6 +22,7 @@ from tests.unit.rules.weeks import (
     judge_state,
     of,
     outcome,
+    unseen,
     with_all,
     without,
 )
@@ -281,6 +282,29 @@ def test_a_restarted_scorer_is_no_news(stage: Stage) -> None:
             born = f"0+{step}x{LENGTH - 122}" if step else f"{start}x{LENGTH - 122}"
             story[series.replace("score-2", "score-3")] = f"_x121 {born}"
     stage.tells(story, (101, []), (105, []), (123, []), (130, []), (200, []))
+
+
+def test_what_was_counted_before_anybody_looked_is_no_news(stage: Stage) -> None:
+    """Prometheus is new, and away for ten minutes: dead letters and budget are of last week."""
+    story = calm()
+    for process in SCORERS:
+        letters = of(process, "rag_monitor_dead_letters_total", 'stage="decode",cause="json"')
+        story |= {letters: constant(7), outcome(process, "over_budget", "usd"): constant(500)}
+    story = {series: unseen(values, 200, 210) for series, values in story.items()}
+    stage.tells(story, (3, []), (10, []), (205, []), (217, []), (222, []), (250, []))
+
+
+def test_the_first_dead_letter_of_a_new_process_counts(stage: Stage) -> None:
+    """It started a minute ago, and its counter begins with 1."""
+    story = {**calm()}
+    new = "score-3"
+    for name, value in (("up", 1), ("process_start_time_seconds", 60 * 120)):
+        story[of(new, name)] = f"_x120 {value}x{LENGTH - 121}"
+    letters = of(new, "rag_monitor_dead_letters_total", 'stage="decode",cause="json"')
+    story[letters] = f"_x120 1x{LENGTH - 121}"
+    text = "1 records could not be read or scored within 15m; most often: decode/json."
+    found = Firing("RagMonitorDeadLetters", HERE, text, {"cause": "rejected"})
+    stage.tells(story, (119, []), (122, [found]))
 
 
 def test_traffic_that_stops_is_not_blind(stage: Stage) -> None:
