@@ -69,7 +69,7 @@ def _late(plan: Plan) -> Recording:
     return Recording(
         LATE,
         f"sum by ({plan.by_and('topic')}) (\n"
-        f"  clamp_min({END} offset {plan.alerts.lag} - ({END} - {LAG}), 0)\n"
+        f"  clamp_min({END} offset {plan.lag} - ({END} - {LAG}), 0)\n"
         ")",
     )
 
@@ -79,7 +79,7 @@ def _expected(plan: Plan, end: str) -> str:
 
     Read or sent, whatever is more (scorers may be away, or catch up), without what nobody expects
     a score of, at the smallest rate that is configured; and at least what was picked, or is under
-    way. A part that is not known is left out.
+    way. In blocks one stands for others, which are taken off. A part that is not known is left out.
     """
     excused = (
         f'sum by ({plan.by}) ({OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
@@ -87,11 +87,12 @@ def _expected(plan: Plan, end: str) -> str:
     )
     picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
     parts = {
-        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused),
-        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused),
+        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused, end),
+        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused, end),
         "picked": f"sum by ({plan.by}) ({OUTCOMES}{end}{picked})",
-        "in_flight": f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)",
     }
+    if not plan.block_s:  # else most of them only wait to be one of many
+        parts["in_flight"] = f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)"
     labelled = "\n  or ".join(
         f'label_replace(\n    {part},\n    "part", "{name}", "", "")'
         for name, part in parts.items()
@@ -99,8 +100,12 @@ def _expected(plan: Plan, end: str) -> str:
     return f"max by ({plan.by}) (\n  {labelled}\n)"
 
 
-def _at_rate(plan: Plan, traffic: str, excused: str) -> str:
-    return f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
+def _at_rate(plan: Plan, traffic: str, excused: str, end: str) -> str:
+    taken = f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
+    if not plan.block_s:
+        return taken
+    others = f'sum by ({plan.by}) ({OUTCOMES}{end}{{reason=~"slot|lag"}})'
+    return f"(({taken} - {others}) or {taken})"
 
 
 def _recent(plan: Plan) -> Recording:

@@ -129,6 +129,7 @@ def _blind(plan: Plan) -> Alert:
         "page",
         HEALTH,
         expr=f"{unseen('')}\nor\n{unseen(LONG)}",
+        pending=plan.blind_pending,
         summary="There is traffic, but no scores",
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
         f"{plan.alerts.window} (or {plan.alerts.long_window}), and there is none: the quality "
@@ -157,7 +158,7 @@ def _lagging(plan: Plan) -> Alert:
         labels={"seen_by": "exporter"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description=f"{_WHOLE} records of {{{{ $labels.topic }}}} have waited for more than "
-        f"{plan.alerts.lag} and are not done: gauges and alarms are that late.",
+        f"{plan.lag} and are not done: gauges and alarms are that late.",
     )
 
 

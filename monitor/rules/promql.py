@@ -46,13 +46,13 @@ def asked(series: str, labels: Sequence[str], then: str, otherwise: str = "") ->
     return f"{found}{{{{ end }}}}{{{{ else }}}}{otherwise}{{{{ end }}}}"
 
 
-def duration(seconds_: int) -> str:
-    """As short as can be.
+def duration(length: int) -> str:
+    """So many seconds, as Prometheus reads and people write them.
 
     >>> duration(300), duration(90), duration(7200)
     ('5m', '90s', '2h')
     """
     for unit, name in ((3600, "h"), (60, "m")):
-        if seconds_ % unit == 0:
-            return f"{seconds_ // unit}{name}"
-    return f"{seconds_}s"
+        if length % unit == 0:
+            return f"{length // unit}{name}"
+    return f"{length}s"

@@ -13,6 +13,8 @@ import yaml
 
 from monitor.config import Settings, load
 from monitor.config.alerting import KEEP_FIRING, PENDING, AlertName
+from monitor.config.judging import LONGEST_BLOCK_WAIT_S
+from monitor.ingest.slots.blocks import LONGEST_WAIT_S
 from monitor.rules.model import Alert, Recording
 from monitor.rules.render import groups, rendered
 from tests.metric_names import (
@@ -148,6 +150,11 @@ def test_settings_stand_in_the_rules() -> None:
         if isinstance(rule, Recording) and "scores_expected" in rule.record
     )
     assert "0.25 * clamp_min" in expected.expr
+
+
+def test_the_longest_wait_for_a_block_is_that_of_the_scorers() -> None:
+    """What the rules wait for is what is waited for."""
+    assert LONGEST_BLOCK_WAIT_S == LONGEST_WAIT_S
 
 
 def test_the_smallest_rate_of_all_applications_counts() -> None:

@@ -14,6 +14,7 @@ from tests.unit.rules.weeks import (
     LENGTH,
     METRIC,
     SCORERS,
+    TOPIC,
     Story,
     calm,
     constant,
@@ -369,6 +370,69 @@ def test_lag_without_the_right_to_look_at_the_group(stage: Stage) -> None:
     text = "The oldest record of rag.interactions.v1 that is not done has waited for 20m 0s."
     late = Firing("RagMonitorLagging", labels, text, {"seen_by": "scorer"})
     stage.tells(story, (5, []), (20, [late]))
+
+
+def in_blocks(story: Story, minutes: int) -> Story:
+    """Twelve partitions, each committed whenever a block of so many minutes is done."""
+    story = without(without(story, "group_lag"), "input_end")
+    for partition in range(12):
+        waiting = [10 * ((at + partition) % minutes) + 2 for at in range(LENGTH)]
+        for process in EXPORTERS:
+            where = TOPIC.format(partition)
+            story[of(process, "rag_monitor_input_end_offset", where)] = growing(10, 70_000)
+            story[of(process, "rag_monitor_group_lag_records", where)] = " ".join(map(str, waiting))
+    return story
+
+
+def test_what_waits_for_its_block_does_not_lag(tmp_path: Path) -> None:
+    """Of many partitions one always waits for the last minutes of a long block."""
+    story = in_blocks(calm(), 9)
+    Stage(tmp_path, sampling__block="64").tells(story, (60, []), (75, []), (200, []))
+
+
+def test_blocks_that_are_not_done_lag(tmp_path: Path) -> None:
+    """Nothing is committed any more: what waits for longer than its block and the lag is late."""
+    story = with_all(in_blocks(calm(), 9), f"2x59 2+10x{LENGTH - 60}", "group_lag")
+    said = "1584 records of rag.interactions.v1 have waited for more than 15m and are not done: "
+    late = Firing(
+        "RagMonitorLagging",
+        INPUT,
+        f"{said}gauges and alarms are that late.",
+        {"seen_by": "exporter"},
+    )
+    Stage(tmp_path, sampling__block="64").tells(story, (74, []), (88, [late]))
+
+
+def test_the_first_block_after_a_silence_is_not_blind(tmp_path: Path) -> None:
+    """Traffic comes back on Monday; for ten minutes it waits for the end of its block."""
+    story = without(calm(), 'outcome="unscorable"')
+    for name in ("input_end_offset", "interactions_consumed_total"):
+        story = with_all(story, f"1000x99 1000+10x{LENGTH - 100}", name)
+    story = with_all(story, f"0x99 0+10x9 {' '.join(['5'] * (LENGTH - 110))}", "in_flight")
+    story = with_all(story, f"0x99 0+10x9 {' '.join(['5'] * (LENGTH - 110))}", "group_lag")
+    story = with_all(story, f"900x109 901+1x{LENGTH - 110}", 'outcome="scored"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "slot")] = f"5000x109 5090+9x{LENGTH - 110}"
+    stage = Stage(tmp_path, sampling__block="128")
+    stage.tells(story, *((at, []) for at in (104, 107, 109, 112, 120, 130)))
+
+
+def test_blocks_that_give_no_scores_are_blind(tmp_path: Path) -> None:
+    """One of ten was picked, and all of them failed; what stood for others is not missed."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "slot")] = growing(9)
+        story[outcome(process, "judge_failed", "timeout")] = growing(1)
+    failing = Firing(
+        "RagMonitorJudgeFailing",
+        HERE,
+        "100% of the judgements fail (more than 10%), most often: timeout. The gauges are about "
+        "the others only.",
+        {"cause": "all"},
+    )
+    stage = Stage(tmp_path, sampling__block="16")
+    stage.tells(story, (60, [blind(30), failing]))
 
 
 def test_nothing_answers(stage: Stage) -> None:
