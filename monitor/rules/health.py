@@ -128,7 +128,7 @@ def _blind(plan: Plan) -> Alert:
         "RagMonitorBlind",
         "page",
         HEALTH,
-        expr=f"{unseen('')}\nor\n{unseen(LONG)}",
+        expr=f"(\n{unseen('')}\nor\n{unseen(LONG)}\n)\nunless on ({by}) {plan.penniless}",
         pending=plan.blind_pending,
         summary="There is traffic, but no scores",
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
@@ -150,11 +150,13 @@ def _no_traffic(plan: Plan) -> Alert:
 
 
 def _lagging(plan: Plan) -> Alert:
+    """Where lateness was chosen, what is being made up for is none, either."""
+    falling = f"\nunless {LATE} < {LATE} offset {plan.lag}" if plan.completeness else ""
     return plan.alert(
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"{LATE} > 0",
+        expr=f"{LATE} > 0\nunless on ({plan.by}) {plan.penniless}{falling}",
         labels={"seen_by": "exporter"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description=f"{_WHOLE} records of {{{{ $labels.topic }}}} have waited for more than "
@@ -170,7 +172,8 @@ def _lagging_unwatched(plan: Plan) -> Alert:
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records",
+        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records\n"
+        f"unless on ({plan.by}) {plan.penniless}",
         labels={"seen_by": "scorer"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description="The oldest record of {{ $labels.topic }} that is not done has waited for "

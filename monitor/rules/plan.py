@@ -30,6 +30,8 @@ class Plan:
     hour: str = "1h"
     #: How long an interaction may wait for the end of its block; 0 without blocks.
     block_s: int = 0
+    #: Whether all is judged, however late.
+    completeness: bool = False
 
     @property
     def by(self) -> str:
@@ -63,6 +65,11 @@ class Plan:
         """For how long scores may be missing: the first block after a silence gives none yet."""
         return duration(seconds(self.alerts.pending["RagMonitorBlind"]) + self.block_s)
 
+    @property
+    def penniless(self) -> str:
+        """Whether reading pauses until there is money again, which is as it was asked for."""
+        return f"(sum by ({self.by}) (rag_monitor_interactions_waiting_for_money) > 0)"
+
     def by_and(self, *labels: str) -> str:
         """Those labels, and some more."""
         return ", ".join((*self.alerts.by, *labels))
@@ -90,7 +97,13 @@ def plan(settings: Settings) -> Plan:
     """The plan of some settings."""
     rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
     block_s = 0 if settings.sampling.block == 1 else LONGEST_BLOCK_WAIT_S
-    return Plan(settings.alerts, min(rates), _about_an_hour(settings.export.windows), block_s)
+    return Plan(
+        settings.alerts,
+        min(rates),
+        _about_an_hour(settings.export.windows),
+        block_s,
+        settings.ingest.when_behind == "completeness",
+    )
 
 
 def _about_an_hour(windows: Sequence[str]) -> str:

@@ -564,9 +564,36 @@ def test_the_budget_is_spent(stage: Stage) -> None:
     story = with_all(story, f"98+1x99 {98 + 99}x{LENGTH - 100}", 'outcome="unscorable"')
     story[outcome("score-1", "over_budget", "usd_per_day")] = f"_x99 1+20x{LENGTH - 100}"
     text = "{} picked interactions were not judged within 15m, being over the budget (usd_per_day)."
-    first = Firing("RagMonitorBudgetExhausted", HERE, text.format(1))
-    later = Firing("RagMonitorBudgetExhausted", HERE, text.format(300))
+    first = Firing("RagMonitorBudgetExhausted", HERE, text.format(1), {"cause": "left_out"})
+    later = first._replace(description=text.format(300))
     stage.tells(story, (98, []), (99, [first]), (140, [later]))
+
+
+def test_who_waits_for_money_neither_lags_nor_is_blind(tmp_path: Path) -> None:
+    """That all is judged, however late, was chosen: a ticket, and no page; nor at midnight."""
+    story = calm()
+    counters = ("interactions_consumed_total", 'outcome="scored"', 'outcome="unscorable"')
+    for name in counters:
+        story = {
+            series: f"{values.partition('x')[0]}x99 {_at(values, 99)}x139 "
+            f"{_at(values, 99)}+80x{LENGTH - 240}"
+            if name in series
+            else values
+            for series, values in story.items()
+        }
+    story = with_all(story, f"0x99 4x139 0x{LENGTH - 240}", "waiting_for_money")
+    story = with_all(story, f"3x99 3+10x139 1393-35x39 3x{LENGTH - 280}", "group_lag")
+    waits = Firing(
+        "RagMonitorBudgetExhausted",
+        HERE,
+        "8 interactions wait for tomorrow's money, and all that comes after them: gauges and "
+        "alarms are that late.",
+        {"cause": "waits"},
+    )
+    stage = Stage(tmp_path, ingest__when_behind="completeness")
+    stage.tells(story, (99, []), (130, [waits]), (235, [waits]), (320, []))
+    late = with_all(story, constant(0), "waiting_for_money")
+    stage.tells(late, (120, [lagging(306), blind(300)]), (320, []))
 
 
 def test_a_dead_letter(stage: Stage) -> None:

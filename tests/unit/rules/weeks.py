@@ -54,6 +54,7 @@ def calm() -> Story:
             of(process, "rag_monitor_interactions_in_flight"): constant(2),
             outcome(process, "scored"): growing(9, 900),
             outcome(process, "unscorable", "no_contexts"): growing(1, 98),
+            of(process, "rag_monitor_interactions_waiting_for_money"): constant(0),
             of(process, "rag_monitor_dead_letters_waiting"): constant(0),
             of(process, "rag_monitor_dead_letter_circuit_open"): constant(0),
         }
