@@ -64,12 +64,13 @@ def _late(plan: Plan) -> Recording:
     """Records without an end that were on the topic that long ago.
 
     From the group's committed offsets, so it needs no scorer that is alive: the group stands at
-    end - lag, and what the end was then and lies behind that is late.
+    end - lag, and what the end was then and lies behind that is late. A topic that was made anew
+    has no such past.
     """
     return Recording(
         LATE,
         f"sum by ({plan.by_and('topic')}) (\n"
-        f"  clamp_min({END} offset {plan.lag} - ({END} - {LAG}), 0)\n"
+        f"  clamp_min(({END} offset {plan.lag} <= {END}) - ({END} - {LAG}), 0)\n"
         ")",
     )
 

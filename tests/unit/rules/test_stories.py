@@ -372,6 +372,14 @@ def test_lag_without_the_right_to_look_at_the_group(stage: Stage) -> None:
     stage.tells(story, (5, []), (20, [late]))
 
 
+def test_a_topic_that_was_made_anew_does_not_lag(tmp_path: Path) -> None:
+    """Its offsets begin with 0: what the old one's end was says nothing."""
+    story = with_all(calm(), f"70000+10x99 0+10x{LENGTH - 100}", "input_end_offset")
+    story = with_all(story, f"3x99 0x{LENGTH - 100}", "group_lag")
+    stage = Stage(tmp_path, sampling__block="16")
+    stage.tells(story, *((at, []) for at in (101, 106, 110, 114, 118)))
+
+
 def in_blocks(story: Story, minutes: int) -> Story:
     """Twelve partitions, each committed whenever a block of so many minutes is done."""
     story = without(without(story, "group_lag"), "input_end")
