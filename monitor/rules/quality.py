@@ -64,7 +64,7 @@ def _drift(plan: Plan) -> Alert:
         summary="{{ $labels.metric }} of {{ $labels.application }} is worse than normal",
         description=f"{sentence}. Evidence 10^{evidence}, threshold 10^{threshold}; judge "
         "{{ $labels.judge }}.",
-        about=("application", "judge", "metric"),
+        about=("application", "judge"),
     )
 
 

@@ -17,6 +17,7 @@ from monitor.config.judging import LONGEST_BLOCK_WAIT_S
 from monitor.ingest.slots.blocks import LONGEST_WAIT_S
 from monitor.rules.model import Alert, Recording
 from monitor.rules.render import groups, rendered
+from tests.dashboards import dashboards
 from tests.metric_names import (
     OF_PROMETHEUS,
     declared_metrics,
@@ -136,6 +137,15 @@ def test_an_alert_says_all_that_is_needed(alert: Alert) -> None:
     assert alert.runbook_url == f"https://runbooks.example.com/rag-monitor/{alert.alert}.md"
     assert alert.dashboard_url.startswith("https://grafana.example.com/d/rag-")
     assert not any("$value" in value for value in alert.labels.values())
+
+
+@pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.alert)
+def test_a_link_sets_variables_that_its_dashboard_has(alert: Alert) -> None:
+    """Else the dashboard opens on something else than what the alert is about."""
+    uid = alert.dashboard_url.rpartition("/d/")[2].partition("?")[0]
+    (dashboard,) = (each for each in dashboards().values() if each["uid"] == uid)
+    known = {each["name"] for each in dashboard["templating"]["list"]}
+    assert set(re.findall(r"var-(\w+)=", alert.dashboard_url)) <= known
 
 
 def test_settings_stand_in_the_rules() -> None:
