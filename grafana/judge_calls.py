@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.judge_tiles import CALLS, SECONDS
+from grafana.judge_tiles import CALLS, NONE, SECONDS
 from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
@@ -43,10 +43,11 @@ def latency() -> Json:
         "s",
     )
     queries = [
-        Query(or_zero(quantile(q, SECONDS)), name)
+        Query(or_unknown(quantile(q, SECONDS)), name)
         for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
     ]
-    return lines(texts, *queries, overrides=_PERCENTILES, steps=zero_is_good(worse=30), min=0)
+    steps = zero_is_good(worse=30)
+    return lines(texts, *queries, overrides=_PERCENTILES, steps=steps, min=0, noValue=NONE)
 
 
 _PERCENTILES: Final = (
@@ -65,10 +66,11 @@ def whole() -> Json:
         "s",
     )
     queries = [
-        Query(or_zero(quantile(q, "rag_monitor_judgement_seconds")), name)
+        Query(or_unknown(quantile(q, "rag_monitor_judgement_seconds")), name)
         for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
     ]
-    return lines(texts, *queries, overrides=_PERCENTILES, steps=zero_is_good(worse=60), min=0)
+    steps = zero_is_good(worse=60)
+    return lines(texts, *queries, overrides=_PERCENTILES, steps=steps, min=0, noValue="No traffic")
 
 
 def _tokens() -> Json:

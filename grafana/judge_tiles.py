@@ -22,6 +22,8 @@ from grafana.promql import or_unknown, or_zero, quantile, rate
 CALLS: Final = "rag_monitor_judge_calls_total"
 SECONDS: Final = "rag_monitor_judge_call_seconds"
 FAILED: Final = 'result!="ok"'
+#: A share of nothing, and how long nothing took, are no numbers.
+NONE: Final = "No calls"
 
 
 def _share(part: str, whole: str) -> str:
@@ -42,17 +44,19 @@ def tiles() -> list[tuple[int, Json]]:
     words = {number: (word, colour) for number, _, word, colour in STATES}
     shares = zero_is_good(0.01, 0.05)
     trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
-    slow = Query(or_zero(quantile(0.95, SECONDS)))
+    slow = Query(or_unknown(quantile(0.95, SECONDS)))
+    state = Query(_state())
+    saved = Query(or_unknown(hit))
     spend = Query(f"3600 * {_usd()}")
     return [
-        (3, tile(_STATE, Query(_state()), trend=False, steps=NEUTRAL, words=words)),
+        (3, tile(_STATE, state, trend=False, steps=NEUTRAL, words=words, absent="No scorer")),
         (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
-        (3, tile(_FAILING, Query(or_zero(failing)), trend=False, steps=shares)),
-        (3, tile(_LOST, Query(or_zero(failed)), trend=False, steps=shares)),
-        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30))),
+        (3, tile(_FAILING, Query(or_unknown(failing)), trend=False, steps=shares, absent=NONE)),
+        (3, tile(_LOST, Query(or_unknown(failed)), trend=False, steps=shares)),
+        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30), absent=NONE)),
         (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
         (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),
-        (3, tile(_SAVED, Query(or_zero(hit)), trend=False, steps=NEUTRAL, color=fixed(GOOD))),
+        (3, tile(_SAVED, saved, trend=False, steps=NEUTRAL, color=fixed(GOOD), absent=NONE)),
     ]
 
 
@@ -71,16 +75,19 @@ STATES: Final = (
 
 
 def _state() -> str:
+    """The offline judge shows no state; where nobody judges, there is none."""
     name = "rag_monitor_judge_state"
     each = [f'{number:g} * ({name}{{state="{state}"}} == 1)' for number, state, _, _ in STATES]
-    return or_zero(f"max({' or '.join(each)})")
+    offline = "0 * (count(rag_monitor_interactions_in_flight) > 0)"
+    return or_unknown(f"max({' or '.join(each)}) or {offline}")
 
 
 _STATE: Final = Texts(
     "Judge",
     "The worst `rag_monitor_judge_state` of all models: waiting for limits or as its provider "
     "asks, paused because it does not answer (circuit_open), or stopped because it refuses. "
-    "Judging with the offline judge.",
+    "Judging with the offline judge; *No scorer* where none is seen "
+    "(`rag_monitor_interactions_in_flight`).",
 )
 _RATE: Final = Texts(
     "Calls",
@@ -105,8 +112,8 @@ _LOST: Final = Texts(
 )
 _SLOW: Final = Texts(
     "Slow calls",
-    "The 95th percentile of `rag_monitor_judge_call_seconds`: one call of twenty takes longer. 0 "
-    "while there are no calls.",
+    "The 95th percentile of `rag_monitor_judge_call_seconds`: one call of twenty takes "
+    "longer. None with the offline judge.",
     "s",
     1,
 )

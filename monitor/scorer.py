@@ -107,6 +107,7 @@ class Scorer:
         self._judging: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
         self._penniless: set[asyncio.Task[None] | None] = set()
+        telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""

@@ -120,6 +120,11 @@ class ScorerTelemetry:
             "Interactions read, but not ended.",
             registry=registry,
         )
+        self.waiting_for_money = Gauge(
+            "rag_monitor_interactions_waiting_for_money",
+            "Interactions that wait for tomorrow's money (ingest.when_behind: completeness).",
+            registry=registry,
+        )
         self.unscored = Counter(
             "rag_monitor_unscored",
             "Metrics without a value on a judged interaction, by reason.",

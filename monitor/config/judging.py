@@ -11,6 +11,8 @@ from monitor.config.rules import Rules
 
 #: Longer blocks would hold too many interactions in memory.
 LONGEST_BLOCK = 4_096
+#: For how long an interaction waits for the end of its block, at most.
+LONGEST_BLOCK_WAIT_S = 600
 
 
 class Rate(Section):

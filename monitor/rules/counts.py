@@ -45,7 +45,7 @@ def counts(plan: Plan) -> list[Recording]:
 
 
 def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
-    outcomes = grown("rag_monitor_interactions_total", window)
+    outcomes = grown("rag_monitor_interactions_total", window, "outcome", "reason")
     consumed = grown("rag_monitor_interactions_consumed_total", window)
     return [
         Recording(SENT + end, _sent(plan, window)),
@@ -64,12 +64,13 @@ def _late(plan: Plan) -> Recording:
     """Records without an end that were on the topic that long ago.
 
     From the group's committed offsets, so it needs no scorer that is alive: the group stands at
-    end - lag, and what the end was then and lies behind that is late.
+    end - lag, and what the end was then and lies behind that is late. A topic that was made anew
+    has no such past.
     """
     return Recording(
         LATE,
         f"sum by ({plan.by_and('topic')}) (\n"
-        f"  clamp_min({END} offset {plan.alerts.lag} - ({END} - {LAG}), 0)\n"
+        f"  clamp_min(({END} offset {plan.lag} <= {END}) - ({END} - {LAG}), 0)\n"
         ")",
     )
 
@@ -79,7 +80,7 @@ def _expected(plan: Plan, end: str) -> str:
 
     Read or sent, whatever is more (scorers may be away, or catch up), without what nobody expects
     a score of, at the smallest rate that is configured; and at least what was picked, or is under
-    way. A part that is not known is left out.
+    way. In blocks one stands for others, which are taken off. A part that is not known is left out.
     """
     excused = (
         f'sum by ({plan.by}) ({OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
@@ -87,11 +88,12 @@ def _expected(plan: Plan, end: str) -> str:
     )
     picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
     parts = {
-        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused),
-        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused),
+        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused, end),
+        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused, end),
         "picked": f"sum by ({plan.by}) ({OUTCOMES}{end}{picked})",
-        "in_flight": f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)",
     }
+    if not plan.block_s:  # else most of them only wait to be one of many
+        parts["in_flight"] = f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)"
     labelled = "\n  or ".join(
         f'label_replace(\n    {part},\n    "part", "{name}", "", "")'
         for name, part in parts.items()
@@ -99,8 +101,12 @@ def _expected(plan: Plan, end: str) -> str:
     return f"max by ({plan.by}) (\n  {labelled}\n)"
 
 
-def _at_rate(plan: Plan, traffic: str, excused: str) -> str:
-    return f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
+def _at_rate(plan: Plan, traffic: str, excused: str, end: str) -> str:
+    taken = f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
+    if not plan.block_s:
+        return taken
+    others = f'sum by ({plan.by}) ({OUTCOMES}{end}{{reason=~"slot|lag"}})'
+    return f"(({taken} - {others}) or {taken})"
 
 
 def _recent(plan: Plan) -> Recording:
@@ -116,7 +122,7 @@ def _recent(plan: Plan) -> Recording:
 
 
 def _dead(plan: Plan) -> Recording:
-    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window)
+    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
     return Recording(DEAD, f"sum by ({plan.by_and('stage', 'cause')}) ({letters})")
 
 

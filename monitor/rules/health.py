@@ -7,12 +7,11 @@ from typing import Final
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, Plan
-from monitor.rules.promql import asked
+from monitor.rules.promql import SCORER, asked
 
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
-#: What an exporter, and what a scorer, shows from its start on.
+#: What an exporter shows from its start on.
 EXPORTER: Final = "rag_monitor_series"
-SCORER: Final = "rag_monitor_interactions_in_flight"
 
 
 def processes(plan: Plan) -> list[Alert]:
@@ -129,7 +128,8 @@ def _blind(plan: Plan) -> Alert:
         "RagMonitorBlind",
         "page",
         HEALTH,
-        expr=f"{unseen('')}\nor\n{unseen(LONG)}",
+        expr=f"(\n{unseen('')}\nor\n{unseen(LONG)}\n)\nunless on ({by}) {plan.penniless}",
+        pending=plan.blind_pending,
         summary="There is traffic, but no scores",
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
         f"{plan.alerts.window} (or {plan.alerts.long_window}), and there is none: the quality "
@@ -150,15 +150,17 @@ def _no_traffic(plan: Plan) -> Alert:
 
 
 def _lagging(plan: Plan) -> Alert:
+    """Where lateness was chosen, what is being made up for is none, either."""
+    falling = f"\nunless {LATE} < {LATE} offset {plan.lag}" if plan.completeness else ""
     return plan.alert(
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"{LATE} > 0",
+        expr=f"{LATE} > 0\nunless on ({plan.by}) {plan.penniless}{falling}",
         labels={"seen_by": "exporter"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description=f"{_WHOLE} records of {{{{ $labels.topic }}}} have waited for more than "
-        f"{plan.alerts.lag} and are not done: gauges and alarms are that late.",
+        f"{plan.lag} and are not done: gauges and alarms are that late.",
     )
 
 
@@ -170,7 +172,8 @@ def _lagging_unwatched(plan: Plan) -> Alert:
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records",
+        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records\n"
+        f"unless on ({plan.by}) {plan.penniless}",
         labels={"seen_by": "scorer"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description="The oldest record of {{ $labels.topic }} that is not done has waited for "

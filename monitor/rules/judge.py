@@ -19,6 +19,7 @@ def judge(plan: Plan) -> list[Alert]:
         _failing_for_some(plan),
         _stopped(plan),
         _over_budget(plan),
+        _penniless(plan),
         _unscorable(plan),
     ]
 
@@ -106,9 +107,24 @@ def _over_budget(plan: Plan) -> Alert:
         "ticket",
         JUDGE,
         expr=f"sum by ({plan.by}) ({over}) > 0",
+        labels={"cause": "left_out"},
         summary="The budget of the judge is spent",
         description="{{ $value | printf `%.0f` }} picked interactions were not judged within "
         f"{plan.alerts.window}, being over the budget ({reason}).",
+    )
+
+
+def _penniless(plan: Plan) -> Alert:
+    """The same where all is judged, however late: nothing ends as over the budget there."""
+    return plan.alert(
+        "RagMonitorBudgetExhausted",
+        "ticket",
+        JUDGE,
+        expr=plan.penniless[1:-1],
+        labels={"cause": "waits"},
+        summary="The budget of the judge is spent, and reading pauses",
+        description="{{ $value | printf `%.0f` }} interactions wait for tomorrow's money, and all "
+        "that comes after them: gauges and alarms are that late.",
     )
 
 

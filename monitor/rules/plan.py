@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from monitor.config import Settings, seconds
 from monitor.config.alerting import AlertName, Alerts
+from monitor.config.judging import LONGEST_BLOCK_WAIT_S
 from monitor.rules.model import Alert, Severity
+from monitor.rules.promql import duration
 
 Dashboard = str
 #: The dashboards' uids, and the variables that an alert's labels set on them.
@@ -26,6 +28,10 @@ class Plan:
     least_rate: float
     #: The window of the gauges that says how an application fares: an hour, or what is next to it.
     hour: str = "1h"
+    #: How long an interaction may wait for the end of its block; 0 without blocks.
+    block_s: int = 0
+    #: Whether all is judged, however late.
+    completeness: bool = False
 
     @property
     def by(self) -> str:
@@ -46,8 +52,23 @@ class Plan:
 
     @property
     def lag_s(self) -> int:
-        """The age from which a record is late, in seconds."""
-        return seconds(self.alerts.lag)
+        """The age from which a record is late, in seconds; what waits for its block is not."""
+        return seconds(self.alerts.lag) + self.block_s
+
+    @property
+    def lag(self) -> str:
+        """The same, as Prometheus reads it."""
+        return duration(self.lag_s)
+
+    @property
+    def blind_pending(self) -> str:
+        """For how long scores may be missing: the first block after a silence gives none yet."""
+        return duration(seconds(self.alerts.pending["RagMonitorBlind"]) + self.block_s)
+
+    @property
+    def penniless(self) -> str:
+        """Whether reading pauses until there is money again, which is as it was asked for."""
+        return f"(sum by ({self.by}) (rag_monitor_interactions_waiting_for_money) > 0)"
 
     def by_and(self, *labels: str) -> str:
         """Those labels, and some more."""
@@ -75,7 +96,14 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """The plan of some settings."""
     rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
-    return Plan(settings.alerts, min(rates), _about_an_hour(settings.export.windows))
+    block_s = 0 if settings.sampling.block == 1 else LONGEST_BLOCK_WAIT_S
+    return Plan(
+        settings.alerts,
+        min(rates),
+        _about_an_hour(settings.export.windows),
+        block_s,
+        settings.ingest.when_behind == "completeness",
+    )
 
 
 def _about_an_hour(windows: Sequence[str]) -> str:

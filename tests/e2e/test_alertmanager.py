@@ -134,7 +134,7 @@ async def test_consequences_are_silent_while_their_cause_is_told(
     alertmanager: ToldAlertmanager,
 ) -> None:
     """Nothing answers: that is the page; the alerts about what does not answer stay silent."""
-    consequences = {"RagMonitorBlind", "RagMonitorLagging", "RagMonitorJudgeStopped"}
+    consequences = {"RagMonitorBlind", "RagMonitorNoTraffic"}
     alertmanager.tell(
         alert("RagMonitorDown", "page", cause="unreachable", job="rag-monitor", namespace="one"),
         *(alert(name, "page", namespace="one") for name in sorted(consequences)),
@@ -147,6 +147,35 @@ async def test_consequences_are_silent_while_their_cause_is_told(
         f"FIRING: {name} in one line" for name in ("RagMonitorDown", "RagQualityDrift")
     }
     assert alertmanager.inhibited() == {*consequences, "RagQualityBelowObjective"}
+
+
+@pytest.mark.timeout(90)
+async def test_scorers_that_are_gone_are_one_page_with_their_backlog(
+    alertmanager: ToldAlertmanager,
+) -> None:
+    """A job of their own is down, and what waits for them is told in the same incident."""
+    alertmanager.tell(
+        alert("RagMonitorDown", "page", cause="unreachable", job="rag-monitor-score"),
+        alert("RagMonitorLagging", "page", seen_by="exporter", topic="t"),
+        alert("RagMonitorBlind", "page"),
+    )
+    (page,) = [each.json for each in await posts(alertmanager, "/pagerduty", 1)]
+    assert page["payload"]["custom_details"]["num_firing"] == "2"
+    assert "RagMonitorLagging in one line" in page["payload"]["custom_details"]["firing"]
+    assert alertmanager.inhibited() == {"RagMonitorBlind"}
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("cause", ["RagMonitorJudgeStopped", "RagMonitorDeadLetters"])
+async def test_why_nothing_is_ready_is_told(alertmanager: ToldAlertmanager, cause: str) -> None:
+    """The judge is away, so after a while no process is ready: the page stays the first one."""
+    alertmanager.tell(
+        alert(cause, "page"),
+        alert("RagMonitorDown", "page", cause="not_ready", job="rag-monitor"),
+    )
+    (page,) = [each.json for each in await posts(alertmanager, "/pagerduty", 1)]
+    assert page["payload"]["summary"] == f"FIRING: {cause} in one line"
+    assert alertmanager.inhibited() == {"RagMonitorDown"}
 
 
 @pytest.mark.timeout(90)

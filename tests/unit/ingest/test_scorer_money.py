@@ -58,10 +58,12 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
         return
     await until(lambda: scorer.parked() == 1, "the end of the money", every_s=0.002)
     assert scorer.room(A) == 0
+    assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 1
     assert scorer.waits(task)
     assert not scorer.is_busy(task)
     now[0] += DAY_S
     await task
     assert ended("scored") == 1
+    assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 0
     assert scorer.room(A) is None
     assert scorer.parked() == 0

@@ -13,8 +13,11 @@ import yaml
 
 from monitor.config import Settings, load
 from monitor.config.alerting import KEEP_FIRING, PENDING, AlertName
+from monitor.config.judging import LONGEST_BLOCK_WAIT_S
+from monitor.ingest.slots.blocks import LONGEST_WAIT_S
 from monitor.rules.model import Alert, Recording
 from monitor.rules.render import groups, rendered
+from tests.dashboards import dashboards
 from tests.metric_names import (
     OF_PROMETHEUS,
     declared_metrics,
@@ -136,6 +139,15 @@ def test_an_alert_says_all_that_is_needed(alert: Alert) -> None:
     assert not any("$value" in value for value in alert.labels.values())
 
 
+@pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.alert)
+def test_a_link_sets_variables_that_its_dashboard_has(alert: Alert) -> None:
+    """Else the dashboard opens on something else than what the alert is about."""
+    uid = alert.dashboard_url.rpartition("/d/")[2].partition("?")[0]
+    (dashboard,) = (each for each in dashboards().values() if each["uid"] == uid)
+    known = {each["name"] for each in dashboard["templating"]["list"]}
+    assert set(re.findall(r"var-(\w+)=", alert.dashboard_url)) <= known
+
+
 def test_settings_stand_in_the_rules() -> None:
     """Addresses, labels, durations and rates are those of the configuration."""
     found = {alert.alert: alert for alert in alerts(**SMALL)}
@@ -148,6 +160,11 @@ def test_settings_stand_in_the_rules() -> None:
         if isinstance(rule, Recording) and "scores_expected" in rule.record
     )
     assert "0.25 * clamp_min" in expected.expr
+
+
+def test_the_longest_wait_for_a_block_is_that_of_the_scorers() -> None:
+    """What the rules wait for is what is waited for."""
+    assert LONGEST_BLOCK_WAIT_S == LONGEST_WAIT_S
 
 
 def test_the_smallest_rate_of_all_applications_counts() -> None:

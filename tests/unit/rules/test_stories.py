@@ -14,6 +14,7 @@ from tests.unit.rules.weeks import (
     LENGTH,
     METRIC,
     SCORERS,
+    TOPIC,
     Story,
     calm,
     constant,
@@ -22,6 +23,7 @@ from tests.unit.rules.weeks import (
     judge_state,
     of,
     outcome,
+    unseen,
     with_all,
     without,
 )
@@ -283,6 +285,29 @@ def test_a_restarted_scorer_is_no_news(stage: Stage) -> None:
     stage.tells(story, (101, []), (105, []), (123, []), (130, []), (200, []))
 
 
+def test_what_was_counted_before_anybody_looked_is_no_news(stage: Stage) -> None:
+    """Prometheus is new, and away for ten minutes: dead letters and budget are of last week."""
+    story = calm()
+    for process in SCORERS:
+        letters = of(process, "rag_monitor_dead_letters_total", 'stage="decode",cause="json"')
+        story |= {letters: constant(7), outcome(process, "over_budget", "usd"): constant(500)}
+    story = {series: unseen(values, 200, 210) for series, values in story.items()}
+    stage.tells(story, (3, []), (10, []), (205, []), (217, []), (222, []), (250, []))
+
+
+def test_the_first_dead_letter_of_a_new_process_counts(stage: Stage) -> None:
+    """It started a minute ago, and its counter begins with 1."""
+    story = {**calm()}
+    new = "score-3"
+    for name, value in (("up", 1), ("process_start_time_seconds", 60 * 120)):
+        story[of(new, name)] = f"_x120 {value}x{LENGTH - 121}"
+    letters = of(new, "rag_monitor_dead_letters_total", 'stage="decode",cause="json"')
+    story[letters] = f"_x120 1x{LENGTH - 121}"
+    text = "1 records could not be read or scored within 15m; most often: decode/json."
+    found = Firing("RagMonitorDeadLetters", HERE, text, {"cause": "rejected"})
+    stage.tells(story, (119, []), (122, [found]))
+
+
 def test_traffic_that_stops_is_not_blind(stage: Stage) -> None:
     """Gauges disappear, the topic is idle, and that is all that is said."""
     story = {
@@ -345,6 +370,77 @@ def test_lag_without_the_right_to_look_at_the_group(stage: Stage) -> None:
     text = "The oldest record of rag.interactions.v1 that is not done has waited for 20m 0s."
     late = Firing("RagMonitorLagging", labels, text, {"seen_by": "scorer"})
     stage.tells(story, (5, []), (20, [late]))
+
+
+def test_a_topic_that_was_made_anew_does_not_lag(tmp_path: Path) -> None:
+    """Its offsets begin with 0: what the old one's end was says nothing."""
+    story = with_all(calm(), f"70000+10x99 0+10x{LENGTH - 100}", "input_end_offset")
+    story = with_all(story, f"3x99 0x{LENGTH - 100}", "group_lag")
+    stage = Stage(tmp_path, sampling__block="16")
+    stage.tells(story, *((at, []) for at in (101, 106, 110, 114, 118)))
+
+
+def in_blocks(story: Story, minutes: int) -> Story:
+    """Twelve partitions, each committed whenever a block of so many minutes is done."""
+    story = without(without(story, "group_lag"), "input_end")
+    for partition in range(12):
+        waiting = [10 * ((at + partition) % minutes) + 2 for at in range(LENGTH)]
+        for process in EXPORTERS:
+            where = TOPIC.format(partition)
+            story[of(process, "rag_monitor_input_end_offset", where)] = growing(10, 70_000)
+            story[of(process, "rag_monitor_group_lag_records", where)] = " ".join(map(str, waiting))
+    return story
+
+
+def test_what_waits_for_its_block_does_not_lag(tmp_path: Path) -> None:
+    """Of many partitions one always waits for the last minutes of a long block."""
+    story = in_blocks(calm(), 9)
+    Stage(tmp_path, sampling__block="64").tells(story, (60, []), (75, []), (200, []))
+
+
+def test_blocks_that_are_not_done_lag(tmp_path: Path) -> None:
+    """Nothing is committed any more: what waits for longer than its block and the lag is late."""
+    story = with_all(in_blocks(calm(), 9), f"2x59 2+10x{LENGTH - 60}", "group_lag")
+    said = "1584 records of rag.interactions.v1 have waited for more than 15m and are not done: "
+    late = Firing(
+        "RagMonitorLagging",
+        INPUT,
+        f"{said}gauges and alarms are that late.",
+        {"seen_by": "exporter"},
+    )
+    Stage(tmp_path, sampling__block="64").tells(story, (74, []), (88, [late]))
+
+
+def test_the_first_block_after_a_silence_is_not_blind(tmp_path: Path) -> None:
+    """Traffic comes back on Monday; for ten minutes it waits for the end of its block."""
+    story = without(calm(), 'outcome="unscorable"')
+    for name in ("input_end_offset", "interactions_consumed_total"):
+        story = with_all(story, f"1000x99 1000+10x{LENGTH - 100}", name)
+    story = with_all(story, f"0x99 0+10x9 {' '.join(['5'] * (LENGTH - 110))}", "in_flight")
+    story = with_all(story, f"0x99 0+10x9 {' '.join(['5'] * (LENGTH - 110))}", "group_lag")
+    story = with_all(story, f"900x109 901+1x{LENGTH - 110}", 'outcome="scored"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "slot")] = f"5000x109 5090+9x{LENGTH - 110}"
+    stage = Stage(tmp_path, sampling__block="128")
+    stage.tells(story, *((at, []) for at in (104, 107, 109, 112, 120, 130)))
+
+
+def test_blocks_that_give_no_scores_are_blind(tmp_path: Path) -> None:
+    """One of ten was picked, and all of them failed; what stood for others is not missed."""
+    story = without(calm(), 'outcome="scored"')
+    story = without(story, 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "not_sampled", "slot")] = growing(9)
+        story[outcome(process, "judge_failed", "timeout")] = growing(1)
+    failing = Firing(
+        "RagMonitorJudgeFailing",
+        HERE,
+        "100% of the judgements fail (more than 10%), most often: timeout. The gauges are about "
+        "the others only.",
+        {"cause": "all"},
+    )
+    stage = Stage(tmp_path, sampling__block="16")
+    stage.tells(story, (60, [blind(30), failing]))
 
 
 def test_nothing_answers(stage: Stage) -> None:
@@ -476,9 +572,36 @@ def test_the_budget_is_spent(stage: Stage) -> None:
     story = with_all(story, f"98+1x99 {98 + 99}x{LENGTH - 100}", 'outcome="unscorable"')
     story[outcome("score-1", "over_budget", "usd_per_day")] = f"_x99 1+20x{LENGTH - 100}"
     text = "{} picked interactions were not judged within 15m, being over the budget (usd_per_day)."
-    first = Firing("RagMonitorBudgetExhausted", HERE, text.format(1))
-    later = Firing("RagMonitorBudgetExhausted", HERE, text.format(300))
+    first = Firing("RagMonitorBudgetExhausted", HERE, text.format(1), {"cause": "left_out"})
+    later = first._replace(description=text.format(300))
     stage.tells(story, (98, []), (99, [first]), (140, [later]))
+
+
+def test_who_waits_for_money_neither_lags_nor_is_blind(tmp_path: Path) -> None:
+    """That all is judged, however late, was chosen: a ticket, and no page; nor at midnight."""
+    story = calm()
+    counters = ("interactions_consumed_total", 'outcome="scored"', 'outcome="unscorable"')
+    for name in counters:
+        story = {
+            series: f"{values.partition('x')[0]}x99 {_at(values, 99)}x139 "
+            f"{_at(values, 99)}+80x{LENGTH - 240}"
+            if name in series
+            else values
+            for series, values in story.items()
+        }
+    story = with_all(story, f"0x99 4x139 0x{LENGTH - 240}", "waiting_for_money")
+    story = with_all(story, f"3x99 3+10x139 1393-35x39 3x{LENGTH - 280}", "group_lag")
+    waits = Firing(
+        "RagMonitorBudgetExhausted",
+        HERE,
+        "8 interactions wait for tomorrow's money, and all that comes after them: gauges and "
+        "alarms are that late.",
+        {"cause": "waits"},
+    )
+    stage = Stage(tmp_path, ingest__when_behind="completeness")
+    stage.tells(story, (99, []), (130, [waits]), (235, [waits]), (320, []))
+    late = with_all(story, constant(0), "waiting_for_money")
+    stage.tells(late, (120, [lagging(306), blind(300)]), (320, []))
 
 
 def test_a_dead_letter(stage: Stage) -> None:

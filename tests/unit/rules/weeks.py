@@ -54,6 +54,7 @@ def calm() -> Story:
             of(process, "rag_monitor_interactions_in_flight"): constant(2),
             outcome(process, "scored"): growing(9, 900),
             outcome(process, "unscorable", "no_contexts"): growing(1, 98),
+            of(process, "rag_monitor_interactions_waiting_for_money"): constant(0),
             of(process, "rag_monitor_dead_letters_waiting"): constant(0),
             of(process, "rag_monitor_dead_letter_circuit_open"): constant(0),
         }
@@ -65,7 +66,8 @@ def calm() -> Story:
 
 
 def _process(process: str) -> Story:
-    return {of(process, "up"): constant(1), of(process, "rag_monitor_ready"): constant(1)}
+    ones = dict.fromkeys((of(process, "up"), of(process, "rag_monitor_ready")), constant(1))
+    return {**ones, of(process, "process_start_time_seconds"): constant(-3600)}
 
 
 def _watching(process: str) -> Story:
@@ -119,3 +121,11 @@ def ended(story: Mapping[str, str], at: int, *parts: str) -> Story:
 def stopped(values: str, at: int) -> str:
     """The values up to a minute, then stale; of ``a+bxn`` and ``axn`` only."""
     return f"{values.rpartition('x')[0]}x{at - 1} stale"
+
+
+def unseen(values: str, start: int, end: int) -> str:
+    """The values without those from a minute up to another; of ``a+bxn`` and ``axn`` only."""
+    first, _, step = values.rpartition("x")[0].partition("+")
+    each = float(step or 0)
+    tail = f"{float(first) + each * end:g}+{each:g}x{LENGTH - end}"
+    return f"{first}+{each:g}x{start - 1} _x{end - start} {tail}"
