@@ -12,6 +12,7 @@ from monitor.cli import (
     doctor,
     evaluate,
     judge_check,
+    plan,
     roles,
     rules,
 )
@@ -34,3 +35,4 @@ doctor.register(app)
 evaluate.register(app)
 judge_check.register(app)
 demo.register(app)
+plan.register(app)
