@@ -12,6 +12,7 @@ from monitor.cli import (
     doctor,
     evaluate,
     judge_check,
+    pauses,
     plan,
     roles,
     rules,
@@ -36,3 +37,4 @@ evaluate.register(app)
 judge_check.register(app)
 demo.register(app)
 plan.register(app)
+pauses.register(app)

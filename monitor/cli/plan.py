@@ -43,6 +43,12 @@ def plan(
     correlation: Annotated[
         float, typer.Option(min=0.0, max=0.95, help="Of the screen's signal with the judge.")
     ] = SCREEN,
+    from_topic: Annotated[
+        bool, typer.Option("--from-topic", help="Measure traffic and tokens on the topic.")
+    ] = False,
+    minutes: Annotated[
+        float, typer.Option(min=0.1, help="With --from-topic: the last so many minutes.")
+    ] = 10.0,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
@@ -50,16 +56,16 @@ def plan(
     """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
     import json as dumps
 
-    from monitor.errors import ConfigurationError
     from monitor.planning.plan import Assumed, made, text
-    from monitor.planning.quantities import per_minute
 
     settings = settings_of(config, [*(set_ or []), *_given(budget, model)])
-    if traffic is None:
-        raise ConfigurationError("--traffic: missing, give a rate like 200/s")
-    takes = _typical(settings)
-    assumed = Assumed(per_minute("--traffic", traffic), mean, correlation)
-    found = made(settings, assumed, takes)
+    if from_topic:
+        _require_price(settings)
+        per_minute, takes = _measured(settings, minutes)
+        per_minute = per_minute if traffic is None else _rate(traffic)
+    else:
+        per_minute, takes = _rate(traffic), _typical(settings)
+    found = made(settings, Assumed(per_minute, mean, correlation), takes)
     if json:
         typer.echo(dumps.dumps(found, ensure_ascii=False, indent=2))
         return
@@ -77,6 +83,30 @@ def _given(budget: str | None, model: str | None) -> list[str]:
     return found
 
 
+def _rate(traffic: str | None) -> float:
+    """Interactions a minute."""
+    from monitor.errors import ConfigurationError
+    from monitor.planning.quantities import per_minute
+
+    if traffic is None:
+        raise ConfigurationError("--traffic: missing, give a rate like 200/s, or --from-topic")
+    return per_minute("--traffic", traffic)
+
+
+def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
+    """Interactions a minute of the topic, and what a judgement of them takes."""
+    import asyncio
+    import time
+
+    from monitor import logs
+    from monitor.health import Health
+    from monitor.planning.topic import measured
+
+    logs.configure("error", settings.log.format)
+    health = Health(time.monotonic)
+    return asyncio.run(measured(settings, time.time(), minutes, health))
+
+
 def _typical(settings: Settings) -> Takes:
     """What a judgement takes, usually."""
     from monitor.planning.plan import TYPICAL, Takes
@@ -85,20 +115,23 @@ def _typical(settings: Settings) -> Takes:
     if judge.kind == "offline":
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
     calls, prompt, completion = TYPICAL[judge.pipeline]
-    usd = _usd(settings, prompt, completion)
+    price = _require_price(settings)
+    usd = (prompt * price[0] + completion * price[1]) / 1e6
     return Takes(calls, prompt, completion, usd, f"usual with the pipeline {judge.pipeline}")
 
 
-def _usd(settings: Settings, prompt: float, completion: float) -> float:
-    """US dollars for so many tokens; raises ``ConfigurationError`` without a price."""
+def _require_price(settings: Settings) -> tuple[float, float]:
+    """US dollars for a million tokens, 0 offline; raises ``ConfigurationError`` without a price."""
     from monitor.errors import ConfigurationError
     from monitor.judge.llm import LlmJudge
     from monitor.treatments import llm_settings
 
+    if settings.judge.kind == "offline":
+        return 0.0, 0.0
     price = LlmJudge(llm_settings(settings.judge)).price_per_million()
     if price is None:
         raise ConfigurationError(
             f"judge.model: the price of {settings.judge.model} is not in litellm's list; give "
             "judge.price.input_usd_per_million and judge.price.output_usd_per_million"
         )
-    return (prompt * price[0] + completion * price[1]) / 1e6
+    return price
