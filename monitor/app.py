@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar, Literal
 
 from monitor import __version__
@@ -19,6 +19,7 @@ from monitor.alarms import AlarmRecord
 from monitor.books import books, promises, segment_names
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
+from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
 from monitor.export.http import HttpServer
@@ -37,8 +38,10 @@ from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
 from monitor.kafka.pulse import watched
+from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
+from monitor.pausing import Pauses
 from monitor.scorer import Scorer, ScorerSettings, Traffic
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
@@ -46,6 +49,7 @@ from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
+    PausedTelemetry,
     ProcessTelemetry,
     ScorerTelemetry,
     new_registry,
@@ -69,6 +73,8 @@ SHOW_CURSOR = "\x1b[?25h"
 #: On top of the drain: the last commit, leaving the group, closing connections.
 STOP_SLACK_S = 30.0
 DAY_S = 86_400
+#: A scorer that cannot read what is paused judges after so long.
+PAUSES_KNOWN_S = 5.0
 
 
 class Monitor:
@@ -92,7 +98,8 @@ class Monitor:
         self._exporter: Exporter | None = None
         self._consumer: GroupConsumer | None = None
         self._share = 1.0
-        self._calibrations = Calibrations()
+        self._calibrations, self._pauses = Calibrations(), Pauses()
+        PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -155,7 +162,7 @@ class Monitor:
                     stack.push_async_callback(seat.recheck.aclose)
             if budget is not None:
                 await self._priced(seats, budget)
-            await stack.enter_async_context(self._calibrated(telemetry))
+            await stack.enter_async_context(self._controlled(telemetry))
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop, budget)):
@@ -170,25 +177,44 @@ class Monitor:
         return self._share
 
     @asynccontextmanager
-    async def _calibrated(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
-        """Keep up with what is known of the screen, where members of blocks are picked by it."""
+    async def _controlled(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
+        """Keep up with pauses, and with what is known of the screen where picks go by it.
+
+        Only the latter must be known before anything is judged for the process to be ready.
+        """
         sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
-        if sampling.block == 1 or not sampling.directed:
-            yield
-            return
+        directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()
+
+        def take(record: KafkaRecord) -> RecordSkipped | None:
+            skipped = self._heard(record)
+            return skipped or self._calibrations.take_in(record.key, record.value)
+
         follower = StateFollower(
             self.output,
             State(topic, "calibrations", "what is known of the screen would be forgotten"),
-            lambda record: self._calibrations.take_in(record.key, record.value),
+            take,
             telemetry.calibration_records,
-            self.health,
+            self.health if directs else Health(time.monotonic),
+            known.set,
         )
         async with asyncio.TaskGroup() as group:
-            following = group.create_task(follower.run())
+            following = group.create_task(_followed(follower, topic, needed=directs))
             try:
+                with suppress(TimeoutError):  # what was paused before, if the topic is there
+                    await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
                 yield
             finally:
                 following.cancel()
+
+    def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
+        """Let a pause hold, or end; the log says so once."""
+        before = self._pauses.shown(self.clock())
+        skipped = self._pauses.take_in(record.key, record.value)
+        after = self._pauses.shown(self.clock())
+        for event, names in (("paused", {*after} - {*before}), ("resumed", {*before} - {*after})):
+            for name in sorted(names):
+                logger().info(event, application=name)
+        return skipped
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
@@ -296,6 +322,7 @@ class Monitor:
             self.clock,
             redactor,
             blocks,
+            self._pauses,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:
@@ -327,6 +354,7 @@ class Monitor:
             self.health,
             self.clock,
             segment_of=segment_names(self.settings),
+            heard=self._heard,
             writer=secrets.token_hex(8),
         )
         self._exporter = exporter
@@ -357,6 +385,15 @@ class Monitor:
         inputs = [spec for spec in specs if spec.name in read]
         await create_missing(self.connection, inputs, self.health)
         await create_missing(self.output, [s for s in specs if s not in inputs], self.health)
+
+
+async def _followed(follower: StateFollower, topic: str, *, needed: bool) -> None:
+    try:
+        await follower.run()
+    except DependencyRefused as error:
+        if needed:
+            raise
+        logger().error("pauses_unknown", topic=topic, error=str(error))
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:

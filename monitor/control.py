@@ -17,6 +17,7 @@ from monitor.records import Frozen, Score
 CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
 CALIBRATION: Final = "calibration"
+PAUSE: Final = "pause"
 
 Origin = Literal["learned", "set", "frozen"]
 
@@ -88,6 +89,27 @@ class CalibrationRecord(Keyed):
         return calibration_key(self.application, self.judge)
 
 
+class PauseRecord(Keyed):
+    """An application is not judged until then; ``""`` stands for all of them.
+
+    Without ``until`` it holds until its tombstone.
+    """
+
+    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    kind: Literal["pause"] = PAUSE
+    application: str = ""
+    until: AwareDatetime | None = None
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return pause_key(self.application)
+
+    def holds(self, now: float) -> bool:
+        """Whether it holds at that time, in epoch seconds."""
+        return self.until is None or now < self.until.timestamp()
+
+
 class Removed(NamedTuple):
     """A tombstone: whatever stood under the key holds no longer."""
 
@@ -112,9 +134,18 @@ def calibration_key(application: str, judge: str) -> str:
     return f"{CALIBRATION}/{application}/{judge}"
 
 
+def pause_key(application: str) -> str:
+    """Key of the pause of an application, or of all (``""``).
+
+    >>> pause_key("support-bot"), pause_key("")
+    ('pause/support-bot', 'pause/')
+    """
+    return f"{PAUSE}/{application}"
+
+
 def read_control_record(
     key: bytes | None, value: bytes | None
-) -> BaselineRecord | CalibrationRecord | Removed:
+) -> BaselineRecord | CalibrationRecord | PauseRecord | Removed:
     """Parse one record.
 
     Raises ``RecordSkipped``: with cause ``other_kind`` for what this version knows nothing of, and
@@ -122,10 +153,12 @@ def read_control_record(
     """
     name = (key or b"").decode("utf-8", "replace")
     kind = name.partition("/")[0]
-    if kind not in (BASELINE, CALIBRATION) or kind == name:
+    if kind not in (BASELINE, CALIBRATION, PAUSE) or kind == name:
         raise RecordSkipped(f"control record {name!r}: of another kind", cause="other_kind")
     if value is None:
         return Removed(name)
+    if kind == PAUSE:
+        return read_keyed(PauseRecord, "control", name, value)
     if kind == CALIBRATION:
         return read_keyed(CalibrationRecord, "control", name, value)
     return read_keyed(BaselineRecord, "control", name, value)

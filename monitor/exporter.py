@@ -69,7 +69,9 @@ class Exporter:
         *,
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
+        heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
     ) -> None:
+        self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
         self._replayed = False
@@ -99,6 +101,7 @@ class Exporter:
     def _control_follower(self, baselines: Baselines) -> StateFollower:
         def take(record: KafkaRecord) -> RecordSkipped | None:
             self._baselines_out.came_back(record.key)
+            self._heard(record)  # what is wrong with it is said below
             return take_in(baselines, record.key, record.value)
 
         lost = "baselines would be forgotten and learned anew"

@@ -31,6 +31,7 @@ from monitor.judging import Treatment, hidden, judgeable, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.logs import logger
+from monitor.pausing import Pauses
 from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscored
 from monitor.slot_works import Slots, SlotWorks
 from monitor.slotting import Member
@@ -92,8 +93,10 @@ class Scorer:
         clock: Callable[[], float],
         redactor: Redactor | None = None,
         slots: Slots | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         self._settings, self._traffic = settings, traffic
+        self._pauses = pauses or Pauses()
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
@@ -136,9 +139,13 @@ class Scorer:
         """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
         return task in self._judging
 
+    def waits_for_block(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work waits for its block to close, or for the others of its block."""
+        return self._slots is not None and task in self._slots.parked
+
     def waits(self, task: asyncio.Task[None]) -> bool:
         """Whether the work waits: at the judge, for money, for a dead letter, or its block."""
-        if self._slots is not None and task in self._slots.parked:
+        if self.waits_for_block(task):
             return True
         waiting = task in self._waiting or task in self._penniless
         return waiting or task in self._dead_letters.gate.held_works
@@ -211,6 +218,8 @@ class Scorer:
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
+        if self._pauses.is_paused(interaction.application, self._clock()):
+            return self._not_sampled(Reason.PAUSED)
         if self._slots is not None:
             return self._join(self._slots, record, interaction, treatment)
         return self._alone(record, interaction, treatment)

@@ -6,7 +6,7 @@ Labels come from closed sets; the one that traffic supplies (``application``) is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from prometheus_client import (
@@ -20,6 +20,9 @@ from prometheus_client import (
     ProcessCollector,
     metrics,
 )
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 # A second series per counter, with the time of its creation, that nobody asks for.
 metrics.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -381,6 +384,25 @@ class BudgetTelemetry:
             registry=registry,
         )
         self.left.set_function(lambda: max(0.0, usd_per_day - spent()))
+
+
+class PausedTelemetry(Collector):
+    """What is paused; asked for at scrapes, since a pause ends by itself."""
+
+    def __init__(self, registry: CollectorRegistry, paused: Callable[[], Iterable[str]]) -> None:
+        self._paused = paused
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """The family; without samples while everything is judged."""
+        family = GaugeMetricFamily(
+            "rag_monitor_paused",
+            "1 while an application is not judged (rag-monitor pause); * stands for all.",
+            labels=["application"],
+        )
+        for application in self._paused():
+            family.add_metric([application], 1.0)
+        yield family
 
 
 class CacheTelemetry:

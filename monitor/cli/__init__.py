@@ -13,6 +13,8 @@ from monitor.cli import (
     doctor,
     evaluate,
     judge_check,
+    pauses,
+    plan,
     roles,
     rules,
 )
@@ -36,3 +38,5 @@ alarms.register(app)
 evaluate.register(app)
 judge_check.register(app)
 demo.register(app)
+plan.register(app)
+pauses.register(app)

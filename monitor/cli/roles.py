@@ -27,9 +27,51 @@ def run(config: ConfigFile = None, set_: Overrides = None) -> None:
     _serve(config, set_, ["score", "export"])
 
 
-def score(config: ConfigFile = None, set_: Overrides = None) -> None:
+def score(
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Count what would be judged and spent on what is unread now; "
+            "ask nobody, write and commit nothing.",
+        ),
+    ] = False,
+    json: AsJson = False,
+) -> None:
     """Run the scorer: consume interactions, judge a part of them, write score records."""
+    if dry_run:
+        _rehearse(config, set_, json)
+        return
+    if json:
+        raise typer.BadParameter("--json goes with --dry-run")
     _serve(config, set_, ["score"])
+
+
+def _rehearse(config: Path | None, overrides: list[str] | None, as_json: bool) -> None:
+    import asyncio
+    import json
+    import time
+
+    from monitor import logs
+    from monitor.health import Health
+    from monitor.planning.dry_run import rehearse
+
+    settings = settings_of(config, overrides)
+    logs.configure("error", settings.log.format)
+    found = asyncio.run(rehearse(settings, time.time, Health(time.monotonic)))
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    usage = found["usage"]
+    tokens = f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"
+    typer.echo(
+        f"would judge {found['judged']:,} of {found['consumed']:,}: {usage['calls']:,} calls, "
+        f"{tokens}, {usage['usd']:.4f} USD"
+    )
+    for name, number in found["outcomes"].items():
+        typer.echo(f"    {name:30} {number:,}")
 
 
 def export(

@@ -9,6 +9,7 @@ from monitor.compacted import Keyed
 from monitor.control import (
     BaselineRecord,
     CalibrationRecord,
+    PauseRecord,
     Removed,
     baseline_key,
     read_control_record,
@@ -44,8 +45,8 @@ class Baselines:
         Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
         """
         found = read_control_record(key, value)
-        if isinstance(found, CalibrationRecord):
-            return  # for those who pick
+        if isinstance(found, CalibrationRecord | PauseRecord):
+            return  # for those who pick and judge
         if isinstance(found, Removed):
             gone = self._records.pop(found.key, None)
             if gone is not None:

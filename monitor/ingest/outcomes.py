@@ -16,6 +16,7 @@ class Reason(StrEnum):
     SLOT = "slot"
     LAG = "lag"
     FILTERED = "filtered"
+    PAUSED = "paused"
     TOMBSTONE = "tombstone"
     USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"

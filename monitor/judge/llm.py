@@ -40,7 +40,7 @@ from monitor.judge.refusals import Action
 from monitor.judge.relevance import Relevance
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
-__all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
+__all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings", "count_tokens"]
 
 
 class LlmJudge:
@@ -363,6 +363,11 @@ def _list_price(model: str) -> tuple[float, float] | None:
         )
         return prompt * 1_000, completion * 1_000
     return None
+
+
+def count_tokens(text: str) -> int:
+    """Tokens by cl100k_base, which comes with the library: near enough for most models."""
+    return len(_litellm().encoding.encode(text, disallowed_special=()))
 
 
 @cache

@@ -1,0 +1,131 @@
+"""``pause`` and ``resume``: judging stops, and goes on, on all scorers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from monitor.cli.common import ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.control import PauseRecord
+    from monitor.pausing_desk import Desk
+
+Application = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option(help="Only this application; default: all."),
+]
+For = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--for", help="How long, like 30m or 2h; default: until resume."),
+]
+Limit = Annotated[
+    float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("pause")(pause)
+    app.command("resume")(resume)
+
+
+def pause(
+    application: Application = None,
+    for_: For = None,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    limit: Limit = 60.0,
+) -> None:
+    """Judge nothing for now; interactions end as not_sampled, paused, and offsets go on."""
+    import asyncio
+
+    from monitor import pausing_desk
+    from monitor.control import PauseRecord
+
+    desk, now = _desk(config, set_, limit)
+    until = None if for_ is None else _until(for_, now)
+    record = PauseRecord(application=_name(application), until=until)
+    asyncio.run(pausing_desk.publish(desk, [(record.key, record.to_json())]))
+    typer.echo(_told(record))
+
+
+def resume(
+    application: Application = None,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    limit: Limit = 60.0,
+) -> None:
+    """Judge again: without --application, whatever was paused. Exit code 1 when nothing was."""
+    import asyncio
+
+    from monitor import pausing_desk
+
+    desk, now = _desk(config, set_, limit)
+    name = None if application is None else _name(application)
+    ended, left = asyncio.run(pausing_desk.resume(desk, name, now))
+    for record in ended:
+        typer.echo(f"{record.application or 'all applications'}: resumed")
+    if not ended:
+        typer.echo("nothing of it was paused", err=True)
+    _tell_left(left, name)
+    if not ended:
+        raise typer.Exit(1)
+
+
+def _tell_left(left: Sequence[PauseRecord], name: str | None) -> None:
+    if name is not None and any(not record.application for record in left):
+        typer.echo("all applications are paused still: rag-monitor resume", err=True)
+
+
+def _told(record: PauseRecord) -> str:
+    until = "rag-monitor resume" if record.until is None else record.until.isoformat()
+    return f"{record.application or 'all applications'}: paused until {until}"
+
+
+def _name(application: str | None) -> str:
+    from monitor.errors import ConfigurationError
+
+    if application is not None and not application.strip():
+        raise ConfigurationError("--application: empty; leave it out for all applications")
+    return application or ""
+
+
+def _until(text: str, now: float) -> datetime:
+    from datetime import UTC, datetime
+
+    from monitor.config import seconds
+    from monitor.errors import ConfigurationError
+
+    try:
+        length_s = seconds(text)
+    except ValueError:
+        length_s = 0
+    if not length_s or not re.fullmatch(r"[0-9]+[a-z]+", text):
+        raise ConfigurationError(f"--for: found {text!r}, expected a duration like 30m or 2h")
+    try:
+        return datetime.fromtimestamp(int(now) + length_s, UTC)
+    except (OverflowError, OSError, ValueError):
+        raise ConfigurationError(f"--for: {text} ends beyond any calendar") from None
+
+
+def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> tuple[Desk, float]:
+    """The desk, and the time in epoch seconds."""
+    import time
+
+    from monitor import logs
+    from monitor.access import connection, output_connection
+    from monitor.health import Health
+    from monitor.pausing_desk import Desk
+
+    settings = settings_of(config, overrides)
+    logs.configure("error", settings.log.format)
+    cluster = output_connection(settings, connection(settings))
+    desk = Desk(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)
+    return desk, time.time()

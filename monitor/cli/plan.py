@@ -1,0 +1,137 @@
+"""``plan``: what a budget buys, before a cent of it is spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
+    from monitor.planning.plan import Takes
+
+Traffic = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option(help="Interactions, like 200/s, 50/min, 900/h or 20000/day."),
+]
+Budget = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Money, like 20usd/day; default: limits.usd_per_day."),
+]
+Model = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Model of the LLM judge; default: that of the settings."),
+]
+#: Of the shipped screen with the judge's values, on labelled pairs (docs/sampling.md).
+SCREEN = 0.38
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)
+
+
+def plan(
+    traffic: Traffic = None,
+    budget: Budget = None,
+    model: Model = None,
+    mean: Annotated[
+        float, typer.Option(min=0.001, max=0.3, help="Normal share that is wrong, to plan with.")
+    ] = 0.08,
+    correlation: Annotated[
+        float, typer.Option(min=0.0, max=0.95, help="Of the screen's signal with the judge.")
+    ] = SCREEN,
+    from_topic: Annotated[
+        bool, typer.Option("--from-topic", help="Measure traffic and tokens on the topic.")
+    ] = False,
+    minutes: Annotated[
+        float, typer.Option(min=0.1, help="With --from-topic: the last so many minutes.")
+    ] = 10.0,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+) -> None:
+    """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
+    import json as dumps
+
+    from monitor.planning.plan import Assumed, made, text
+
+    settings = settings_of(config, [*(set_ or []), *_given(budget, model)])
+    if from_topic:
+        _require_price(settings)
+        per_minute, takes = _measured(settings, minutes)
+        per_minute = per_minute if traffic is None else _rate(traffic)
+    else:
+        per_minute, takes = _rate(traffic), _typical(settings)
+    found = made(settings, Assumed(per_minute, mean, correlation), takes)
+    if json:
+        typer.echo(dumps.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for line in text(found):
+        typer.echo(line)
+
+
+def _given(budget: str | None, model: str | None) -> list[str]:
+    """Settings that options stand for."""
+    from monitor.planning.quantities import usd_per_day
+
+    found = [] if model is None else ["judge.kind=llm", f"judge.model={model}"]
+    if budget is not None:
+        found.append(f"limits.usd_per_day={usd_per_day('--budget', budget)}")
+    return found
+
+
+def _rate(traffic: str | None) -> float:
+    """Interactions a minute."""
+    from monitor.errors import ConfigurationError
+    from monitor.planning.quantities import per_minute
+
+    if traffic is None:
+        raise ConfigurationError("--traffic: missing, give a rate like 200/s, or --from-topic")
+    return per_minute("--traffic", traffic)
+
+
+def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
+    """Interactions a minute of the topic, and what a judgement of them takes."""
+    import asyncio
+    import time
+
+    from monitor import logs
+    from monitor.health import Health
+    from monitor.planning.topic import measured
+
+    logs.configure("error", settings.log.format)
+    health = Health(time.monotonic)
+    return asyncio.run(measured(settings, time.time(), minutes, health))
+
+
+def _typical(settings: Settings) -> Takes:
+    """What a judgement takes, usually."""
+    from monitor.planning.plan import TYPICAL, Takes
+
+    judge = settings.judge
+    if judge.kind == "offline":
+        return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
+    calls, prompt, completion = TYPICAL[judge.pipeline]
+    price = _require_price(settings)
+    usd = (prompt * price[0] + completion * price[1]) / 1e6
+    return Takes(calls, prompt, completion, usd, f"usual with the pipeline {judge.pipeline}")
+
+
+def _require_price(settings: Settings) -> tuple[float, float]:
+    """US dollars for a million tokens, 0 offline; raises ``ConfigurationError`` without a price."""
+    from monitor.errors import ConfigurationError
+    from monitor.judge.llm import LlmJudge
+    from monitor.treatments import llm_settings
+
+    if settings.judge.kind == "offline":
+        return 0.0, 0.0
+    price = LlmJudge(llm_settings(settings.judge)).price_per_million()
+    if price is None:
+        raise ConfigurationError(
+            f"judge.model: the price of {settings.judge.model} is not in litellm's list; give "
+            "judge.price.input_usd_per_million and judge.price.output_usd_per_million"
+        )
+    return price

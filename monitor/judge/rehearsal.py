@@ -1,0 +1,47 @@
+"""An LLM judge that asks nobody: what would be sent is built, and what it would cost counted.
+
+Claims are the sentences of a text, as the offline judge splits them, and every pair is answered
+with yes. So the calls and their prompts are those of production but for the model's own claims;
+tokens are counted by one tokenizer, cl100k_base, whatever the model has.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from monitor.judge.llm import LlmJudge, LlmSettings, count_tokens
+from monitor.judge.parsing import Task, VerifyRequest
+from monitor.judge.ports import Reply
+from monitor.judge.text import split_claims
+from monitor.records import Usage
+
+
+class RehearsedJudge(LlmJudge):
+    """Costs what the judge of these settings would, without evidence and judged relevance.
+
+    A model without a price costs nothing.
+    """
+
+    def __init__(self, settings: LlmSettings) -> None:
+        super().__init__(replace(settings, evidence="off", relevant_to_question="labels"))
+
+    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+        text = _reply(task, user)
+        prompt, completion = count_tokens(system) + count_tokens(user), count_tokens(text)
+        price = self.price_per_million() or (0.0, 0.0)
+        usd = (prompt * price[0] + completion * price[1]) / 1e6
+        usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+        return Reply(text, "stop", usage)
+
+
+def _reply(task: Task, user: str) -> str:
+    asked = json.loads(user)
+    if task == "extract_claims":
+        found = split_claims(asked["text"]) or (asked["text"].strip(),)
+        return json.dumps({"claims": found}, ensure_ascii=False)
+    request = VerifyRequest(asked["n"], asked["question"], asked["documents"], asked["claims"])
+    answers = {
+        claim: " ".join(f"{name}y" for name in request.asked(claim)) for claim in request.claims
+    }
+    return json.dumps({"n": request.nonce, **answers}, ensure_ascii=False)

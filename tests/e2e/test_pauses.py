@@ -1,0 +1,73 @@
+"""``rag-monitor pause`` and ``resume``, with a running scorer and exporter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.labelled import as_logged, case
+from tests.e2e.process import MonitorProcess, total, until
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import produce, read_all
+
+
+async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
+    """What a command prints, ended with ``code``."""
+    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
+    )
+    out, complaint = await process.communicate()
+    assert process.returncode == code, complaint.decode()
+    return out.decode()
+
+
+async def sent(broker: str, topics: Topics, name: str) -> None:
+    """Ten more interactions."""
+    rng = Random(1)
+    cases = [case(f"{name}{i}", rng, time.time() - 10) for i in range(10)]
+    await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
+
+
+@pytest.mark.timeout(200)
+async def test_while_paused_offsets_go_on_and_nothing_is_judged(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The scorer, also one that starts meanwhile, skips; a gauge says so; resume ends it."""
+    broker, topics = kafka_broker.bootstrap, await make_topics()
+    said = await told(broker, topics, "pause", "--for", "2h")
+    assert said.startswith("all applications: paused until 20")
+    monitor = MonitorProcess("run", broker, tmp_path, "run", **topics)
+    try:
+        await monitor.ready()
+        await sent(broker, topics, "a")
+        await until(lambda: _count(monitor, "not_sampled", "paused", 10), "ten that are skipped")
+        assert total(await monitor.metrics(), "rag_monitor_paused", application="*") == 1
+        assert await read_all(broker, topics["kafka__topics__scores"]) == []
+        assert await told(broker, topics, "resume") == "all applications: resumed\n"
+        await until(lambda: _gone(monitor), "no pause")
+        await sent(broker, topics, "b")
+        await until(lambda: _count(monitor, "scored", "", 5), "scores")
+        await told(broker, topics, "resume", code=1)
+    finally:
+        await monitor.end()
+
+
+async def _count(monitor: MonitorProcess, outcome: str, reason: str, least: int) -> bool:
+    page = await monitor.metrics()
+    found = total(page, "rag_monitor_interactions_total", outcome=outcome, reason=reason)
+    return found >= least
+
+
+async def _gone(monitor: MonitorProcess) -> bool:
+    return total(await monitor.metrics(), "rag_monitor_paused") == 0

@@ -1,0 +1,73 @@
+"""``rag-monitor plan`` from outside."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.command import one_line, rag_monitor
+
+GIVEN = ("plan", "--traffic", "200/s", "--budget", "20usd/day")
+#: Its tokens are those that docs/judge.md says, 3 calls.
+PRICE = (
+    "--set=judge.price.input_usd_per_million=1",
+    "--set=judge.price.output_usd_per_million=4",
+)
+
+
+def planned(*more: str) -> dict[str, Any]:
+    """The plan as JSON."""
+    result = rag_monitor(*GIVEN, "--model", "some/model", *PRICE, *more, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_money_decides_how_much_is_judged() -> None:
+    """20 dollars a day at 0.002971 a judgement are 4.67 a minute of 12,000."""
+    found = planned()
+    usd = (2_147 * 1 + 206 * 4) / 1e6
+    assert found["judgement"]["usd"] == pytest.approx(usd)
+    assert found["judged_per_minute"] == pytest.approx(20 / usd / 1_440)
+    assert found["sampling_probability"] == pytest.approx(20 / usd / 1_440 / 12_000)
+    assert (found["bound_by"], found["usd_per_day"]) == ("usd_per_day", 20)
+    assert found["interval_width"].keys() == {"5m", "1h", "24h"}
+    assert 0.5 < found["interval_width"]["5m"] / 0.22 < 2
+    assert found["delay_for_doubling_s"] == pytest.approx(
+        60 * found["delay_judged"]["2"] / found["judged_per_minute"], rel=1e-2
+    )
+    assert found["series"] > 0
+
+
+def test_a_limit_may_be_tighter_than_the_money() -> None:
+    """Three requests a judgement, six requests a minute, a little headroom."""
+    found = planned("--set=limits.requests_per_minute=6")
+    assert found["bound_by"] == "requests_per_minute"
+    assert found["judged_per_minute"] == pytest.approx(1.9)
+    assert found["usd_per_day"] < 20
+
+
+def test_people_read_lines() -> None:
+    """One for each question."""
+    result = rag_monitor(*GIVEN, "--model", "some/model", *PRICE)
+    names = [line[:15].strip() for line in result.stdout.splitlines()]
+    assert names == ["judged", "money", "interval width", "delay", "series"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan", "--traffic", "fast"), "--traffic: found 'fast'"),
+        (("plan", "--traffic", "0/s"), "--traffic: found '0/s'"),
+        (("plan",), "--traffic: missing"),
+        ((*GIVEN[:3], "--budget", "20"), "--budget: found '20'"),
+        ((*GIVEN, "--model", "no/such-model"), "judge.model: the price of no/such-model"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(arguments: tuple[str, ...], said: str) -> None:
+    """Exit code 2."""
+    result = rag_monitor(*arguments)
+    assert result.returncode == 2
+    assert one_line(result).startswith(said)
