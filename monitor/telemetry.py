@@ -194,7 +194,7 @@ class ScorerTelemetry:
         )
         self.calibration_records = Counter(
             "rag_monitor_calibration_records",
-            "Control records that the scorer has read for its calibrations, by result.",
+            "Control records that the scorer has read for calibrations and pauses, by result.",
             ["result"],
             registry=registry,
         )

@@ -21,6 +21,7 @@ from monitor.telemetry import (
     BudgetTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
+    PausedTelemetry,
     ProcessTelemetry,
     ScorerTelemetry,
     new_registry,
@@ -55,6 +56,7 @@ def declared_metrics() -> frozenset[str]:
     ScorerTelemetry(registry)
     ExporterTelemetry(registry)
     BudgetTelemetry(registry, 0.0, lambda: 0.0)
+    PausedTelemetry(registry, lambda: ["*"])
     registry.register(_quality())
     return frozenset(_sample_names(registry))
 

@@ -119,7 +119,7 @@ def test_a_record_is_read_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "cause"),
     [
-        (b"pause/bot", b"{}", "other_kind"),
+        (b"request/bot", b"{}", "other_kind"),
         (None, b"{}", "other_kind"),
         (b"baseline/bot/x@1", b"{}", "malformed"),
         (b"baseline/bot/x@1", b"not JSON", "malformed"),
