@@ -19,6 +19,8 @@ from monitor.kafka.reader import GroupWatch, TopicReader
 LOOK_EVERY_S: Final = 0.5
 #: So long nothing may end, or be read, before what is left is given up.
 SETTLE_LIMIT_S: Final = 60.0
+#: A judge that is away fails one interaction after another: that is no progress for ever.
+MOST_SETTLING_S: Final = 180.0
 #: Outcomes of picks: each leaves a score record.
 PICKED: Final = ("scored", "unscorable", "judge_failed", "over_budget")
 
@@ -57,12 +59,13 @@ class Watch:
     async def settled(self, acknowledged: int) -> Page:
         """The page once every interaction has ended and every score record was read."""
         seen, deadline = (0, 0), time.monotonic() + SETTLE_LIMIT_S
+        latest = time.monotonic() + MOST_SETTLING_S
         while True:
             page = await self.page()
             if page is not None:
                 now = sum(page.outcomes.values()), page.records_read
                 if now != seen:  # a slow judge or machine gets the time that it takes
-                    seen, deadline = now, time.monotonic() + SETTLE_LIMIT_S
+                    seen, deadline = now, min(latest, time.monotonic() + SETTLE_LIMIT_S)
                 ended = now[0] >= acknowledged
                 if (ended and _all_read(page)) or time.monotonic() > deadline:
                     return page
