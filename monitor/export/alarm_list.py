@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from monitor.alarms import AlarmRecord, WorstInteraction, read_alarm_record
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import RecordSkipped
 from monitor.health import Health
+from monitor.kafka import errands
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
 
@@ -27,23 +27,16 @@ async def read_alarms(connection: Connection, topic: str, health: Health, limit_
     """
     latest: dict[bytes | None, AlarmRecord | None] = {}
     unreadable = 0
-    try:
-        async with asyncio.timeout(limit_s):
-            scan = await TopicScan.start(connection, health)
-            try:
-                async for record in scan.records(topic):
-                    try:
-                        latest[record.key] = read_alarm_record(record.key, record.value)
-                    except RecordSkipped:
-                        unreadable += 1
-            finally:
-                await scan.stop()
-    except TimeoutError as error:
-        waits = "; ".join(health.waiting.values()) or "the topic is long, or slow"
-        raise DependencyRefused(
-            f"Kafka {connection.bootstrap_servers}: reading was not done within {limit_s:g} s "
-            f"({waits}); --timeout gives it more"
-        ) from error
+    async with errands.in_time(connection, health, limit_s, "reading"):
+        scan = await TopicScan.start(connection, health)
+        try:
+            async for record in scan.records(topic):
+                try:
+                    latest[record.key] = read_alarm_record(record.key, record.value)
+                except RecordSkipped:
+                    unreadable += 1
+        finally:
+            await scan.stop()
     return Alarms(_ordered([one for one in latest.values() if one is not None]), unreadable)
 
 

@@ -5,22 +5,20 @@ Topics are read to their ends and written without a group; all of it within a ti
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from monitor.control import BaselineRecord, MetricBaseline, baseline_key
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import RecordSkipped
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
 from monitor.export.drift import DriftBook
 from monitor.export.following import take_in
 from monitor.export.learning import Pair, frozen
 from monitor.health import Health
+from monitor.kafka import errands
 from monitor.kafka.connection import Connection
-from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.replay import TopicScan
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import read_score_record
@@ -60,16 +58,15 @@ async def read(desk: Desk, now: float, *, scores: bool) -> None:
 
     Raises ``DependencyRefused`` when a topic is missing, may not be read, or not in time.
     """
-    with _in_time(desk, "reading"):
-        async with asyncio.timeout(desk.limit_s):
-            scan = await TopicScan.start(desk.connection, desk.health)
-            try:
-                async for record in scan.records(desk.control_topic):
-                    take_in(desk.baselines, record.key, record.value)
-                if scores:
-                    await _read_scores(desk, scan, now)
-            finally:
-                await scan.stop()
+    async with errands.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
+        scan = await TopicScan.start(desk.connection, desk.health)
+        try:
+            async for record in scan.records(desk.control_topic):
+                take_in(desk.baselines, record.key, record.value)
+            if scores:
+                await _read_scores(desk, scan, now)
+        finally:
+            await scan.stop()
 
 
 async def _read_scores(desk: Desk, scan: TopicScan, now: float) -> None:
@@ -86,31 +83,8 @@ async def _read_scores(desk: Desk, scan: TopicScan, now: float) -> None:
 
 async def publish(desk: Desk, records: Sequence[BaselineRecord]) -> None:
     """Write them; raises ``DependencyRefused`` when that is not possible in time."""
-    with _in_time(desk, "writing"):
-        async with asyncio.timeout(desk.limit_s):
-            producer = await Producer.start(desk.connection, desk.health)
-            try:
-                for record in records:
-                    key = record.key.encode()
-                    await producer.write(desk.control_topic, record.to_json(), key=key)
-            except RecordRefused as error:
-                raise DependencyRefused(
-                    f"Kafka: topic {desk.control_topic} does not take the record: {error}"
-                ) from error
-            finally:
-                await producer.stop()
-
-
-@contextmanager
-def _in_time(desk: Desk, doing: str) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        waits = "; ".join(desk.health.waiting.values()) or "the topics are long, or slow"
-        raise DependencyRefused(
-            f"Kafka {desk.connection.bootstrap_servers}: {doing} was not done within "
-            f"{desk.limit_s:g} s ({waits}); --timeout gives it more"
-        ) from error
+    written = [(record.key, record.to_json()) for record in records]
+    await errands.publish(desk.connection, desk.health, desk.limit_s, desk.control_topic, written)
 
 
 def rows(desk: Desk) -> list[Row]:

@@ -6,6 +6,7 @@ import shutil
 import time
 import urllib.error
 import urllib.request
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -39,7 +40,7 @@ def missing_programs() -> str | None:
     return f"no {names} on PATH: apt-get install {' '.join(package for _, package in lacking)}"
 
 
-class Server:
+class Server(ABC):
     """A program with an HTTP server on a free port; its log is ``NAME.log`` in ``directory``.
 
     Methods block: inside an event loop call them by ``asyncio.to_thread``.
@@ -63,8 +64,9 @@ class Server:
             raise RuntimeError(f"{self.name} was not started")
         return self._process.pid
 
+    @abstractmethod
     def _arguments(self) -> list[str]:
-        raise NotImplementedError
+        """What it is started with, beside its address."""
 
     def start(self) -> None:
         """Run it, and return once it says that it is ready.

@@ -1,0 +1,51 @@
+"""What commands do with a topic once and in a hurry: read it or write to it within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from monitor.errors import DependencyRefused
+from monitor.health import Health
+from monitor.kafka.connection import Connection
+from monitor.kafka.producer import Producer, RecordRefused
+
+
+@asynccontextmanager
+async def in_time(
+    connection: Connection, health: Health, limit_s: float, doing: str
+) -> AsyncIterator[None]:
+    """Raises ``DependencyRefused``, with what is waited for, after ``limit_s`` seconds inside."""
+    try:
+        async with asyncio.timeout(limit_s):
+            yield
+    except TimeoutError as error:
+        waits = "; ".join(health.waiting.values()) or "the topics are long, or slow"
+        raise DependencyRefused(
+            f"Kafka {connection.bootstrap_servers}: {doing} was not done within {limit_s:g} s "
+            f"({waits}); --timeout gives it more"
+        ) from error
+
+
+async def publish(
+    connection: Connection,
+    health: Health,
+    limit_s: float,
+    topic: str,
+    records: Sequence[tuple[str, bytes | None]],
+) -> None:
+    """Write keys and values; raises ``DependencyRefused`` when that is not possible in time."""
+    if not records:
+        return
+    async with in_time(connection, health, limit_s, "writing"):
+        producer = await Producer.start(connection, health)
+        try:
+            for key, value in records:
+                await producer.write(topic, value, key=key.encode())
+        except RecordRefused as error:
+            raise DependencyRefused(
+                f"Kafka: topic {topic} does not take the record: {error}"
+            ) from error
+        finally:
+            await producer.stop()
