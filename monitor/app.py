@@ -16,7 +16,8 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.alarms import AlarmRecord
-from monitor.books import books, promises, segment_names
+from monitor.books import books, burst_allowance, promises, segment_names
+from monitor.bursting import BurstAllowance, Bursts
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
@@ -47,6 +48,7 @@ from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
 from monitor.telemetry import (
     BudgetTelemetry,
+    BurstTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     PausedTelemetry,
@@ -99,6 +101,7 @@ class Monitor:
         self._consumer: GroupConsumer | None = None
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
+        self._bursts = Bursts()
         PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -210,6 +213,7 @@ class Monitor:
         """Let a pause hold, or end; the log says so once."""
         before = self._pauses.shown(self.clock())
         skipped = self._pauses.take_in(record.key, record.value)
+        skipped = skipped or self._bursts.take_in(record.key, record.value)
         after = self._pauses.shown(self.clock())
         for event, names in (("paused", {*after} - {*before}), ("resumed", {*before} - {*after})):
             for name in sorted(names):
@@ -264,7 +268,14 @@ class Monitor:
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
         chosen = traffic(settings, seats, budget)
-        blocks = slots(settings, redactor, self._calibrations, budget, self._last_share)
+        blocks = slots(
+            settings,
+            redactor,
+            self._calibrations,
+            budget,
+            self._last_share,
+            lambda: self._bursts.times(self.clock()),
+        )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
@@ -355,6 +366,8 @@ class Monitor:
             self.clock,
             segment_of=segment_names(self.settings),
             heard=self._heard,
+            bursts=self._bursts,
+            allowed=self._burst_allowance(),
             writer=secrets.token_hex(8),
         )
         self._exporter = exporter
@@ -378,6 +391,15 @@ class Monitor:
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
+
+    def _burst_allowance(self) -> BurstAllowance | None:
+        allowed, bursts = burst_allowance(self.settings), self._bursts
+        if allowed is not None:
+            zone, clock = allowed.zone, self.clock
+            BurstTelemetry(
+                self.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
+            )
+        return allowed
 
     async def _create_topics(self) -> None:
         read = set(self.settings.kafka.topics.interactions)

@@ -13,10 +13,12 @@ from contextlib import AsyncExitStack
 from typing import ClassVar, NamedTuple
 
 from monitor.alarms import AlarmRecord
+from monitor.bursting import BurstAllowance, Bursts
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.alarm_desk import WRITER, AlarmDesk
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
+from monitor.export.burst_desk import BurstDesk
 from monitor.export.evidence import ScoreRecords
 from monitor.export.following import State, StateFollower, take_in
 from monitor.export.lessons import Lessons
@@ -48,10 +50,11 @@ class Followed(NamedTuple):
 
 
 class Exporter:
-    """Follows all three topics, and publishes baselines and alarms.
+    """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
 
     ``clock`` gives epoch seconds. ``segment_of`` gives the attribute that the segments of an
-    application are values of. ``writer`` is a name that no other process has.
+    application are values of. ``writer`` is a name that no other process has. ``heard`` is told of
+    every control record; ``bursts`` hold what it has said of them.
     """
 
     #: Who writes its records.
@@ -70,6 +73,8 @@ class Exporter:
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
         heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
+        bursts: Bursts | None = None,
+        allowed: BurstAllowance | None = None,
     ) -> None:
         self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
@@ -77,6 +82,12 @@ class Exporter:
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
+        self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
+        self._bursts: BurstDesk | None = None
+        if allowed is not None:
+            self._bursts = BurstDesk(
+                baselines.drift, self._bursts_out, bursts or Bursts(), allowed, health, clock
+            )
         self._control = self._control_follower(baselines)
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
@@ -100,7 +111,8 @@ class Exporter:
 
     def _control_follower(self, baselines: Baselines) -> StateFollower:
         def take(record: KafkaRecord) -> RecordSkipped | None:
-            self._baselines_out.came_back(record.key)
+            for outbox in (self._baselines_out, self._bursts_out):
+                outbox.came_back(record.key)
             self._heard(record)  # what is wrong with it is said below
             return take_in(baselines, record.key, record.value)
 
@@ -130,9 +142,11 @@ class Exporter:
         async with asyncio.TaskGroup() as group:
             for follower in (self._control, self._alarms):
                 group.create_task(follower.run())
-            for outbox in (self._baselines_out, self._alarms_out):
+            for outbox in (self._baselines_out, self._bursts_out, self._alarms_out):
                 group.create_task(outbox.run())
             group.create_task(self._desk.run(lambda: self.is_ready))
+            if self._bursts is not None:
+                group.create_task(self._bursts.run(lambda: self.is_ready))
             group.create_task(self._follow_scores())
 
     async def _follow_scores(self) -> None:

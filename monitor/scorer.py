@@ -7,7 +7,7 @@ one outcome with a reason; ``ingest/outcomes.py`` counts them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -24,6 +24,7 @@ from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
+from monitor.ingest.screening import Screen as BatchScreen
 from monitor.ingest.screening import screen_for
 from monitor.ingest.slots.blocks import Span
 from monitor.ingest.worker import Work
@@ -155,7 +156,7 @@ class Scorer:
         if self._slots is None:
             return self._screened(batch)
         spans = self._slots.gathering.read(batch)
-        left = self._shed(self._screened(batch), spans)
+        left = self._shed(self._screened_in(batch, spans), spans)
         self._slots.gathering.left(batch, left)
         return left
 
@@ -164,15 +165,29 @@ class Scorer:
         if all(span.share == 1.0 for span in spans):
             return records
         left: list[KafkaRecord] = []
-        for share, group in groupby(spans, key=lambda span: span.share):
-            same = list(group)
-            some = [one for one in records if same[0].first <= one.offset <= same[-1].last]
-            left += screen_for([s.at(share) for s in self._traffic.screen.samplers])(some).left
+        for share, some in _by_share(records, spans):
+            left += self._screen_at(min(1.0, share))(some).left
         self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 
-    def _screened(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
-        left, read = self._screen(batch)
+    def _screened_in(
+        self, batch: Sequence[KafkaRecord], spans: Sequence[Span]
+    ) -> Sequence[KafkaRecord]:
+        """What the hash leaves of them: in a burst that is more."""
+        if all(span.share <= 1.0 for span in spans):
+            return self._screened(batch)
+        left: list[KafkaRecord] = []
+        for share, some in _by_share(batch, spans):
+            left += self._screened(some, max(1.0, share))
+        return left
+
+    def _screen_at(self, share: float) -> BatchScreen:
+        if share == 1.0:
+            return self._screen
+        return screen_for([one.at(share) for one in self._traffic.screen.samplers])
+
+    def _screened(self, batch: Sequence[KafkaRecord], share: float = 1.0) -> Sequence[KafkaRecord]:
+        left, read = self._screen_at(share)(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
@@ -187,16 +202,18 @@ class Scorer:
             return self._begin(record)
         partition = Partition(record.topic, record.partition)
         self._slots.gathering.begin(partition, record.offset)
+        share = self._slots.gathering.span(partition, record.offset).share
         try:
-            return self._begin(record)
+            return self._begin(record, max(1.0, share))
         finally:
             self._slots.gathering.passed(partition)
 
-    def _begin(self, record: KafkaRecord) -> Work | None:
+    def _begin(self, record: KafkaRecord, share: float = 1.0) -> Work | None:
         """Decode, sample and filter; None when the interaction has ended already.
 
         The hash comes first, at the largest rate that may apply: before decoding where the key is
         known by then. Then, decoded, it is taken at the rate of its application; rules come last.
+        In a burst the ``share`` of all rates is above 1.
         """
         self._ledger.consume()
         if isinstance(record, Unreadable):
@@ -204,7 +221,7 @@ class Scorer:
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        if not self._traffic.screen.may_take(record.key, record.headers):
+        if not self._traffic.screen.may_take(record.key, record.headers, share):
             return self._not_sampled(Reason.HASH)
         try:
             interaction = self._decode(record, record.value)
@@ -214,7 +231,7 @@ class Scorer:
             return self._reject(record, _bug(error, stage="decode"))
         self._dead_letters.gate.fine()
         treatment = self._traffic.treatment(interaction)
-        if not self._takes(treatment.sampler, record, interaction):
+        if not self._takes(treatment.sampler.at(share), record, interaction):
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
@@ -239,7 +256,7 @@ class Scorer:
         if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
         if apart or span.length == 1:
-            slots.steering.picked()
+            slots.steering.picked(max(1.0, treatment.sampler.rate / whole.sampler.rate))
             return self._alone(record, interaction, treatment)
         if (unseen := hidden(interaction, treatment)) is not None:
             self._ledger.settle(unseen.outcome, unseen.reason)
@@ -459,6 +476,16 @@ def _bug(error: Exception, *, stage: str) -> MessageRejected:
     return MessageRejected(
         f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
     )
+
+
+def _by_share(
+    records: Sequence[KafkaRecord], spans: Sequence[Span]
+) -> Iterator[tuple[float, list[KafkaRecord]]]:
+    """The records of the blocks, in order, together where blocks of the same share follow."""
+    for share, group in groupby(spans, key=lambda span: span.share):
+        same = list(group)
+        first, last = same[0].first, same[-1].last
+        yield share, [one for one in records if first <= one.offset <= last]
 
 
 def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:
