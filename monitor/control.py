@@ -22,6 +22,8 @@ PAUSE: Final = "pause"
 BURST: Final = "burst"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
+#: What is shown for all applications together; no label of an application.
+EVERY: Final = "*"
 
 Origin = Literal["learned", "set", "frozen"]
 
@@ -108,6 +110,24 @@ class PauseRecord(Keyed):
     def key(self) -> str:
         """The Kafka key."""
         return pause_key(self.application)
+
+    @property
+    def shown(self) -> str:
+        """The application; ``*`` for all, which is no name of one."""
+        return self.application or EVERY
+
+    @property
+    def end(self) -> str | None:
+        """When it ends by itself; None where only a command ends it."""
+        return None if self.until is None else self.until.isoformat()
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> str(PauseRecord(application="support-bot"))
+        'support-bot, until rag-monitor resume'
+        """
+        return f"{self.application or 'all applications'}, until {self.end or 'rag-monitor resume'}"
 
     def holds(self, now: float) -> bool:
         """Whether it holds at that time, in epoch seconds."""

@@ -54,7 +54,7 @@ class Exporter:
 
     ``clock`` gives epoch seconds. ``segment_of`` gives the attribute that the segments of an
     application are values of. ``writer`` is a name that no other process has. ``heard`` is told of
-    every control record; ``bursts`` hold what it has said of them.
+    every control record.
     """
 
     #: Who writes its records.
@@ -73,7 +73,6 @@ class Exporter:
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
         heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
-        bursts: Bursts | None = None,
         allowed: BurstAllowance | None = None,
     ) -> None:
         self._heard = heard
@@ -83,11 +82,13 @@ class Exporter:
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
-        self._bursts: BurstDesk | None = None
-        if allowed is not None:
-            self._bursts = BurstDesk(
-                baselines.drift, self._bursts_out, bursts or Bursts(), allowed, health, clock
-            )
+        #: What was granted of the day.
+        self.bursts = Bursts()
+        self._burst_desk = (
+            None
+            if allowed is None
+            else BurstDesk(baselines.drift, self._bursts_out, self.bursts, allowed, health, clock)
+        )
         self._control = self._control_follower(baselines)
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
@@ -113,6 +114,7 @@ class Exporter:
         def take(record: KafkaRecord) -> RecordSkipped | None:
             for outbox in (self._baselines_out, self._bursts_out):
                 outbox.came_back(record.key)
+            self.bursts.take_in(record.key, record.value)
             self._heard(record)  # what is wrong with it is said below
             return take_in(baselines, record.key, record.value)
 
@@ -145,8 +147,8 @@ class Exporter:
             for outbox in (self._baselines_out, self._bursts_out, self._alarms_out):
                 group.create_task(outbox.run())
             group.create_task(self._desk.run(lambda: self.is_ready))
-            if self._bursts is not None:
-                group.create_task(self._bursts.run(lambda: self.is_ready))
+            if self._burst_desk is not None:
+                group.create_task(self._burst_desk.run(lambda: self.is_ready))
             group.create_task(self._follow_scores())
 
     async def _follow_scores(self) -> None:
