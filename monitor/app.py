@@ -16,7 +16,8 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.alarms import AlarmRecord
-from monitor.books import books, promises, segment_names
+from monitor.books import books, burst_allowance, promises, segment_names
+from monitor.bursting import Bursts
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
@@ -50,6 +51,7 @@ from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
 from monitor.telemetry import (
     BudgetTelemetry,
+    BurstTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     PausedTelemetry,
@@ -104,6 +106,7 @@ class Monitor:
         self._consumer: GroupConsumer | None = None
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
+        self._bursts = Bursts()
         PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -202,16 +205,17 @@ class Monitor:
 
     @asynccontextmanager
     async def _controlled(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
-        """Keep up with pauses, and with what is known of the screen where picks go by it.
+        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
 
-        Only the latter must be known before anything is judged for the process to be ready.
+        Only the last must be known before anything is judged for the process to be ready.
         """
         sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
         directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
-            skipped = self._heard(record)
-            return skipped or self._calibrations.take_in(record.key, record.value)
+            key, value = record.key, record.value
+            skipped = self._heard(record) or self._bursts.take_in(key, value)
+            return skipped or self._calibrations.take_in(key, value)
 
         follower = StateFollower(
             self.output,
@@ -282,7 +286,14 @@ class Monitor:
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
         chosen = traffic(settings, seats, budget)
-        blocks = slots(settings, redactor, self._calibrations, budget, self._last_share)
+        blocks = slots(
+            settings,
+            redactor,
+            self._calibrations,
+            budget,
+            self._last_share,
+            lambda: self._bursts.times(self.clock()),
+        )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
@@ -372,11 +383,13 @@ class Monitor:
             self.health,
             self.clock,
             segment_of=segment_names(self.settings),
+            allowed=burst_allowance(self.settings),
             # In one process the scorer hears all of it, too: one replay is enough.
             heard=(lambda _record: None) if "score" in self._roles else self._heard,
             writer=secrets.token_hex(8),
         )
         self._exporter = exporter
+        self._show_bursts(exporter.bursts)
         promised = promises(self.settings)
         self.registry.register(
             QualityCollector(
@@ -397,6 +410,14 @@ class Monitor:
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
+
+    def _show_bursts(self, bursts: Bursts) -> None:
+        allowed, clock = burst_allowance(self.settings), self.clock
+        if allowed is not None:
+            zone = allowed.zone
+            BurstTelemetry(
+                self.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
+            )
 
     async def _create_topics(self) -> None:
         read = set(self.settings.kafka.topics.interactions)
