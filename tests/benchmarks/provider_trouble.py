@@ -34,7 +34,7 @@ from confluent_kafka import Producer
 from monitor.records import ScoreRecord
 from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics, score_records
-from tests.benchmarks.troubled.provider import OVERLOADED, RATE_LIMITED, Phase, Provider
+from tests.benchmarks.troubled.provider import OVERLOADED, RATE_LIMITED, Phase, Provider, Refusal
 from tests.benchmarks.troubled.watching import Look, Watch, between, longest_stall
 from tests.e2e.labelled import Case, all_labels, case
 from tests.e2e.process import MonitorProcess, Samples, asking, total, until
@@ -49,13 +49,13 @@ PATIENCE_S: Final = 600.0
 def phases(full: bool) -> list[Phase]:
     """The plan."""
     storm, slow_s = (60.0, 20.0) if full else (6.0, 2.0)
-    told, silent = (429, RATE_LIMITED, {"Retry-After": "2"}), (429, RATE_LIMITED, {})
+    told: Refusal = 429, RATE_LIMITED, {"Retry-After": "2"}
     return [
         Phase("calm", 20 if full else 5),
         Phase("away", 240 if full else 12, is_there=False),
         Phase("503", 60 if full else 6, refusal=(503, OVERLOADED, {})),
         Phase("429, 2 s", storm, refusal=told),
-        Phase("429", storm, refusal=silent),
+        Phase("429", storm, refusal=(429, RATE_LIMITED, {})),
         Phase("slow", 180 if full else 20, latency_s=slow_s),
         Phase("healthy", 20 if full else 5),
     ]
