@@ -43,6 +43,7 @@ from tests.benchmarks.drifting.streams import ICC, STANDARD
 PAIRS: Final = Path(__file__).parents[1] / "data/claim_pairs"
 METRIC: Final = "faithfulness"
 SEGMENTS: Final = ("a", "b", "c")
+LAST: Final = len(SEGMENTS) - 1
 MIX: Final = (0.5, 0.3, 0.2)
 RATES: Final = (0.04, 0.08, 0.16)
 CORRELATIONS: Final = (0.0, 0.6, -0.3)
@@ -170,11 +171,24 @@ def slots(stream: Stream, first: int, name: str, q: float, length: int) -> Itera
             yield taken
 
 
-def judged(
+class Judged(NamedTuple):
+    """A slot by the numbers of its first and last member, its pick, and what that adds to sums."""
+
+    first: int
+    last: int
+    pick: int
+    sums: Sums
+    segment_sums: Sums
+
+    def later(self, by: int) -> Judged:
+        """The same so many interactions later."""
+        return self._replace(first=self.first + by, last=self.last + by, pick=self.pick + by)
+
+
+def picks(
     stream: Stream, first: int, name: str, q: float, length: int, known: Calibration | None
-) -> Run:
+) -> Iterator[Judged]:
     """One half: every slot has its pick, and the pick its value."""
-    whole, segment = [ZERO], [ZERO]
     for taken in slots(stream, first, name, q, length):
         found = pick(
             [
@@ -190,10 +204,18 @@ def judged(
         i = taken[found.number]
         x = None if math.isnan(stream.x[i]) else float(stream.x[i])
         f_mean, f = found.expected.get(METRIC, (0.0, 0.0))
-        whole.append(terms(len(taken), q, found.u, f_mean, f, x, False))
-        if SEGMENTS[stream.segment[i]] == SEGMENTS[-1]:
-            segment.append(segment_terms(len(taken), q, found.u, x, False))
-    return Run(_added(whole), _added(segment))
+        whole = terms(len(taken), q, found.u, f_mean, f, x, False)
+        segment = segment_terms(len(taken), q, found.u, x, False)
+        yield Judged(taken[0], taken[-1], i, whole, segment)
+
+
+def judged(
+    stream: Stream, first: int, name: str, q: float, length: int, known: Calibration | None
+) -> Run:
+    """Sums over one half."""
+    found = list(picks(stream, first, name, q, length, known))
+    last = [each.segment_sums for each in found if stream.segment[each.pick] == LAST]
+    return Run(_added([ZERO, *(each.sums for each in found)]), _added([ZERO, *last]))
 
 
 def _added(parts: Sequence[Sums]) -> Sums:

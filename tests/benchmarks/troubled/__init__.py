@@ -1,0 +1,1 @@
+"""What the benchmark of a provider in trouble is made of."""

@@ -1,0 +1,122 @@
+"""That the day's money is gone is told by the shipped rules, and is over on the next day."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from monitor.rules.render import rendered
+from tests.e2e.clocked import set_to
+from tests.e2e.conftest import MakeTopics
+from tests.e2e.labelled import Case, all_labels, as_logged, case
+from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
+from tests.e2e.test_alerting import heard, resolved, scraped
+from tests.e2e.test_budget import BUDGET, PRICES, clocked_by
+from tests.servers.alert_stack import (
+    HOW_TO_GET_PROMETHEUS,
+    AlertStack,
+    missing_stack,
+    paced_settings,
+)
+from tests.servers.judge_server import JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import produce
+from tests.tools import requires_tool
+
+ALERT = "RagMonitorBudgetExhausted"
+
+
+@pytest.fixture
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
+    """The shipped rules and routes at the demo's pace; what is over is told soon."""
+    requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
+    rules = rendered(paced_settings(alerts__keep_firing={ALERT: "2s"}))
+    with AlertStack(tmp_path_factory.mktemp("stack"), rules) as started:
+        yield started
+
+
+@asynccontextmanager
+async def dripping(broker: str, topic: str, cases: Iterator[Case]) -> AsyncIterator[None]:
+    """Two interactions a second; all that were begun are written at the end."""
+
+    async def drip() -> None:
+        while True:
+            await asyncio.shield(produce(broker, topic, as_logged([next(cases)])))
+            await asyncio.sleep(0.5)
+
+    task = asyncio.create_task(drip())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.timeout(240)
+async def test_the_money_is_gone_until_tomorrow(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+) -> None:
+    """A ticket with the reason, which a restart does not end; with new money it is resolved."""
+    rng, broker, topics = Random(8), kafka_broker.bootstrap, await make_topics(partitions=2)
+    cases = [case(f"m{i:03d}", rng, time.time() - 60, together=True) for i in range(1_000)]
+    today, tomorrow = iter(cases[4:]), cases[:4]
+    inputs, clock, now = topics["kafka__topics__interactions"], tmp_path / "clock", time.time()
+    set_to(clock, now)
+
+    def scorer(name: str, judge: JudgeServer) -> MonitorProcess:
+        settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
+        return MonitorProcess(
+            "score", broker, tmp_path, name, module="tests.e2e.clocked", **settings
+        )
+
+    with clocked_by(clock):
+        async with JudgeServer(all_labels(cases)) as judge:
+            first = scorer("first", judge)
+            try:
+                await first.ready()
+                await scraped(stack, "money", first)
+                async with dripping(broker, inputs, today):
+                    told = await heard(stack, "ticket", ALERT, namespace="money")
+            finally:
+                await first.end()
+            asked = len(judge.log)
+            second = scorer("second", judge)
+            try:
+                await second.ready()
+                await scraped(stack, "money", second)
+                seen = len(stack.heard("ticket", alertname=ALERT))
+                async with dripping(broker, inputs, today):
+                    await until(lambda: _over_budget(second, 6), "more of it")
+                assert len(judge.log) == asked, "nobody is asked when the money is gone"
+                assert stack.query(f'ALERTS{{alertname="{ALERT}",alertstate="firing"}}')
+                again = stack.heard("ticket", alertname=ALERT)[seen:]
+                assert all(each.notification.is_firing for each in again)
+                page = await second.metrics()
+                assert set(outcomes(page)) == {"over_budget"}
+                set_to(clock, now + 86_400)
+                await produce(broker, inputs, as_logged(tomorrow))
+                await until(lambda: _scored(second, 4), "what came on the next day is judged")
+                await resolved(stack, "ticket", ALERT, namespace="money")
+            finally:
+                await second.end()
+    (alert,) = told.notification.alerts
+    assert alert.labels["cause"] == "left_out"
+    assert "usd_per_day" in alert.description
+    pages = {name for each in stack.heard("page") for name in each.notification.names()}
+    assert pages <= {"RagMonitorDown"}, "there is no exporter here; nothing else is a page"
+
+
+async def _over_budget(scorer: MonitorProcess, least: int) -> bool:
+    samples = await scorer.metrics()
+    found = total(samples, "rag_monitor_interactions_total", outcome="over_budget")
+    return found >= least
+
+
+async def _scored(scorer: MonitorProcess, count: int) -> bool:
+    return outcomes(await scorer.metrics()).get("scored", 0) == count
