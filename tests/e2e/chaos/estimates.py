@@ -25,7 +25,8 @@ class Estimated(NamedTuple):
     @property
     def off(self) -> float:
         """How many standard errors the estimate is off."""
-        return abs(self.value - self.truth) / self.error
+        difference = abs(self.value - self.truth)
+        return difference / self.error if self.error else math.inf if difference > 1e-9 else 0.0
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value:.4f} ± {self.error:.4f}, in truth {self.truth:.4f}"
