@@ -61,11 +61,17 @@ class TopicScan:
         return cls(connection, client, topics)
 
     async def records(
-        self, topic: str, *, from_committed: bool = False, start_ms: int = 0
+        self,
+        topic: str,
+        *,
+        from_committed: bool = False,
+        start_ms: int = 0,
+        strictly: bool = False,
     ) -> AsyncIterator[KafkaRecord]:
         """All records, each partition in order; with ``from_committed`` the group's rest.
 
-        From the first on whose broker time is ≥ ``start_ms``, where the broker can tell.
+        From the first on whose broker time is ≥ ``start_ms``. Where the broker finds none, which is
+        also what it says of records without a time, all are read, or ``strictly`` none.
 
         Raises ``DependencyRefused`` when there is no such topic, or it may not be read.
         """
@@ -74,7 +80,7 @@ class TopicScan:
         try:
             await self._client.seek_to_beginning(*parts)
             if start_ms:
-                await self._seek_to_time(parts, start_ms)
+                await self._seek_to_time(parts, start_ms, strictly=strictly)
             for part in parts if from_committed else ():
                 committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
                 if committed is not None:
@@ -91,12 +97,17 @@ class TopicScan:
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
 
-    async def _seek_to_time(self, parts: list[TopicPartition], start_ms: int) -> None:
+    async def _seek_to_time(
+        self, parts: list[TopicPartition], start_ms: int, *, strictly: bool
+    ) -> None:
         asked = dict.fromkeys(parts, start_ms)
         found = await bounded(self._client.offsets_for_times(asked), REQUEST_LIMIT_S)
+        without = [part for part in parts if found.get(part) is None]
         for part in parts:
-            if found.get(part) is not None:
+            if part not in without:
                 self._client.seek(part, found[part].offset)
+        if without and strictly:
+            await self._client.seek_to_end(*without)
 
     def _existing(self, topic: str) -> list[TopicPartition]:
         if topic not in self.partitions:
