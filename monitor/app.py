@@ -32,6 +32,7 @@ from monitor.ingest.loop import ConsumingLoop
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.spending import Spending
 from monitor.ingest.worker import LoopLimits
+from monitor.intake import Traffic
 from monitor.judge.budget import Budget
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
@@ -42,7 +43,7 @@ from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
 from monitor.pausing import Pauses
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
 from monitor.telemetry import (

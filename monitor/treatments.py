@@ -18,6 +18,7 @@ from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.pace import Allowance, Pace
+from monitor.intake import Traffic
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
 from monitor.judge.fallback import FallbackJudge
@@ -33,7 +34,6 @@ from monitor.judge.second_look import other_order
 from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
-from monitor.scorer import Traffic
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations, Picker, PickSettings
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry

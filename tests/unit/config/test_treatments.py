@@ -8,7 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from monitor.config import load
-from monitor.scorer import Traffic
+from monitor.intake import Traffic
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import Seat, build_judges, traffic
 from tests.unit.records.made import attributed

@@ -13,13 +13,14 @@ from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judging import Treatment
 from monitor.metrics.hidden import HIDDEN
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.records import read_score_record
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.unit.ingest.producers import Memory
