@@ -152,8 +152,8 @@ class Monitor:
                 self.settings, telemetry, caches, paused=self._judge_paused, share=self._last_share
             )
             budget = build_budget(self.settings)
-            spend = self._spend(budget)
-            seats = with_rechecks(judges, telemetry.recheck, spend)
+            spend, affords = self._spend(budget), self._affords(budget)
+            seats = with_rechecks(judges, telemetry.recheck, spend, affords)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
@@ -219,6 +219,9 @@ class Monitor:
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
+
+    def _affords(self, budget: Budget | None) -> Callable[[], bool]:
+        return lambda: budget is None or budget.left(self.clock()) > 0
 
     async def _priced(self, seats: Sequence[Seat], budget: Budget) -> None:
         """Before anything is waited for: a budget for what has no price holds nothing back."""

@@ -143,10 +143,11 @@ def with_rechecks(
     seats: Sequence[Seat],
     telemetry: RecheckTelemetry,
     spend: Callable[[float], None] = lambda _usd: None,
+    affords: Callable[[], bool] = lambda: True,
 ) -> list[Seat]:
     """The same seats, where models have a second one judge a share of the interactions again.
 
-    ``spend`` is told of its cost, which stands on no record.
+    ``spend`` is told of its cost; ``affords`` says whether there is money left.
     """
     book = AgreementBook(telemetry)
 
@@ -157,7 +158,8 @@ def with_rechecks(
         settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
         second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
-        return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
+        made = Rechecks(share, second, seat.limits, book, telemetry, affords)
+        return replace(seat, recheck=made)
 
     return list(map(rechecked, seats))
 
@@ -201,7 +203,8 @@ def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = N
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=seat.recheck,
-            budget=budget,
+            # What costs nothing waits for no money.
+            budget=None if whole.judge.kind == "offline" else budget,
         )
 
     cases = [
