@@ -6,7 +6,7 @@ reason; what becomes of one that is taken stands in ``scorer.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from monitor.ingest.gate import Gate
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.sampling import Sampler, Screen
+from monitor.ingest.screening import Screen as BatchScreen
 from monitor.ingest.screening import screen_for
 from monitor.ingest.slots.blocks import Span
 from monitor.judging import Treatment
@@ -59,12 +60,14 @@ class Traffic:
 class Taken(NamedTuple):
     """An interaction that is to be judged, and how.
 
-    ``in_slot``: only where it is picked among those of its block.
+    ``in_slot``: only where it is picked among those of its block. ``times``: how much likelier it
+    was taken than without a burst.
     """
 
     interaction: Interaction
     treatment: Treatment
     in_slot: bool = False
+    times: float = 1.0
 
 
 class Intake:
@@ -93,7 +96,7 @@ class Intake:
         if self._gathering is None:
             return self._screened(batch)
         spans = self._gathering.read(batch)
-        left = self._shed(self._screened(batch), spans)
+        left = self._shed(self._screened_in(batch, spans), spans)
         self._gathering.left(batch, left)
         return left
 
@@ -102,15 +105,29 @@ class Intake:
         if all(span.share == 1.0 for span in spans):
             return records
         left: list[KafkaRecord] = []
-        for share, group in groupby(spans, key=lambda span: span.share):
-            same = list(group)
-            some = [one for one in records if same[0].first <= one.offset <= same[-1].last]
-            left += screen_for([s.at(share) for s in self._traffic.screen.samplers])(some).left
+        for share, some in _by_share(records, spans):
+            left += self._screen_at(min(1.0, share))(some).left
         self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 
-    def _screened(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
-        left, read = self._screen(batch)
+    def _screened_in(
+        self, batch: Sequence[KafkaRecord], spans: Sequence[Span]
+    ) -> Sequence[KafkaRecord]:
+        """What the hash leaves of them: in a burst that is more."""
+        if all(span.share <= 1.0 for span in spans):
+            return self._screened(batch)
+        left: list[KafkaRecord] = []
+        for share, some in _by_share(batch, spans):
+            left += self._screened(some, max(1.0, share))
+        return left
+
+    def _screen_at(self, share: float) -> BatchScreen:
+        if share == 1.0:
+            return self._screen
+        return screen_for([one.at(share) for one in self._traffic.screen.samplers])
+
+    def _screened(self, batch: Sequence[KafkaRecord], share: float = 1.0) -> Sequence[KafkaRecord]:
+        left, read = self._screen_at(share)(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
@@ -132,12 +149,13 @@ class Intake:
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        if not self._traffic.screen.may_take(record.key, record.headers):
+        share = self._share(record)
+        if not self._traffic.screen.may_take(record.key, record.headers, share):
             return self._not_sampled(Reason.HASH)
         interaction = self._readable(record, record.value)
         self._gate.fine()
         treatment = self._traffic.treatment(interaction)
-        if not self._takes(treatment.sampler, record, interaction):
+        if not self._takes(treatment.sampler.at(share), record, interaction):
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
@@ -146,6 +164,13 @@ class Intake:
         if self._gathering is not None:
             return self._placed(self._gathering, record, interaction, treatment)
         return Taken(interaction, treatment)
+
+    def _share(self, record: KafkaRecord) -> float:
+        """Which share of all rates is taken: 1, or more in a burst."""
+        if self._gathering is None:
+            return 1.0
+        partition = Partition(record.topic, record.partition)
+        return max(1.0, self._gathering.span(partition, record.offset).share)
 
     def _placed(
         self,
@@ -161,7 +186,9 @@ class Intake:
         treatment = whole.at(part)
         if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        return Taken(interaction, treatment, in_slot=not (apart or span.length == 1))
+        in_slot = not (apart or span.length == 1)
+        times = max(1.0, treatment.sampler.rate / whole.sampler.rate)
+        return Taken(interaction, treatment, in_slot, times)
 
     def _not_sampled(self, reason: Reason) -> Taken | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
@@ -199,6 +226,16 @@ def internal_error(error: Exception, *, stage: str) -> MessageRejected:
     return MessageRejected(
         f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
     )
+
+
+def _by_share(
+    records: Sequence[KafkaRecord], spans: Sequence[Span]
+) -> Iterator[tuple[float, list[KafkaRecord]]]:
+    """The records of the blocks, in order, together where blocks of the same share follow."""
+    for share, group in groupby(spans, key=lambda span: span.share):
+        same = list(group)
+        first, last = same[0].first, same[-1].last
+        yield share, [one for one in records if first <= one.offset <= last]
 
 
 def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:

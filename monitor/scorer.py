@@ -157,7 +157,7 @@ class Scorer:
         if self._slots is not None:
             if taken.in_slot:
                 return self._join(self._slots, record, taken)
-            self._slots.steering.picked()
+            self._slots.steering.picked(taken.times)
         return self._alone(record, taken.interaction, taken.treatment)
 
     def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:
@@ -165,7 +165,7 @@ class Scorer:
         return self._guarded(record, interaction.interaction_id, work)
 
     def _join(self, slots: SlotWorks, record: KafkaRecord, taken: Taken) -> Work | None:
-        interaction, treatment, _ = taken
+        interaction, treatment = taken.interaction, taken.treatment
         if (unseen := hidden(interaction, treatment)) is not None:
             self._ledger.settle(unseen.outcome, unseen.reason)
             return None

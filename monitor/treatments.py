@@ -225,15 +225,18 @@ def slots(
     calibrations: Calibrations,
     budget: Budget | None = None,
     share: Callable[[], float] = lambda: 1.0,
+    burst: Callable[[], float] = lambda: 1.0,
 ) -> Slots | None:
     """What picks from blocks; None where every interaction is judged, however late.
 
-    ``share`` is the part of the limits that is for this process.
+    ``share`` is the part of the limits that is for this process, ``burst`` how many times as many
+    judgements are asked for now: never more than ``drift.burst.times``.
     """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
-    if sampling.block == 1 and not sheds:
+    if sampling.block == 1 and not sheds and not _may_take_more(settings):
         return None
+    most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
     length = None if sampling.block == "auto" else sampling.block
     pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
     rules = PickSettings(
@@ -250,7 +253,14 @@ def slots(
         Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
         budget,
         share,
+        burst=lambda: min(most, burst()),
     )
+
+
+def _may_take_more(settings: Settings) -> bool:
+    """Whether a burst can take what is left out otherwise."""
+    rates = [each.sampling.rate for each in (settings.base, *settings.effective)]
+    return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in rates)
 
 
 def redaction_rules(settings: Settings) -> Rules | None:
