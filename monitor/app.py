@@ -293,6 +293,7 @@ class Monitor:
             settings,
             redactor,
             self._calibrations,
+            seats,
             budget,
             self._last_share,
             lambda: self._bursts.times(self.clock()),

@@ -287,6 +287,7 @@ class Scorer:
             self._waiting.discard(task)
         timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        treatment.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.steering.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -17,6 +17,7 @@ from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.slots.meters import Meter, Meters
 from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.intake import Traffic
 from monitor.judge.breaker import Patience
@@ -223,14 +224,19 @@ def slots(
     settings: Settings,
     redactor: Redactor,
     calibrations: Calibrations,
+    seats: Sequence[Seat],
     budget: Budget | None = None,
     share: Callable[[], float] = lambda: 1.0,
     burst: Callable[[], float] = lambda: 1.0,
+    *,
+    wall: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Slots | None:
     """What picks from blocks; None where every interaction is judged, however late.
 
-    ``share`` is the part of the limits that is for this process, ``burst`` how many times as many
-    judgements are asked for now: never more than ``drift.burst.times``.
+    ``seats`` are all that may judge, each with limits of its own. ``share`` is the part of the
+    limits that is for this process, ``burst`` how many times as many judgements are asked for now:
+    never more than ``drift.burst.times``.
     """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
@@ -245,16 +251,31 @@ def slots(
         Filter.of(sampling.forced, ()),
         sampling.force_unanswered,
     )
-    judge = settings.judge
     return Slots(
-        Gathering(lambda: pace.plan, time.monotonic),
+        Gathering(lambda: pace.plan, monotonic),
         Picker(rules, redactor.text, calibrations),
         pace,
-        Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
+        Allowance(sum(seat.limits.concurrency for seat in seats)),
         budget,
         share,
+        wall,
+        monotonic,
         burst=lambda: min(most, burst()),
+        meters=Meters(list(_meters(settings, seats))),
     )
+
+
+def _meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
+    """Requests and tokens of each model that may be asked, and the places of each judge."""
+    asked = {id(one): one for seat in seats for one in seat.pressures.made()}
+    for one in asked.values():
+        requests, tokens = settings.limits.of(one.model)
+        if requests is not None:
+            yield Meter(requests, partial(getattr, one, "requests"))
+        if tokens is not None:
+            yield Meter(tokens, partial(getattr, one, "tokens"))
+    for limits in (seat.limits for seat in seats):
+        yield Meter(60.0 * limits.concurrency, partial(getattr, limits, "busy_s"), is_shared=False)
 
 
 def _may_take_more(settings: Settings) -> bool:
