@@ -261,11 +261,11 @@ def slots(
         wall,
         monotonic,
         burst=lambda: min(most, burst()),
-        meters=Meters(list(_meters(settings, seats))),
+        meters=Meters(list(meters(settings, seats))),
     )
 
 
-def _meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
+def meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
     """Requests and tokens of each model that may be asked, and the places of each judge."""
     asked = {id(one): one for seat in seats for one in seat.pressures.made()}
     for one in asked.values():

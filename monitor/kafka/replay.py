@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
+from monitor.kafka.in_time import Head, in_time
 from monitor.kafka.metadata import ClusterView
 from monitor.kafka.patience import REFUSALS, bounded, patiently, refusal, start_patiently
 from monitor.kafka.record import KafkaRecord
@@ -81,10 +83,8 @@ class TopicScan:
             await self._client.seek_to_beginning(*parts)
             if start_ms:
                 await self._seek_to_time(parts, start_ms, strictly=strictly)
-            for part in parts if from_committed else ():
-                committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
-                if committed is not None:
-                    self._client.seek(part, committed)
+            if from_committed:
+                await self._seek_to_committed(parts)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
             while await _unread(self._client, parts, ends):
                 batches = await self._client.getmany(timeout_ms=POLL_MS, max_records=CHUNK)
@@ -96,6 +96,40 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
+
+    async def in_time(
+        self, topics: Sequence[str], slice_ms: int, most: int
+    ) -> AsyncIterator[list[KafkaRecord]]:
+        """The rest of the group's topics together, as they came: ``in_time.py``.
+
+        Raises ``DependencyRefused`` like ``records``.
+        """
+        parts = [part for topic in topics for part in self._existing(topic)]
+        self._client.assign(parts)
+        try:
+            await self._client.seek_to_beginning(*parts)
+            await self._seek_to_committed(parts)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            heads = [Head(partial(self._fetched, part, ends[part])) for part in parts]
+            async for batch in in_time(heads, slice_ms, most):
+                yield batch
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, ", ".join(topics), error) from error
+
+    async def _fetched(self, part: TopicPartition, end: int) -> list[KafkaRecord]:
+        while await _unread(self._client, [part], {part: end}):
+            batches = await self._client.getmany(part, timeout_ms=POLL_MS, max_records=CHUNK)
+            if found := [one for one in batches.get(part, ()) if one.offset < end]:
+                return found
+        return []
+
+    async def _seek_to_committed(self, parts: Sequence[TopicPartition]) -> None:
+        for part in parts:
+            committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
+            if committed is not None:
+                self._client.seek(part, committed)
 
     async def _seek_to_time(
         self, parts: list[TopicPartition], start_ms: int, *, strictly: bool
