@@ -33,7 +33,7 @@ def is_length(length: int) -> bool:
 class Plan(NamedTuple):
     """What holds for blocks from now on: their length B, and the share of the rate that is taken.
 
-    ``share`` is below 1 where the monitor is behind.
+    ``share`` is below 1 where the monitor is behind, and above 1 in a burst.
     """
 
     length: int

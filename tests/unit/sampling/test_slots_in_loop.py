@@ -25,12 +25,13 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
 from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.ingest.worker import LoopLimits
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
 from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
