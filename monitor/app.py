@@ -178,8 +178,8 @@ class Monitor:
             }
             self._judges = lambda: offline | states(telemetry.judge_state.collect())
             budget = build_budget(self.settings)
-            spend = self._spend(budget)
-            seats = with_rechecks(judges, telemetry.recheck, spend)
+            spend, affords = self._spend(budget), self._affords(budget)
+            seats = with_rechecks(judges, telemetry.recheck, spend, affords)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
@@ -241,6 +241,9 @@ class Monitor:
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
 
+    def _affords(self, budget: Budget | None) -> Callable[[], bool]:
+        return lambda: budget is None or budget.left(self.clock()) > 0
+
     async def _priced(self, seats: Sequence[Seat], budget: Budget) -> None:
         """Before anything is waited for: a budget for what has no price holds nothing back."""
         for seat in seats:
@@ -290,6 +293,7 @@ class Monitor:
             settings,
             redactor,
             self._calibrations,
+            seats,
             budget,
             self._last_share,
             lambda: self._bursts.times(self.clock()),

@@ -78,6 +78,8 @@ class Exporter:
         self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
+        telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
+        telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")

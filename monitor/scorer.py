@@ -23,7 +23,8 @@ from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.score_records import Ending
 from monitor.ingest.worker import Work
 from monitor.intake import Intake, Taken, Traffic, internal_error
-from monitor.judging import Treatment, hidden, judgeable, paid_for
+from monitor.judge.deadline import Deadline
+from monitor.judging import Treatment, admitted, hidden, judgeable, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.logs import logger
@@ -83,7 +84,7 @@ class Scorer:
             self._slots = SlotWorks(
                 slots, self._ledger, self._brought_to_end, self._given_up, telemetry
             )
-        self._judging: set[asyncio.Task[None] | None] = set()
+        self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
         self._waiting: set[asyncio.Task[None] | None] = set()
         self._penniless: set[asyncio.Task[None] | None] = set()
         telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
@@ -112,8 +113,13 @@ class Scorer:
             self._slots.steering.lag_s = seconds
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
-        return task in self._judging
+        """Whether the work is judging; all else it may do is wait, for limits or for Kafka."""
+        deadline = self._judging.get(task)
+        return deadline is not None and not deadline.is_held
+
+    def waits_for_limits(self) -> bool:
+        """Whether some of what is being judged stands still until a limit lets it go on."""
+        return any(deadline.is_held for deadline in self._judging.values())
 
     def waits_for_block(self, task: asyncio.Task[None]) -> bool:
         """Whether the work waits for its block to close, or for the others of its block."""
@@ -272,22 +278,24 @@ class Scorer:
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
-            async with treatment.limits.admitted():
+            async with admitted(treatment):
                 self._waiting.discard(task)
-                admitted = self._clock()
-                ending = await self._watched(paid_for(interaction, treatment, self._clock))
+                began, deadline = self._clock(), treatment.limits.deadline()
+                judging = paid_for(interaction, treatment, self._clock, deadline)
+                ending = await self._watched(judging, deadline)
         finally:
             self._waiting.discard(task)
-        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        treatment.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.steering.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
 
-    async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
+    async def _watched(self, judging: Coroutine[Any, Any, Ending], deadline: Deadline) -> Ending:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
         task = asyncio.current_task()
-        self._judging.add(task)
+        self._judging[task] = deadline
         try:
             return await apart(judging)
         except asyncio.CancelledError as cancelled:
@@ -300,7 +308,7 @@ class Scorer:
                 cause=Reason.STUCK,
             ) from None
         finally:
-            self._judging.discard(task)
+            del self._judging[task]
 
     async def _publish(
         self,
@@ -317,6 +325,7 @@ class Scorer:
             metrics=treatment.metrics,
             sampling=sampling,
             now=self._now(),
+            rechecks_usd=self._spent_beside(interaction, treatment),
         )
         key = record.key.encode()
         limit = self._settings.max_record_bytes - len(key)
@@ -336,6 +345,14 @@ class Scorer:
             else:
                 self._telemetry.truncated.inc(record.truncated)
                 return
+
+    def _spent_beside(self, interaction: Interaction, treatment: Treatment) -> float:
+        """What second judgements have cost that stands on no record yet."""
+        if treatment.budget is None:
+            return 0.0
+        source = interaction.source
+        place = (source.topic, source.partition, source.offset)
+        return treatment.budget.put_on_record(self._clock(), place)
 
     def _count(self, interaction: Interaction, ending: Ending) -> None:
         if ending.judgement is not None:

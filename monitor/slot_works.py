@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.score_records import Ending
+from monitor.ingest.slots.meters import Meters
 from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace, Spent, affordable, room
 from monitor.ingest.worker import Work
 from monitor.judging import Treatment
@@ -49,7 +50,7 @@ class Slots:
 
     ``share`` is this replica's part of what all are allowed a minute. ``wall`` gives epoch seconds,
     ``monotonic`` those between two looks. ``burst`` says how many times as many judgements are
-    asked for now.
+    asked for now. ``meters`` say what each model that may judge leaves room for.
     """
 
     gathering: Gathering[Member]
@@ -61,6 +62,7 @@ class Slots:
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     burst: Callable[[], float] = lambda: 1.0
+    meters: Meters = field(default_factory=lambda: Meters(()))
 
 
 class Steering:
@@ -85,6 +87,7 @@ class Steering:
         usage = ending.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
         self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
+        self._slots.meters.judged()
 
     def turn(self) -> None:
         """Time passes."""
@@ -122,7 +125,9 @@ class Steering:
     def _allowed(self) -> tuple[Allowance, float]:
         """What is allowed now, and for how many seconds the day's money has to last."""
         slots = self._slots
-        allowed = slots.allowed.part(slots.share())
+        share = slots.share()
+        allowed = slots.allowed.part(share)
+        allowed = allowed._replace(judgements_per_minute=slots.meters.affordable(share))
         if slots.money is None:
             return allowed, float(DAY_S)
         wall = slots.wall()

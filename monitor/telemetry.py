@@ -567,6 +567,17 @@ class ExporterTelemetry:
             "Records still to be read before the exporter is ready.",
             registry=registry,
         )
+        self.slots_dropped = Gauge(
+            "rag_monitor_slots_dropped",
+            "Slots within the horizon that do not count, since they overlap one that does: read "
+            "again after a crash or a rebalance.",
+            registry=registry,
+        )
+        self.offsets_dropped = Gauge(
+            "rag_monitor_offsets_dropped",
+            "Offsets within the horizon that only such slots cover: nothing stands for them.",
+            registry=registry,
+        )
         where = ["topic", "partition"]
         self.group_lag = Gauge(
             "rag_monitor_group_lag_records",

@@ -39,12 +39,16 @@ class Cost(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas."""
+    """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas.
+
+    ``judgements_per_minute`` is what everything else leaves room for, already a replica's part.
+    """
 
     concurrency: int
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     usd_per_minute: float | None = None
+    judgements_per_minute: float | None = None
 
     def part(self, share: float) -> Allowance:
         """A replica's part of the requests and tokens of all.
@@ -98,6 +102,8 @@ def affordable(allowed: Allowance, cost: Cost | None, spent: Spent) -> float | N
         found.append(allowed.requests_per_minute / cost.calls)
     if allowed.tokens_per_minute is not None and cost.tokens > 0:
         found.append(allowed.tokens_per_minute / cost.tokens)
+    if allowed.judgements_per_minute is not None:
+        found.append(allowed.judgements_per_minute)
     if allowed.usd_per_minute is not None and spent.usd > 0:
         found.append(spent.picks * allowed.usd_per_minute / spent.usd)
     return HEADROOM * min(found) if found else None
