@@ -12,9 +12,10 @@ from monitor.demo.traffic import Traffic
 
 
 class Writer(Protocol):
-    """What is needed of a producer: returns when the record is acknowledged."""
+    """What is needed of a producer."""
 
-    async def write(self, topic: str, value: bytes, *, key: bytes) -> None: ...  # noqa: D102
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Returns when the record is acknowledged."""
 
 
 class Generator:
