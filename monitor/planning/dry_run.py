@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from monitor.ingest.gate import Gate
 from monitor.ingest.worker import Work
 from monitor.judge.rehearsal import RehearsedJudge
 from monitor.kafka.connection import Connection
-from monitor.kafka.producer import Producer
+from monitor.kafka.producer import Outgoing, Producer
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.records import Usage, read_score_record
@@ -53,19 +53,10 @@ class Counting(Producer):
         self._scores_topic = scores_topic
         self.usage = Usage()
 
-    async def write(
-        self,
-        topic: str,
-        value: bytes | None,
-        *,
-        key: bytes | None = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes | None]] = (),
-    ) -> None:
+    async def deliver(self, record: Outgoing) -> None:
         """Nothing goes out."""
-        if topic == self._scores_topic and value is not None:
-            self.usage += read_score_record(value).usage
+        if record.topic == self._scores_topic and record.value is not None:
+            self.usage += read_score_record(record.value).usage
 
 
 async def rehearse(
