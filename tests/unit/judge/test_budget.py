@@ -73,28 +73,6 @@ def test_a_record_that_comes_back_is_not_spent_twice() -> None:
     assert budget.spent(NOON) == pytest.approx(0.32)
 
 
-def test_those_under_way_are_reckoned_with() -> None:
-    """Eight at a time, of uneven cost: the day ends within one judgement's cost of the budget."""
-    rng, budget, under_way = Random(1), Budget(1.0, BERLIN), list[float]()
-    refused = 0
-    for number in range(2_000):
-        if len(under_way) == 8 or (under_way and refused):
-            budget.settle(NOON, ("t", 0, number), under_way.pop(0))
-            refused = 0
-        elif budget.admit(NOON):
-            under_way.append(rng.uniform(0.005, 0.015))
-        else:
-            refused += 1
-    assert 0.98 <= budget.spent(NOON) <= 1.015
-
-
-def test_what_stands_on_no_record_is_spent_too() -> None:
-    """Second judgements, for one."""
-    budget = Budget(1.0, BERLIN)
-    budget.spend(NOON, 0.4)
-    assert spend(budget, NOON, 100, 0.01) == 60
-
-
 def test_what_was_judged_at_midnight_is_todays() -> None:
     """A moment before it was yesterday's."""
     midnight, budget = at("2026-11-20T00:00"), Budget(1.0, BERLIN)
@@ -130,3 +108,25 @@ def test_a_clock_that_is_set_back_is_another_day() -> None:
     budget = Budget(1.0, BERLIN)
     assert budget.day_start(NOON) == at("2026-11-20T00:00")
     assert budget.day_start(NOON - 86_400) == at("2026-11-19T00:00")
+
+
+def test_those_under_way_are_reckoned_with() -> None:
+    """Eight at a time, of uneven cost: the day ends within one judgement's cost of the budget."""
+    rng, budget, under_way = Random(1), Budget(1.0, BERLIN), list[float]()
+    refused = 0
+    for number in range(2_000):
+        if len(under_way) == 8 or (under_way and refused):
+            budget.settle(NOON, ("t", 0, number), under_way.pop(0))
+            refused = 0
+        elif budget.admit(NOON):
+            under_way.append(rng.uniform(0.005, 0.015))
+        else:
+            refused += 1
+    assert 0.98 <= budget.spent(NOON) <= 1.015
+
+
+def test_what_stands_on_no_record_is_spent_too() -> None:
+    """Second judgements, for one."""
+    budget = Budget(1.0, BERLIN)
+    budget.spend(NOON, 0.4)
+    assert spend(budget, NOON, 100, 0.01) == 60
