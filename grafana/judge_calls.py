@@ -10,6 +10,7 @@ from grafana.parts import (
     A_SECOND,
     DOUBT,
     GOOD,
+    NO_TRAFFIC,
     WORSE,
     Json,
     Query,
@@ -42,19 +43,7 @@ def latency() -> Json:
         "that grows is a provider that queues.",
         "s",
     )
-    queries = [
-        Query(or_unknown(quantile(q, SECONDS)), name)
-        for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
-    ]
-    steps = zero_is_good(worse=30)
-    return lines(texts, *queries, overrides=_PERCENTILES, steps=steps, min=0, noValue=NONE)
-
-
-_PERCENTILES: Final = (
-    named("median", color=fixed(GOOD)),
-    named("95 %", color=fixed(DOUBT)),
-    named("99 %", color=fixed(WORSE)),
-)
+    return _percentiles(texts, SECONDS, worse=30, absent=NONE)
 
 
 def whole() -> Json:
@@ -65,12 +54,17 @@ def whole() -> Json:
         "of an interaction together: median, 95th and 99th percentile.",
         "s",
     )
-    queries = [
-        Query(or_unknown(quantile(q, "rag_monitor_judgement_seconds")), name)
-        for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))
-    ]
-    steps = zero_is_good(worse=60)
-    return lines(texts, *queries, overrides=_PERCENTILES, steps=steps, min=0, noValue="No traffic")
+    return _percentiles(texts, "rag_monitor_judgement_seconds", worse=60, absent=NO_TRAFFIC)
+
+
+_PERCENTILES: Final = ((0.5, "median", GOOD), (0.95, "95 %", DOUBT), (0.99, "99 %", WORSE))
+
+
+def _percentiles(texts: Texts, histogram: str, worse: float, absent: str) -> Json:
+    queries = [Query(or_unknown(quantile(q, histogram)), name) for q, name, _ in _PERCENTILES]
+    colours = [named(name, color=fixed(colour)) for _, name, colour in _PERCENTILES]
+    steps = zero_is_good(worse=worse)
+    return lines(texts, *queries, overrides=colours, steps=steps, min=0, noValue=absent)
 
 
 def _tokens() -> Json:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from monitor.demo.stack.stack import DEPLOY
+from tests.pages import blocks
 
 PLACE: Final = DEPLOY / "runbooks"
 RUNBOOKS: Final = {path.stem: path for path in sorted(PLACE.glob("Rag*.md"))}
@@ -43,9 +44,8 @@ class Command(NamedTuple):
 
 def commands(path: Path) -> list[Command]:
     """Every line of the fenced blocks of a page, in order."""
-    text = path.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    lines = [line for block in blocks for line in block.splitlines()]
+    found = blocks(path.read_text(encoding="utf-8"), "sh")
+    lines = [line for block in found for line in block.splitlines()]
     parts = [line.partition("  # ") for line in lines]
     return [Command(command.strip(), note.strip()) for command, _, note in parts]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,11 +23,11 @@ Limit = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
 ]
 ApplicationName = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option("--application", help="Only this application."),
 ]
 JudgeName = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--judge", help="Only this judge, as name@version."),
 ]
 

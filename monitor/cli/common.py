@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from monitor.config import Settings
 
 ConfigFile = Annotated[
-    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
+    Path | None,
     typer.Option("--config", help="YAML file; default: $RAG_MONITOR_CONFIG."),
 ]
 Overrides = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option("--set", help="One setting, like --set sampling.rate=0.1; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check and document the settings.", no_args_is_help=True)
 
 ApplicationName = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option("--application", help="Only what holds for an application of this name."),
 ]
 Attributes = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option(
         "--attribute", help="With --application: an attribute, like tenant=acme; repeatable."
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ app = typer.Typer(help="Look at dead letters, and send them back.", no_args_is_h
 
 Most = Annotated[int, typer.Option("--max", min=1, help="Print at most so many.")]
 Since = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option("--since", help="Failed since then: RFC 3339, or an age like 2h."),
 ]
 
@@ -97,7 +97,7 @@ def redrive(
         bool, typer.Option("--dry-run", help="Say what would be sent; send and commit nothing.")
     ] = False,
     most: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option("--max", min=1, help="Send at most so many."),
     ] = None,
     since: Since = None,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from monitor.cli.common import ConfigFile, Overrides, settings_of
 
 For = Annotated[
-    Optional[float],  # noqa: UP045
+    float | None,
     typer.Option("--for", help="Seconds to run; without it, until Ctrl-C.", min=1),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the made-up traffic.")]
@@ -36,7 +36,7 @@ def demo(
     incident_for: IncidentFor = 10,
     judge: Annotated[str, typer.Option(help="offline or llm.")] = "offline",
     model: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="litellm model id, with --judge llm."),
     ] = None,
     port: Annotated[int, typer.Option(help="Port of /metrics; 0 takes a free one.")] = 0,
@@ -44,7 +44,7 @@ def demo(
         bool, typer.Option("--stack", help="With a real Prometheus and Alertmanager beside it.")
     ] = False,
     deploy: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Their configuration, with --stack; default: deploy/ of the checkout."),
     ] = None,
 ) -> None:

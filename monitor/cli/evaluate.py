@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Optional
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -35,15 +35,15 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     file: Annotated[Path, typer.Argument(help="Interactions, one JSON object a line.")],
     judge: Annotated[
-        Optional[Kind],  # noqa: UP045 - typer reads the annotation at run time
+        Kind | None,
         typer.Option(help="Who judges; default: judge.kind of the settings."),
     ] = None,
     model: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="The model, like openai/gpt-4o-mini; default: judge.model."),
     ] = None,
     out: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Where the score records go, one a line; default: standard output."),
     ] = None,
     config: ConfigFile = None,

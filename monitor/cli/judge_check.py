@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from monitor.config import Settings
 
 LabelledFiles = Annotated[
-    Optional[list[Path]],  # noqa: UP045 - typer reads the annotation at run time
+    list[Path] | None,
     typer.Argument(help="Labelled files; default: the pairs that come with it.", metavar="FILE…"),
 ]
 JudgeKind = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option("--judge", help="offline or llm; default: judge.kind."),
 ]
 Model = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--model", help="litellm model id; default: judge.model."),
 ]
 Pipelines = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
 ]
 FormatOption = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--format", help="native, pairs, ragchecker, refchecker or halueval-qa."),
 ]
 Permute = Annotated[
@@ -51,7 +51,7 @@ Extraction = Annotated[
     ),
 ]
 FailIf = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
 ]
 

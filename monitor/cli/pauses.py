@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from monitor.pausing_desk import Desk
 
 Application = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option(help="Only this application; default: all."),
 ]
 For = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--for", help="How long, like 30m or 2h; default: until resume."),
 ]
 Limit = Annotated[

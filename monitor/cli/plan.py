@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from monitor.planning.plan import Takes
 
 Traffic = Annotated[
-    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    str | None,
     typer.Option(help="Interactions, like 200/s, 50/min, 900/h or 20000/day."),
 ]
 Budget = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(help="Money, like 20usd/day; default: limits.usd_per_day."),
 ]
 Model = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(help="Model of the LLM judge; default: that of the settings."),
 ]
 #: Of the shipped screen with the judge's values, on labelled pairs (docs/sampling.md).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -78,18 +78,18 @@ def export(
     config: ConfigFile = None,
     set_: Overrides = None,
     from_file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Read score records from a JSONL file instead of Kafka."),
     ] = None,
     at: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="With --from-file: the time to compute for (RFC 3339); default: now."),
     ] = None,
     print_: Annotated[
         bool, typer.Option("--print", help="With --from-file: print the gauges and end.")
     ] = False,
     control: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="With --from-file: control records from a JSONL file; "
             "without it baselines are learned from the scores, and not published."

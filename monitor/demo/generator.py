@@ -6,15 +6,20 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from monitor.demo.traffic import Traffic
 
+#: Writes that wait at the same time: on a machine that is too slow for the rate, each one more
+#: makes all of them slower.
+MOST_WRITES: Final = 1_000
+
 
 class Writer(Protocol):
-    """What is needed of a producer: returns when the record is acknowledged."""
+    """What is needed of a producer."""
 
-    async def write(self, topic: str, value: bytes, *, key: bytes) -> None: ...  # noqa: D102
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Returns when the record is acknowledged."""
 
 
 class Generator:
@@ -37,6 +42,7 @@ class Generator:
         self._rate, self._clock = rate, clock
         self.acknowledged = 0
         self._writes: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(MOST_WRITES)
 
     async def run(self, start: float, end: float, stop: asyncio.Event) -> None:
         """Send from ``start`` to ``end`` (epoch seconds), or until ``stop``; wait for the rest."""
@@ -49,6 +55,7 @@ class Generator:
             if wait > 0:
                 await _sleep_or_stop(wait, stop)
                 continue
+            await self._room.acquire()
             self._send(index, due)
             index += 1
             if index % 50 == 0:
@@ -61,7 +68,11 @@ class Generator:
         interaction = self._traffic.interaction(index, event_time).json
         write = asyncio.create_task(self._write(interaction["interaction_id"], interaction))
         self._writes.add(write)
-        write.add_done_callback(self._writes.discard)
+        write.add_done_callback(self._written)
+
+    def _written(self, write: asyncio.Task[None]) -> None:
+        self._writes.discard(write)
+        self._room.release()
 
     async def _write(self, key: str, interaction: dict[str, object]) -> None:
         value = json.dumps(interaction, ensure_ascii=False).encode()

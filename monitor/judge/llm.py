@@ -6,6 +6,7 @@ The only importer of litellm, and only once a judgement needs it: the import tak
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import random
 import time
@@ -380,9 +381,8 @@ def _litellm() -> Any:
     import litellm
 
     # The first call would import these on the event loop: hundreds of modules, half a second.
-    import openai.resources.chat
-    import openai.types.chat
-    import openai.types.responses  # noqa: F401 - for the side effect
+    for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
+        importlib.import_module(name)
 
     # Said of calls that are cancelled while the library makes their request in a thread.
     warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")

@@ -39,7 +39,7 @@ class Assignment(Protocol):
         """They are ours until this returns: finish, commit, forget."""
 
 
-class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
+class _Listener(ConsumerRebalanceListener):
     def __init__(self, assignment: Assignment, reader: FairReader) -> None:
         self._assignment, self._reader = assignment, reader
 

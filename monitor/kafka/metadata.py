@@ -22,7 +22,7 @@ from monitor.kafka.troubles import Finding, Trouble
 REQUEST_LIMIT_S = 10.0
 
 
-class _Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka ships no types
+class _Client(AIOKafkaClient):
     async def start(self) -> None:
         await self.bootstrap()
 

@@ -40,7 +40,7 @@ class Token(NamedTuple):
     life_s: float | None
 
 
-class Tokens(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka ships no types
+class Tokens(AbstractTokenProvider):
     """What aiokafka asks for a token at every connection; to be shared by all clients.
 
     ``fetch`` gets a token from ``source`` (its name in messages). Connections that come meanwhile

@@ -64,7 +64,7 @@ class _OAuth:
         return sent
 
 
-class Login(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka ships no types
+class Login(AIOKafkaConnection):
     """A connection to one broker. ``mechanisms`` are those that it offers, once it has said so."""
 
     def __init__(self, host: str, port: int, options: dict[str, Any], limit_s: float) -> None:

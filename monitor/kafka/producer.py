@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer, errors
 from aiokafka.partitioner import DefaultPartitioner
@@ -50,6 +51,17 @@ _partition_of = DefaultPartitioner()
 
 class RecordRefused(Exception):
     """The client or the broker does not take this record: its size, its timestamp, a policy."""
+
+
+class Outgoing(NamedTuple):
+    """A record as it is to be written; in the order in which the client takes its parts."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None
+    partition: int | None
+    timestamp_ms: int | None
+    headers: list[tuple[str, bytes | None]]
 
 
 class Producer:
@@ -103,10 +115,14 @@ class Producer:
 
         Raises ``RecordRefused``, and ``DependencyRefused`` when the broker says no for good.
         """
-        wait, send = FIRST_WAIT_S, self._client.send_and_wait
+        await self.deliver(Outgoing(topic, value, key, partition, timestamp_ms, list(headers)))
+
+    async def deliver(self, record: Outgoing) -> None:
+        """The whole of ``write``; what stands in for Kafka has its own."""
+        topic, value, wait, send = record.topic, record.value, FIRST_WAIT_S, self._send
         while True:
             try:
-                await send(topic, value, key, partition, timestamp_ms, list(headers))
+                await send(record)
             except RECORD_FAULTS as error:
                 # The broker refuses a whole batch: it may be another record that it does not like.
                 if send != self._send_alone and _has_company(error, value):
@@ -128,16 +144,12 @@ class Producer:
                 self._connection.troubles.over(self._connection, "producer")
                 return
 
-    async def _send_alone(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        partition: int | None,
-        timestamp_ms: int | None,
-        headers: list[tuple[str, bytes | None]],
-    ) -> None:
+    async def _send(self, record: Outgoing) -> None:
+        await self._client.send_and_wait(*record)
+
+    async def _send_alone(self, record: Outgoing) -> None:
         """In a batch of its own, to the partition where it would have gone."""
+        topic, value, key, partition, timestamp_ms, headers = record
         if partition is None:
             there = sorted(await self._client.partitions_for(topic))
             partition = _partition_of(key, there, there)

@@ -18,19 +18,32 @@ class KafkaRecord(Protocol):
     """A record as it was read; ``timestamp`` is in epoch milliseconds."""
 
     @property
-    def topic(self) -> str: ...  # noqa: D102
+    def topic(self) -> str:
+        """The name of its topic."""
+
     @property
-    def partition(self) -> int: ...  # noqa: D102
+    def partition(self) -> int:
+        """The number of its partition, from 0."""
+
     @property
-    def offset(self) -> int: ...  # noqa: D102
+    def offset(self) -> int:
+        """Its place in the partition; there may be gaps."""
+
     @property
-    def timestamp(self) -> int: ...  # noqa: D102
+    def timestamp(self) -> int:
+        """What the broker, or who wrote it, says of its time."""
+
     @property
-    def key(self) -> bytes | None: ...  # noqa: D102
+    def key(self) -> bytes | None:
+        """None: it has none."""
+
     @property
-    def value(self) -> bytes | None: ...  # noqa: D102
+    def value(self) -> bytes | None:
+        """None: a tombstone."""
+
     @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]: ...  # noqa: D102
+    def headers(self) -> Sequence[tuple[str, bytes | None]]:
+        """In their order; a name may stand there twice."""
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ class TopicScan:
         await self._client.stop()
 
 
-class Redelivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
+class Redelivery(ConsumerRebalanceListener):
     """A member of a group that works through a topic once, to the end that it had at the start.
 
     A chunk is committed when it is done. Partitions go to another member only between chunks, so

@@ -166,13 +166,13 @@ def imported(source: str) -> Fetch:
 def _function(source: str) -> Callable[[], Any]:
     module, _, name = source.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        found: object = getattr(importlib.import_module(module), name, None)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise ConfigurationError(f"sasl_oauth: cannot import {module} ({said})") from error
     if not callable(found):
         raise ConfigurationError(f"sasl_oauth: {module} has no function {name}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _own_token(source: str, found: Any) -> Token:

@@ -25,7 +25,7 @@ from monitor.logs import logger
 ASK_LIMIT_S = 5.0
 
 
-class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka ships no types
+class _Admin(AIOKafkaAdminClient):
     async def stop(self) -> None:
         await self.close()
 

@@ -35,7 +35,7 @@ def rights(bits: int) -> frozenset[str] | None:
     return frozenset(name for name, bit in _BITS.items() if bits >> bit & 1)
 
 
-class _TopicsAnswer(Response):  # type: ignore[misc]  # aiokafka ships no types
+class _TopicsAnswer(Response):
     API_KEY = 3
     API_VERSION = 8
     SCHEMA = Schema(
@@ -76,7 +76,7 @@ class _TopicsAnswer(Response):  # type: ignore[misc]  # aiokafka ships no types
     )
 
 
-class _TopicsAsked(RequestStruct):  # type: ignore[misc]
+class _TopicsAsked(RequestStruct):
     API_KEY = 3
     API_VERSION = 8
     RESPONSE_TYPE = _TopicsAnswer
@@ -88,7 +88,7 @@ class _TopicsAsked(RequestStruct):  # type: ignore[misc]
     )
 
 
-class TopicsRequest(Request[_TopicsAsked]):  # type: ignore[misc]
+class TopicsRequest(Request[_TopicsAsked]):
     """Partitions and own rights of some topics, creating none of them."""
 
     API_KEY = 3
@@ -101,14 +101,14 @@ class TopicsRequest(Request[_TopicsAsked]):  # type: ignore[misc]
         return struct(self._topics, False, False, True)
 
 
-class _GroupsAsked(RequestStruct):  # type: ignore[misc]
+class _GroupsAsked(RequestStruct):
     API_KEY = 15
     API_VERSION = 3
     RESPONSE_TYPE = DescribeGroupsResponse_v3
     SCHEMA = DescribeGroupsRequest_v3.SCHEMA
 
 
-class GroupRequest(Request[_GroupsAsked]):  # type: ignore[misc]
+class GroupRequest(Request[_GroupsAsked]):
     """State, members and own rights of one group, which need not exist."""
 
     API_KEY = 15

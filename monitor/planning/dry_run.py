@@ -25,7 +25,7 @@ from monitor.ingest.spending import SLACK_S, add
 from monitor.ingest.worker import Work
 from monitor.judge.rehearsal import RehearsedJudge
 from monitor.kafka.connection import Connection
-from monitor.kafka.producer import Producer
+from monitor.kafka.producer import Outgoing, Producer
 from monitor.kafka.replay import TopicScan
 from monitor.pausing import Pauses
 from monitor.planning.passing import Passing
@@ -64,21 +64,12 @@ class Counting(Producer):
         self.usage = Usage()
         self.judged = 0
 
-    async def write(
-        self,
-        topic: str,
-        value: bytes | None,
-        *,
-        key: bytes | None = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes | None]] = (),
-    ) -> None:
+    async def deliver(self, record: Outgoing) -> None:
         """Nothing goes out."""
-        if topic == self._scores_topic and value is not None:
-            record = read_score_record(value)
-            self.usage += record.usage
-            self.judged += record.outcome != Outcome.OVER_BUDGET
+        if record.topic == self._scores_topic and record.value is not None:
+            score = read_score_record(record.value)
+            self.usage += score.usage
+            self.judged += score.outcome != Outcome.OVER_BUDGET
 
 
 async def rehearse(settings: Settings, now: float, health: Health) -> dict[str, Any]:

@@ -49,15 +49,15 @@ def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
     consumed = grown("rag_monitor_interactions_consumed_total", window)
     return [
         Recording(SENT + end, _sent(plan, window)),
-        Recording(OUTCOMES + end, f"sum by ({plan.by_and('outcome', 'reason')}) ({outcomes})"),
-        Recording(CONSUMED + end, f"sum by ({plan.by}) ({consumed})"),
+        Recording(OUTCOMES + end, plan.summed(outcomes, "outcome", "reason")),
+        Recording(CONSUMED + end, plan.summed(consumed)),
         Recording(EXPECTED + end, _expected(plan, end)),
     ]
 
 
 def _sent(plan: Plan, window: str) -> str:
     """Records that came onto the topic; one that was made anew begins at 0 and counts none."""
-    return f"sum by ({plan.by_and('topic')}) (\n  clamp_min({END} - {END} offset {window}, 0)\n)"
+    return plan.summed(f"\n  clamp_min({END} - {END} offset {window}, 0)\n", "topic")
 
 
 def _late(plan: Plan) -> Recording:
@@ -69,9 +69,9 @@ def _late(plan: Plan) -> Recording:
     """
     return Recording(
         LATE,
-        f"sum by ({plan.by_and('topic')}) (\n"
-        f"  clamp_min(({END} offset {plan.lag} <= {END}) - ({END} - {LAG}), 0)\n"
-        ")",
+        plan.summed(
+            f"\n  clamp_min(({END} offset {plan.lag} <= {END}) - ({END} - {LAG}), 0)\n", "topic"
+        ),
     )
 
 
@@ -82,18 +82,18 @@ def _expected(plan: Plan, end: str) -> str:
     a score of, at the smallest rate that is configured; and at least what was picked, or is under
     way. In blocks one stands for others, which are taken off. A part that is not known is left out.
     """
-    excused = (
-        f'sum by ({plan.by}) ({OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
-        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|tombstone"}})'
+    excused = plan.summed(
+        f'{OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
+        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|tombstone"}}'
     )
     picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
     parts = {
         "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused, end),
-        "sent": _at_rate(plan, f"sum by ({plan.by}) ({SENT}{end})", excused, end),
-        "picked": f"sum by ({plan.by}) ({OUTCOMES}{end}{picked})",
+        "sent": _at_rate(plan, plan.summed(f"{SENT}{end}"), excused, end),
+        "picked": plan.summed(f"{OUTCOMES}{end}{picked}"),
     }
     if not plan.block_s:  # else most of them only wait to be one of many
-        parts["in_flight"] = f"sum by ({plan.by}) (rag_monitor_interactions_in_flight)"
+        parts["in_flight"] = plan.summed("rag_monitor_interactions_in_flight")
     labelled = "\n  or ".join(
         f'label_replace(\n    {part},\n    "part", "{name}", "", "")'
         for name, part in parts.items()
@@ -105,15 +105,14 @@ def _at_rate(plan: Plan, traffic: str, excused: str, end: str) -> str:
     taken = f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
     if not plan.block_s:
         return taken
-    others = f'sum by ({plan.by}) ({OUTCOMES}{end}{{reason=~"slot|lag"}})'
+    others = plan.summed(f'{OUTCOMES}{end}{{reason=~"slot|lag"}}')
     return f"(({taken} - {others}) or {taken})"
 
 
 def _recent(plan: Plan) -> Recording:
     """By outcome, over the short window; where it holds too few for a share, over the long one."""
-    enough = (
-        f'(\n  sum by ({plan.by}) ({OUTCOMES}{{outcome=~"{JUDGED}"}}) >= {plan.alerts.least}\n)'
-    )
+    judged = plan.summed(f'{OUTCOMES}{{outcome=~"{JUDGED}"}}')
+    enough = f"(\n  {judged} >= {plan.alerts.least}\n)"
     return Recording(
         RECENT,
         f"({OUTCOMES} and on ({plan.by}) {enough})\n"
@@ -123,7 +122,7 @@ def _recent(plan: Plan) -> Recording:
 
 def _dead(plan: Plan) -> Recording:
     letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
-    return Recording(DEAD, f"sum by ({plan.by_and('stage', 'cause')}) ({letters})")
+    return Recording(DEAD, plan.summed(letters, "stage", "cause"))
 
 
 def _by_application(plan: Plan) -> list[Recording]:

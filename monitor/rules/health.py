@@ -121,7 +121,7 @@ def _blind(plan: Plan) -> Alert:
     by = plan.by
 
     def unseen(end: str) -> str:
-        scored = f'sum by ({by}) ({OUTCOMES}{end}{{outcome="scored"}}) > 0'
+        scored = plan.summed(f'{OUTCOMES}{end}{{outcome="scored"}}') + " > 0"
         return f"(({EXPECTED}{end} >= {least}) unless on ({by}) ({scored}))"
 
     return plan.alert(
@@ -192,7 +192,7 @@ def _dead_letters(plan: Plan) -> Alert:
         "RagMonitorDeadLetters",
         "ticket",
         HEALTH,
-        expr=f"sum by ({plan.by}) ({DEAD}) >= {plan.alerts.dead_letters}",
+        expr=f"{plan.summed(DEAD)} >= {plan.alerts.dead_letters}",
         labels={"cause": "rejected"},
         summary="Interactions become dead letters",
         description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window}; "
@@ -201,14 +201,16 @@ def _dead_letters(plan: Plan) -> Alert:
 
 
 def _reading_held(plan: Plan) -> Alert:
+    def held(metric: str, by: str) -> str:
+        return f'(label_replace({plan.summed(metric)}, "held_by", "{by}", "", "") > 0)'
+
+    waiting = held("rag_monitor_dead_letters_waiting", "topic")
+    circuit = held("rag_monitor_dead_letter_circuit_open", "circuit")
     return plan.alert(
         "RagMonitorDeadLetters",
         "page",
         HEALTH,
-        expr=f'(label_replace(sum by ({plan.by}) (rag_monitor_dead_letters_waiting), "held_by", '
-        '"topic", "", "") > 0)\n'
-        f'or\n(label_replace(sum by ({plan.by}) (rag_monitor_dead_letter_circuit_open), "held_by", '
-        '"circuit", "", "") > 0)',
+        expr=f"{waiting}\nor\n{circuit}",
         pending=plan.alerts.held,
         keep_firing="0s",
         labels={"cause": "held"},

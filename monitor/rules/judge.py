@@ -27,13 +27,9 @@ def judge(plan: Plan) -> list[Alert]:
 
 def _share(plan: Plan, outcome: str, above: float) -> str:
     """The share of an outcome, where there is enough to take one. Tombstones say nothing."""
-    counted = f'{RECENT}{{outcome=~"{JUDGED}",reason!="tombstone"}}'
-    of_it = f'{RECENT}{{outcome="{outcome}",reason!="tombstone"}}'
-    of_all = f"sum by ({plan.by}) ({counted})"
-    return (
-        f"(sum by ({plan.by}) ({of_it}) / {of_all} > {above:g})\n"
-        f"and on ({plan.by}) ({of_all} >= {plan.alerts.least})"
-    )
+    of_it = plan.summed(f'{RECENT}{{outcome="{outcome}",reason!="tombstone"}}')
+    of_all = plan.summed(f'{RECENT}{{outcome=~"{JUDGED}",reason!="tombstone"}}')
+    return f"({of_it} / {of_all} > {above:g})\nand on ({plan.by}) ({of_all} >= {plan.alerts.least})"
 
 
 def _reason(plan: Plan, outcome: str) -> str:
@@ -107,7 +103,7 @@ def _over_budget(plan: Plan) -> Alert:
         "RagMonitorBudgetExhausted",
         "ticket",
         JUDGE,
-        expr=f"sum by ({plan.by}) ({over}) > 0",
+        expr=f"{plan.summed(over)} > 0",
         labels={"cause": "left_out"},
         summary="The budget of the judge is spent",
         description="{{ $value | printf `%.0f` }} picked interactions were not judged within "

@@ -68,11 +68,15 @@ class Plan:
     @property
     def penniless(self) -> str:
         """Whether reading pauses until there is money again, which is as it was asked for."""
-        return f"(sum by ({self.by}) (rag_monitor_interactions_waiting_for_money) > 0)"
+        return f"({self.summed('rag_monitor_interactions_waiting_for_money')} > 0)"
 
-    def by_and(self, *labels: str) -> str:
-        """Those labels, and some more."""
-        return ", ".join((*self.alerts.by, *labels))
+    def summed(self, expr: str, *labels: str) -> str:
+        """The sum over everything but those labels, and some more.
+
+        >>> Plan(Alerts(by="cluster"), 1.0).summed("up", "job")
+        'sum by (cluster, job) (up)'
+        """
+        return f"sum by ({', '.join((*self.alerts.by, *labels))}) ({expr})"
 
     def alert(
         self, name: AlertName, severity: Severity, dashboard: Dashboard, **rule: Any

@@ -121,7 +121,7 @@ class Clock:
         return Spent(time.process_time() - self.begun.cpu, time.perf_counter() - self.begun.wall)
 
 
-class _Starts(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
+class _Starts(ConsumerRebalanceListener):
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from monitor.checking import formats
 from monitor.checking.formats import FormatName
 from monitor.checking.labelled import Labelled
 from monitor.errors import ConfigurationError
+from tests.pages import blocks
 
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "judge-check.md"
@@ -308,7 +308,7 @@ def test_documented_examples() -> None:
     seen = []
     for part in DOCUMENT.read_text("utf-8").split("\n### ")[1:]:
         name, _, rest = part.partition("\n")
-        for example in re.findall(r"^```jsonl\n(.*?)^```", rest, re.DOTALL | re.MULTILINE):
+        for example in blocks(rest, "jsonl"):
             assert formats.read({"f": example})[1][0].format == name
             seen.append(name)
     assert seen == ["native", "pairs"]

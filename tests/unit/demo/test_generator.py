@@ -6,7 +6,7 @@ import asyncio
 import json
 from datetime import datetime
 
-from monitor.demo.generator import Generator
+from monitor.demo.generator import MOST_WRITES, Generator
 from monitor.demo.mix import NORMAL
 from monitor.demo.traffic import Traffic
 
@@ -59,3 +59,32 @@ async def test_nothing_is_sent_after_a_stop() -> None:
     """Ctrl-C before the first one."""
     topic, generator = await sent(clock_s=12.0, seconds=2, stopped=True)
     assert (topic.written, generator.acknowledged) == ([], 0)
+
+
+class Slow(Topic):
+    """Acknowledges nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acknowledging = asyncio.Event()
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Keep a record, and wait."""
+        await super().write(topic, value, key=key)
+        await self.acknowledging.wait()
+
+
+async def test_a_slow_broker_is_not_buried_in_writes() -> None:
+    """So many wait at the same time; the others follow, and none is left out."""
+    topic, stop = Slow(), asyncio.Event()
+    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    generator = Generator(topic, "t", traffic, rate=1_000, clock=lambda: START + 10.0)
+    running = asyncio.create_task(generator.run(START, START + 2.0, stop))
+    while len(topic.written) < MOST_WRITES:
+        await asyncio.sleep(0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert len(topic.written) == MOST_WRITES
+    topic.acknowledging.set()
+    await running
+    assert generator.acknowledged == len(topic.written) == 2_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -14,6 +13,7 @@ from monitor.config.alerting import AlertName
 from monitor.rules.model import Alert
 from monitor.rules.render import groups, rendered
 from tests.metric_names import known_metrics, metrics_mentioned_in, metrics_named_in
+from tests.pages import anchors
 from tests.runbooks import RUNBOOKS, SETUP, commands, headings, table, variables
 
 SETTINGS = Settings()
@@ -128,12 +128,6 @@ def test_links_lead_somewhere(name: str) -> None:
         path = (RUNBOOKS[name].parent / file).resolve()
         assert path.is_file(), target
         assert not heading or heading in anchors(path), target
-
-
-def anchors(path: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
-    found = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.M)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in found}
 
 
 def test_variables_are_set_in_one_place() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,12 +11,9 @@ from xml.etree import ElementTree
 import pytest
 import typer
 import yaml
-from prometheus_client import CollectorRegistry
 
 from monitor.cli import app
 from monitor.config import Settings, load, paths
-from monitor.export import collector
-from monitor.export.changes import CHANGE_FAMILIES
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Reason
 from monitor.judge.offline import OfflineJudge
@@ -31,21 +27,13 @@ from monitor.records import (
     Unscored,
     read_score_record,
 )
-from monitor.telemetry import ExporterTelemetry, ProcessTelemetry, ScorerTelemetry
+from tests import pages
+from tests.metric_names import known_metrics, metrics_mentioned_in
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
-    name: ROOT / name
-    for name in (
-        "README.md",
-        "docs/metrics.md",
-        "docs/records.md",
-        "docs/drift.md",
-        "docs/cache.md",
-        "docs/self-check.md",
-        "docs/redaction.md",
-        "docs/judge-check.md",
-    )
+    str(path.relative_to(ROOT)): path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -76,35 +64,12 @@ def text(page: str) -> str:
 
 def blocks(page: str, language: str) -> list[str]:
     """Its fenced blocks in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", text(page), re.DOTALL | re.MULTILINE)
+    return pages.blocks(text(page), language)
 
 
 def code(page: str) -> list[str]:
     """Its words in code style."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text(page), flags=re.S | re.M))
-
-
-def anchors(path: Path) -> set[str]:
-    """What headings are called in links."""
-    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def exported() -> Iterator[str]:
-    """The name of everything on /metrics."""
-    registry = CollectorRegistry()
-    ProcessTelemetry(registry, "0")
-    ScorerTelemetry(registry)
-    ExporterTelemetry(registry)
-    for family in registry.collect():
-        yield family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
-    yield from collector.FAMILIES
-    yield from collector.SEGMENT_FAMILIES
-    yield from collector.DRIFT_FAMILIES
-    yield collector.ALARM
-    yield from collector.OBJECTIVE_FAMILIES
-    yield from CHANGE_FAMILIES
-    yield "rag_judge_info"
 
 
 @PAGE
@@ -114,24 +79,26 @@ def test_every_link_leads_somewhere(page: str) -> None:
         name, _, anchor = link.partition("#")
         target = (PAGES[page].parent / name).resolve() if name else PAGES[page]
         assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
+        assert not anchor or anchor in pages.anchors(target), link
 
 
 @PAGE
 def test_every_metric_name_is_exported(page: str) -> None:
     """Nobody looks in vain for a series."""
-    named = set(re.findall(r"\brag_[a-z_]+\b(?!_)", text(page))) - {"rag_monitor_"}
-    assert named - set(exported()) == set()
+    known = known_metrics()
+    families = {name.removesuffix("_bucket") for name in known}
+    assert metrics_mentioned_in(text(page)) - known - families == set()
 
 
 @PAGE
 def test_every_setting_exists(page: str) -> None:
-    """Paths in code style, and environment variables with or without _FILE."""
+    """Paths in code style, of one or of a group, and variables with or without _FILE."""
     known = {path for path, _ in paths()}
+    groups = {path[:at] for path in known for at, sign in enumerate(path) if sign == "."}
     sections = "|".join(Settings.model_fields)
     spans = "\n".join(code(page))
     named = set(re.findall(rf"^((?:{sections})\.[a-z_.]+)", spans, re.MULTILINE))
-    assert named - known == set()
+    assert named - known - groups == set()
     variables = set(re.findall(r"RAG_MONITOR_[A-Z][A-Z_]*[A-Z]", text(page)))
     real = {"RAG_MONITOR_" + path.upper().replace(".", "__") for path in known}
     assert {name.removesuffix("_FILE") for name in variables} - real <= {"RAG_MONITOR_CONFIG"}
@@ -207,14 +174,14 @@ def test_the_scrape_configuration_meets_the_default_address() -> None:
     assert job["static_configs"] == [{"targets": [f"{http.host}:{http.port}"]}]
 
 
-def test_every_command_exists() -> None:
+@PAGE
+def test_every_command_exists(page: str) -> None:
     """With its subcommand and its options."""
     root = typer.main.get_command(app)
     # Code that is broken over two lines is joined again.
-    spans = re.findall(r"`(rag-monitor [^`]+)`", text("README.md"))
-    lines = [*blocks("README.md", "sh"), *(" ".join(span.split()) for span in spans)]
+    spans = re.findall(r"`(rag-monitor [^`]+)`", text(page))
+    lines = [*blocks(page, "sh"), *(" ".join(span.split()) for span in spans)]
     shown = re.findall(r"rag-monitor ([a-z][^#\n]*)", "\n".join(lines))
-    assert len(shown) >= 5
     for line in shown:
         command = root
         for word in line.split():

@@ -39,8 +39,8 @@ def test_a_leap_second_is_the_second_before_it() -> None:
 
 @given(
     st.datetimes(
-        datetime(1971, 1, 1),  # noqa: DTZ001
-        datetime(9000, 1, 1),  # noqa: DTZ001
+        datetime.fromisoformat("1971-01-01"),
+        datetime.fromisoformat("9000-01-01"),
         timezones=st.integers(-1439, 1439).map(lambda m: timezone(timedelta(minutes=m))),
     )
 )

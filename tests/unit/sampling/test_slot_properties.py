@@ -92,6 +92,16 @@ def test_a_gap_in_the_log_costs_no_time() -> None:
     assert cutting.read(10**9 + 1, 10**9 + 2, Plan(8)) == [Span(10**9, 10**9 + 7, 1.0, 8)]
 
 
+def test_the_rest_of_a_block_is_like_the_block() -> None:
+    """Its share, by which its members were taken, and its length were fixed when it was read."""
+    cutting = Cutting()
+    cutting.read(0, 40, Plan(32, 0.5))
+    cutting.read(41, 70, Plan(32, 0.25))
+    assert cutting.close(5) == Span(0, 5, 0.5, 32)
+    assert cutting.at(6) == Span(6, 31, 0.5, 32)
+    assert cutting.at(64) == Span(64, 95, 0.25, 32)
+
+
 @given(SPREADS)
 def test_weights_average_to_one_and_are_bounded(spreads: list[float]) -> None:
     """So that u = 1/w is at most 5, and the members of a slot stand for all of it."""
@@ -171,3 +181,11 @@ def test_blocks_wait_twice_as_long_as_they_take(seconds: float, expected: float)
     filling = Filling()
     filling.closed(32, seconds)
     assert filling.wait_s(32) == expected
+
+
+def test_blocks_are_remembered_less_and_less() -> None:
+    """Half of what is expected is the latest block, a quarter the one before it."""
+    filling = Filling()
+    for seconds in (40.0, 80.0, 200.0):
+        filling.closed(32, seconds)
+    assert filling.wait_s(32) == 2 * (40 / 4 + 80 / 4 + 200 / 2)
