@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.config import load
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.intake import Traffic
+from monitor.slotting import Calibrations
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import Seat, build_judges, traffic
+from monitor.treatments import Seat, build_judges, slots, traffic
 from tests.unit.records.made import attributed
 
 
@@ -66,3 +69,21 @@ def test_the_largest_rate_decides_before_decoding() -> None:
     )
     (sampler,) = chosen.screen.samplers
     assert (sampler.rate, sampler.key) == (0.5, "record_key")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 4),
+        ({"drift.burst.times": "2"}, 2),
+        ({"drift.burst.per_day": "0s"}, 1),
+        ({"sampling.rate": "0.1", "ingest.when_behind": "completeness"}, 4),
+        ({"ingest.when_behind": "completeness"}, None),
+    ],
+)
+def test_a_burst_is_what_its_own_settings_allow(
+    settings: dict[str, str], expected: int | None
+) -> None:
+    """Whatever an exporter with other settings asks for; where all is judged there is none."""
+    found = slots(load({}, flags=settings), Redactor(None), Calibrations(), burst=lambda: 8.0)
+    assert (None if found is None else found.burst()) == expected
