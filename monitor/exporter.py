@@ -86,11 +86,11 @@ class Exporter:
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
         #: What was granted of the day.
         self.bursts = Bursts()
-        self._burst_desk = (
-            None
-            if allowed is None
-            else BurstDesk(baselines.drift, self._bursts_out, self.bursts, allowed, health, clock)
-        )
+        self._burst_desk = None
+        if allowed is not None:
+            self._burst_desk = BurstDesk(
+                baselines.drift, self._bursts_out, self.bursts, allowed, health, clock
+            )
         self._control = self._control_follower(baselines)
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
@@ -104,12 +104,15 @@ class Exporter:
             clock,
             writer,
         )
-        self._alarms = StateFollower(
-            connection,
-            State(topics.alarms, "alarms", "alarms would be forgotten and told again"),
+        self._alarms = self._alarms_follower()
+
+    def _alarms_follower(self) -> StateFollower:
+        return StateFollower(
+            self._connection,
+            State(self._topics.alarms, "alarms", "alarms would be forgotten and told again"),
             self._desk.take_in,
-            telemetry.alarm_records,
-            health,
+            self._telemetry.alarm_records,
+            self._health,
         )
 
     def _control_follower(self, baselines: Baselines) -> StateFollower:

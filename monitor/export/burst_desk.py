@@ -12,7 +12,7 @@ from typing import Final
 from monitor.alarms import alarm_key
 from monitor.bursting import BurstAllowance, Bursts, granted
 from monitor.control import BURST_KEY
-from monitor.export.alarm_desk import every
+from monitor.export.alarm_desk import STUCK_AFTER_S, every
 from monitor.export.drift import DriftBook, DriftState
 from monitor.export.publishing import Outbox
 from monitor.health import Health
@@ -51,7 +51,7 @@ class BurstDesk:
         try:
             while True:
                 await asyncio.sleep(self._every_s - self._clock() % self._every_s)
-                self._health.beat("burst_desk")
+                self._health.beat("burst_desk", limit_s=STUCK_AFTER_S)
                 if is_ready():
                     await self.look(self._clock())
         finally:
