@@ -61,13 +61,14 @@ class Taken(NamedTuple):
     """An interaction that is to be judged, and how.
 
     ``in_slot``: only where it is picked among those of its block. ``times``: how much likelier it
-    was taken than without a burst.
+    was taken than without a burst. ``offsets`` are those that it was taken of, without a slot.
     """
 
     interaction: Interaction
     treatment: Treatment
     in_slot: bool = False
     times: float = 1.0
+    offsets: int = 1
 
 
 class Intake:
@@ -188,7 +189,7 @@ class Intake:
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
         in_slot = not (apart or span.length == 1)
         times = max(1.0, treatment.sampler.rate / whole.sampler.rate)
-        return Taken(interaction, treatment, in_slot, times)
+        return Taken(interaction, treatment, in_slot, times, span.length)
 
     def _not_sampled(self, reason: Reason) -> Taken | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)

@@ -104,6 +104,7 @@ class Scorer:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
         if self._slots is not None:
+            self._slots.steering.waiting = len(self._waiting)
             self._slots.steering.turn()
             self._slots.gathering.turn()
 
@@ -157,7 +158,7 @@ class Scorer:
         if self._slots is not None:
             if taken.in_slot:
                 return self._join(self._slots, record, taken)
-            self._slots.steering.picked(taken.times)
+            self._slots.alone(taken.treatment.sampler.rate, taken.offsets, taken.times)
         return self._alone(record, taken.interaction, taken.treatment)
 
     def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:

@@ -75,10 +75,15 @@ class Steering:
         self._asked = False, 1.0
         self._affordable: float | None = None
         self.lag_s = 0.0
+        #: Interactions that are to be judged, and wait for a place.
+        self.waiting = 0
 
-    def picked(self, times: float = 1.0) -> None:
-        """One more interaction is to be judged, so many times likelier taken than without burst."""
-        self._slots.pace.picked(times)
+    def picked(self, offsets: int, times: float = 1.0) -> None:
+        """One more interaction is to be judged, of so many offsets.
+
+        ``times``: how much likelier it was taken than without a burst.
+        """
+        self._slots.pace.picked(times, offsets)
 
     def judged(self, ending: Ending, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
@@ -92,7 +97,8 @@ class Steering:
     def turn(self) -> None:
         """Time passes."""
         slots, now = self._slots, self._slots.monotonic()
-        looks, asked = slots.pace.is_due(now), slots.burst()
+        looks = slots.pace.is_due(now, costs_known=self._costs.mean is not None)
+        asked = slots.burst()
         if looks:
             self._look(now)
         # At once, and not only with the next look.
@@ -109,7 +115,7 @@ class Steering:
             self._spent_usd = slots.money.spent(slots.wall())
         spent = Spent(demand, max(0.0, self._spent_usd - before_usd))
         self._affordable = affordable(allowed, self._costs.mean, spent)
-        slots.pace.look(now, self._affordable, self.lag_s)
+        slots.pace.look(now, self._affordable, self.lag_s, self.waiting)
 
     def _burst(self, asked: float) -> None:
         pace, times = self._slots.pace, 1.0
@@ -177,6 +183,11 @@ class SlotWorks:
         """Whether more may be read."""
         return self.gathering.unpicked < MOST_UNPICKED
 
+    def alone(self, rate: float, offsets: int, times: float) -> None:
+        """An interaction is to be judged that was taken of so many offsets by its hash."""
+        self.steering.picked(offsets, times)
+        self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
+
     def join(self, member: Member) -> Work | None:
         """Put an interaction into its slot; the work of the slot where it is the first one."""
         found, record = member.interaction, member.record
@@ -199,6 +210,8 @@ class SlotWorks:
                 self.gathering.picked(slot)
             else:
                 self.gathering.picked(slot)
+                span = slot.block.span
+                self.steering.picked(span.last - span.first + 1)
                 endings = await self._judged(choice)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
@@ -221,7 +234,6 @@ class SlotWorks:
         return endings
 
     def _count(self, choice: Choice) -> None:
-        self.steering.picked()
         m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
         self._telemetry.slot_interactions.observe(m)
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()

@@ -18,7 +18,7 @@ from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.meters import Meter, Meters
-from monitor.ingest.slots.pace import Allowance, Pace
+from monitor.ingest.slots.pace import FIRST_LENGTH, Allowance, Pace
 from monitor.intake import Traffic
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
@@ -244,7 +244,14 @@ def slots(
         return None
     most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
     length = None if sampling.block == "auto" else sampling.block
-    pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
+    limited = list(meters(settings, seats))
+    has_limits = budget is not None or any(meter.is_shared for meter in limited)
+    pace = Pace(
+        length,
+        sheds=sheds,
+        behind_s=seconds(ingest.behind_after),
+        first=FIRST_LENGTH if has_limits else 1,
+    )
     rules = PickSettings(
         sampling.directed,
         sampling.floors,
@@ -261,7 +268,7 @@ def slots(
         wall,
         monotonic,
         burst=lambda: min(most, burst()),
-        meters=Meters(list(meters(settings, seats))),
+        meters=Meters(limited),
     )
 
 

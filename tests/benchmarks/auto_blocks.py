@@ -29,7 +29,7 @@ from monitor.records import ScoreRecord, read_score_record
 from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics
 from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total
+from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_limits import SlidingLimits
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
@@ -91,6 +91,8 @@ async def run(minutes: int, scorers: int, directory: Path) -> Found:
         for process in running:
             stack.push_async_callback(process.end)
         await asyncio.gather(*(process.ready() for process in running))
+        # Before the last has joined, the first takes all of the limit for its own.
+        await until(lambda: _all_have(running), "partitions for all")
         inputs = topics["kafka__topics__interactions"]
         feeding, began = asyncio.create_task(feed(broker, inputs, cases)), time.monotonic()
         for minute in range(minutes):
@@ -101,6 +103,15 @@ async def run(minutes: int, scorers: int, directory: Path) -> Found:
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
         return found
+
+
+def _all_have(running: Sequence[MonitorProcess]) -> bool:
+    """Whether the latest assignment of each is its part of the partitions."""
+    found = [
+        [e["partitions"] for e in process.events() if e.get("event") == "partitions_assigned"]
+        for process in running
+    ]
+    return all(each and len(each[-1]) == PARTITIONS // len(running) for each in found)
 
 
 def _say(minute: int, gate: SlidingLimits, began: float, pages: Sequence[Samples]) -> None:
@@ -154,7 +165,10 @@ def report(found: Found) -> bool:
     said = sum(each.affordable for each in shares)
     shown = sum(each.probability for each in shares) / len(shares)
     print(f"from minute {FINDING} on {used} requests: {part:.1%} of the limit")
-    print(f"refused: {len(gate.refused)} of {len(gate.refused) + len(gate.admitted)}")
+    print(
+        f"refused: {len(gate.refused)} of {len(gate.refused) + len(gate.admitted)}, after seconds "
+        f"{[round(at - found.began) for at in gate.refused]}"
+    )
     print(f"fed {found.fed}, not committed {found.behind} ({behind_s:.0f} s of traffic)")
     for number, each in enumerate(shares):
         print(f"scorer {number}: {each}")

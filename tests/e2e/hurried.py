@@ -23,7 +23,7 @@ from monitor.app import Monitor, stop_on_signals
 from monitor.config import load
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.slots.blocks import Plan
-from monitor.ingest.slots.pace import Allowance
+from monitor.ingest.slots.meters import Meters
 from monitor.scorer import Scorer
 from monitor.slot_works import Slots
 from monitor.slotting import Member
@@ -69,17 +69,24 @@ def _hurried(blocks: Slots, times: float) -> Slots:
         return Plan(Random(f"{os.getpid()}/{turn}").choice(lengths), pace.plan.share)
 
     gathering = Gathering[Member](plan, now)
-    allowed = _slower(blocks.allowed, times)
-    return replace(blocks, gathering=gathering, allowed=allowed, monotonic=now)
+    return replace(blocks, gathering=gathering, meters=_Slower(blocks.meters, times), monotonic=now)
 
 
-def _slower(allowed: Allowance, times: float) -> Allowance:
-    """What may be taken in one of the faster minutes, but for places, which are many here."""
-    requests, tokens = (
-        None if each is None else each / times
-        for each in (allowed.requests_per_minute, allowed.tokens_per_minute)
-    )
-    return allowed._replace(requests_per_minute=requests, tokens_per_minute=tokens)
+class _Slower(Meters):
+    """In one of the faster minutes there is room for fewer judgements."""
+
+    def __init__(self, meters: Meters, times: float) -> None:
+        super().__init__([])
+        self._whole, self._times = meters, times
+
+    def judged(self) -> None:
+        """One more judgement has ended."""
+        self._whole.judged()
+
+    def affordable(self, share: float) -> float | None:
+        """Judgements in a faster minute."""
+        found = self._whole.affordable(share)
+        return None if found is None else found / self._times
 
 
 def score() -> None:

@@ -14,6 +14,11 @@ from typing import Final, NamedTuple
 from monitor.ingest.slots.blocks import LONGEST, Plan
 
 LOOK_S: Final = 60.0
+#: The first look comes when it is known what a judgement takes, but not before so many seconds.
+FIRST_LOOK_S: Final = 10.0
+#: What blocks begin with where there is a limit: too long costs a minute of judgements, too short
+#: many minutes, until all that was taken too much is judged.
+FIRST_LENGTH: Final = 64
 #: How much of a limit is planned for: judgements are not alike.
 HEADROOM: Final = 0.95
 #: What is unspent, or spent too much, counts up to so many minutes of budget.
@@ -149,7 +154,8 @@ class Pace:
     """Follows demand, budget and lag; times in seconds, ``length`` None: from the budget.
 
     ``sheds``: when more than ``behind_s`` behind, and not catching up, a smaller share is taken.
-    A burst comes on top: what it takes does not count as demand.
+    A burst comes on top: what it takes does not count as demand. Until anybody knows the budget,
+    blocks are of ``first``.
 
     >>> pace = Pace(None, sheds=True, behind_s=600.0)
     >>> pace.look(0.0, None, 0.0)
@@ -159,25 +165,33 @@ class Pace:
     16
     """
 
-    def __init__(self, length: int | None, *, sheds: bool, behind_s: float) -> None:
+    def __init__(self, length: int | None, *, sheds: bool, behind_s: float, first: int = 1) -> None:
         self._is_fixed = length is not None
         self._sheds, self._behind_s = sheds, behind_s
-        self._base = self.plan = Plan(length or 1)
+        self._base = self.plan = Plan(length or first)
         self.times = 1.0
-        self._picks, self._plain = 0, 0.0
+        self._picks, self._plain, self._covered = 0, 0.0, 0.0
+        self._has_budget = False
         #: Picks a minute that are expected without a burst.
         self.expected = 0.0
         self._looked_at: float | None = None
         self._carried = self._lag_s = 0.0
 
-    def picked(self, times: float = 1.0) -> None:
-        """One more interaction is to be judged, so many times likelier taken than without burst."""
+    def picked(self, times: float = 1.0, offsets: int | None = None) -> None:
+        """One more interaction is to be judged, so many times likelier taken than without burst.
+
+        ``offsets`` are those of its block, which may have closed early (None: it was full).
+        """
         self._picks += 1
         self._plain += self.plan.length / self._base.length / times
+        self._covered += (self.plan.length if offsets is None else offsets) / times
 
-    def is_due(self, now: float) -> bool:
-        """Whether it is time for a look."""
-        return self._looked_at is None or now - self._looked_at >= LOOK_S
+    def is_due(self, now: float, *, costs_known: bool = False) -> bool:
+        """Whether it is time for a look: once a minute, but sooner for the first with costs."""
+        if self._looked_at is None:
+            return True
+        is_first = costs_known and not self._has_budget
+        return now - self._looked_at >= (FIRST_LOOK_S if is_first else LOOK_S)
 
     def demand(self, now: float) -> float:
         """Picks a minute since the last look."""
@@ -194,14 +208,19 @@ class Pace:
         self.plan = hastened(self._base, times)
         return self.plan
 
-    def look(self, now: float, budget: float | None, lag_s: float) -> Plan:
-        """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows."""
+    def look(self, now: float, budget: float | None, lag_s: float, waiting: int = 0) -> Plan:
+        """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows.
+
+        ``waiting`` are picks that wait for their turn.
+        """
         first = self._looked_at is None
         minutes = 0.0 if self._looked_at is None else (now - self._looked_at) / 60
         demand = self._plain / minutes if minutes > 0 else 0.0
         length, share = self._base
         if not self._is_fixed and budget is not None and not first:
+            self._carry(demand, budget, minutes, waiting)
             length = self._fitting(length, demand, budget, minutes)
+            self._has_budget = True
         grows = lag_s > self._behind_s and lag_s >= self._lag_s and not first
         if self._sheds and grows and not self._is_fixed and length < LONGEST:
             length = max(length, 2 * self._base.length)
@@ -210,18 +229,36 @@ class Pace:
         elif lag_s <= self._behind_s / 2:
             share = min(1.0, 2 * share)
         self._looked_at, self._lag_s = now, lag_s
-        self._picks, self._plain = 0, 0.0
+        self._picks, self._plain, self._covered = 0, 0.0, 0.0
         before, self._base = self._base, Plan(min(length, LONGEST), share)
         self.expected = demand * before.length / self._base.length
         return self.burst(self.times)
 
-    def _fitting(self, length: int, demand: float, budget: float, minutes: float) -> int:
+    def _carry(self, demand: float, budget: float, minutes: float, waiting: int) -> None:
+        """What was left, or taken too much, up to some minutes' budget.
+
+        What waits for more than a minute's budget was taken too much, whatever the minutes say:
+        while many wait no more are taken, and demand looks as if it were the budget.
+        """
         most = _MOST_MINUTES * budget
-        self._carried = min(most, max(-most, self._carried + (budget - demand) * minutes))
+        carried = self._carried + (budget - demand) * minutes
+        if waiting > budget:
+            carried = min(carried, budget - waiting)
+        self._carried = min(most, max(-most, carried))
+
+    def _fitting(self, length: int, demand: float, budget: float, minutes: float) -> int:
+        """The shortest length with no more picks than the budget leaves room for.
+
+        Picks are as many as offsets by length. Where blocks close early, longer ones would not be
+        fewer.
+        """
         target = max(budget / 4, budget + _PAYBACK * self._carried)
-        if not demand > 0 or not target > 0:
+        covered = self._covered / minutes if minutes > 0 else 0.0
+        if not covered > 0 or not target > 0:
             return length
+        are_full = covered > demand * length / 2
+        longest = length * _LARGEST_STEP if are_full else length
         found = max(1, length // _LARGEST_STEP)
-        while demand * length / found > target and found < length * _LARGEST_STEP:
+        while covered / found > target and found < longest:
             found *= 2
         return found
