@@ -80,6 +80,7 @@ async def stage(
     weather = Weather()
     async with JudgeServer(LABELS, port=port, gate=weather) as server:
         made = Stage(server, probe_s, concurrency)
+        await made.judge.prepare()  # takes seconds, which no deadline is to meet
         yield made, weather, server
         await made.judge.aclose()
 
