@@ -84,22 +84,27 @@ async def paid_for(
     if not budget.admit(clock()):
         judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
         return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
-    usd = 0.0
+    usd, bill = 0.0, Bill()
     try:
-        ending = await judged(interaction, treatment)
+        ending = await judged(interaction, treatment, bill)
         usd = ending.usage.usd
         return ending
+    except BaseException:  # handed over half judged: no record will say what that has cost
+        budget.spend(clock(), bill.usage.usd)
+        raise
     finally:
         budget.settle(clock(), (source.topic, source.partition, source.offset), usd)
 
 
-async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
+async def judged(
+    interaction: Interaction, treatment: Treatment, bill: Bill | None = None
+) -> Ending:
     """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
 
-    The caller has been admitted.
+    The caller has been admitted. What it costs is on the ``bill`` at any moment.
     """
     unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
-    bill, judge = Bill(), treatment.judge
+    bill, judge = bill or Bill(), treatment.judge
     try:
         async with treatment.limits.deadline():
             judgement = await judge.judge(interaction, bill)
