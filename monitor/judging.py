@@ -99,26 +99,32 @@ async def paid_for(
     if not budget.admit(clock()):
         judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
         return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
-    usd, answered = 0.0, False
+    usd, answered, bill = 0.0, False, Bill()
     try:
-        ending = await judged(interaction, treatment, deadline)
+        ending = await judged(interaction, treatment, deadline, bill)
         usd = ending.usage.usd
         answered = ending.judgement is not None and ending.usage.calls > 0
         return ending
+    except BaseException:  # handed over half judged: no record will say what that has cost
+        budget.spend(clock(), bill.usage.usd)
+        raise
     finally:
         place = (source.topic, source.partition, source.offset)
         budget.settle(clock(), place, usd, answered=answered)
 
 
 async def judged(
-    interaction: Interaction, treatment: Treatment, deadline: Deadline | None = None
+    interaction: Interaction,
+    treatment: Treatment,
+    deadline: Deadline | None = None,
+    bill: Bill | None = None,
 ) -> Ending:
     """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
 
-    The caller has been admitted.
+    The caller has been admitted. What it costs is on the ``bill`` at any moment.
     """
     unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
-    bill, judge = Bill(), treatment.judge
+    bill, judge = bill or Bill(), treatment.judge
     try:
         async with deadline or treatment.limits.deadline():
             judgement = await judge.judge(interaction, bill)

@@ -28,7 +28,8 @@ class Breaker:
     """The circuit of one model; ``now`` is monotonic seconds.
 
     ``stopped`` holds the refusal while only probes are made; ``is_open`` while the provider does
-    not answer, and judging pauses. Any reply closes both.
+    not answer, and judging pauses. The reply to a call made since then closes both; calls that were
+    under way by then say nothing of now.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -40,23 +41,26 @@ class Breaker:
         self._stops = self._failures = 0
         self._wait_s = patience.first_wait_s
         self._awaited = patience.awaits_first
+        self._shut_at = float("-inf")
 
-    def worked(self) -> None:
-        """The provider has answered: whatever was wrong is over."""
+    def worked(self, began: float) -> None:
+        """The provider has answered a call made at ``began``: what was wrong by then is over."""
         self._awaited = True
+        if began < self._shut_at:
+            return
         self.stopped, self.is_open = None, False
         self._stops = self._failures = 0
         self._wait_s = self._patience.first_wait_s
 
-    def failed(self, fault: Fault, now: float) -> None:
-        """A call gave no reply."""
+    def failed(self, fault: Fault, began: float, now: float) -> None:
+        """A call made at ``began`` gave no reply."""
         if fault.action is Action.STOP:
             self._stops += 1
             if self.stopped is None and self._stops >= self._patience.stop_after:
                 self._stop(fault, now)
         elif fault.action is Action.FALLBACK or fault.reason == "rate_limited":
             # Somebody is there, and lets us in.
-            self.worked()
+            self.worked(began)
         else:
             self._failures += 1
             if self.stopped is None and self._failures >= self._patience.open_after:
@@ -80,9 +84,11 @@ class Breaker:
 
     def _stop(self, fault: Fault, now: float) -> None:
         self.stopped, self.is_open = fault, False
+        self._shut_at = now
         self.probe_at = now + self._patience.stop_probe_s
 
     def _open(self, now: float) -> None:
         if not self.is_open:
             self.is_open = True
+            self._shut_at = now
             self.probe_at = now + self._wait_s

@@ -157,10 +157,10 @@ class Pressure:
                 call.tokens = 0  # refused before anything was computed
             raise
         except JudgeFailed:  # an answer, if a bad one
-            self._worked()
+            self._worked(began)
             raise
         else:
-            self._worked()
+            self._worked(began)
 
     async def _share(self, task: str, size: int) -> Share:
         """What the limits allow, when the provider asks for no patience."""
@@ -214,14 +214,14 @@ class Pressure:
             with held():
                 await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
 
-    def _worked(self) -> None:
+    def _worked(self, began: float) -> None:
         self._pauses = 0
-        self._breaker.worked()
+        self._breaker.worked(began)
         self._window.worked(self._under_way)
 
     def _failed(self, fault: Fault, began: float) -> None:
         now = self._clock()
-        self._breaker.failed(fault, now)
+        self._breaker.failed(fault, began, now)
         if fault.action is Action.WAIT:
             self._window.refused(began, now)
             self._wait(fault, began, now)

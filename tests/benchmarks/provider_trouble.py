@@ -41,8 +41,15 @@ from tests.e2e.process import MonitorProcess, Samples, asking, total, until
 from tests.servers.kafka_broker import KafkaBroker
 
 A_SECOND: Final = 2.0
-#: The circuit's longest wait between two probes, and a call's own wait.
-LONGEST_WAIT_S: Final = 30.0 + 5.0
+#: The circuit's longest wait between two probes, and how many there are before it is that long.
+LONGEST_PROBE_S: Final = 30.0
+FIRST_PROBES: Final = 5
+#: With a call's own wait.
+LONGEST_WAIT_S: Final = LONGEST_PROBE_S + 5.0
+#: Judgements at once: ``judge.concurrency``.
+UNDER_WAY: Final = 8
+#: Two calls of one judgement, and two of another.
+MOST_A_SECOND: Final = 4
 PATIENCE_S: Final = 600.0
 
 
@@ -231,7 +238,28 @@ def bars(result: Result) -> Iterator[tuple[str, bool]]:
         f"assignments: {rebalances}; commits: {commits}, refused: {refused}",
         (rebalances == 1 and refused == 0),
     )
+    yield from _patient(result)
     yield from _timely(result)
+
+
+def _patient(result: Result) -> Iterator[tuple[str, bool]]:
+    """Nobody hammers a provider: its circuit's probes, and few at once after a refusal."""
+    heard = result.provider.heard
+    for span in result.spans:
+        if span.phase.answers:
+            continue
+        looks = between(result.watch.looks, span.begin, span.end)
+        calls = looks[-1].calls - looks[0].calls
+        # Those under way, and one judgement a probe: two calls at once, each made five times.
+        probes = FIRST_PROBES + span.phase.seconds / LONGEST_PROBE_S
+        most = 10 * (UNDER_WAY + probes)
+        late = [at for at in heard.refused if (span.begin + span.end) / 2 <= at < span.end]
+        a_second = busiest(late, 0.0)
+        yield (
+            f"{span.phase.name}: {calls} calls in vain (≤ {most:.0f}), later at most {a_second} "
+            f"refusals a second (≤ {MOST_A_SECOND})",
+            calls <= most and a_second <= MOST_A_SECOND,
+        )
 
 
 def _timely(result: Result) -> Iterator[tuple[str, bool]]:

@@ -11,14 +11,17 @@ from prometheus_client import CollectorRegistry
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
+from monitor.ingest.formats import native
 from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
 from monitor.intake import Traffic
 from monitor.judge.budget import Budget
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
-from monitor.judging import Treatment
+from monitor.judge.protocol import Bill
+from monitor.judging import Treatment, paid_for
 from monitor.kafka.record import Partition
+from monitor.records import Claims, Interaction, Judgement, Source, Usage
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.plain import encoded, interaction
@@ -68,3 +71,26 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 0
     assert scorer.room(A) is None
     assert scorer.parked() == 0
+
+
+class Abandoned(OfflineJudge):
+    """Costs a dollar, and is left before it has a judgement."""
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """Raises ``CancelledError``, as when a partition is revoked."""
+        assert bill is not None
+        bill.add(Usage(calls=1, usd=1.0))
+        raise asyncio.CancelledError
+
+
+async def test_half_a_judgement_has_cost_something() -> None:
+    """It stands on no record; as long as the process lives it is not forgotten."""
+    now, budget = DAY_S * 20_000.5, Budget(10.0, UTC)
+    treatment = Treatment(Sampler(1.0), Abandoned(), Limits(1, 60.0), budget=budget)
+    source = Source(topic="t", partition=0, offset=1)
+    found = native.decode(encoded(interaction("i1")), source, 0).interaction
+    with pytest.raises(asyncio.CancelledError):
+        await paid_for(found, treatment, lambda: now)
+    assert budget.spent(now) == 1.0

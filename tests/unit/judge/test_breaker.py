@@ -21,7 +21,7 @@ PATIENCE = Patience(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s
 def struck(*faults: Fault, now: float = 0.0) -> Breaker:
     breaker = Breaker(PATIENCE)
     for fault in faults:
-        breaker.failed(fault, now)
+        breaker.failed(fault, now, now)
     return breaker
 
 
@@ -29,16 +29,16 @@ def test_one_refusal_alone_stops_nothing() -> None:
     """Three without a reply between do, and then a probe is due every five minutes."""
     breaker = struck(BAD_KEY, BAD_KEY)
     assert breaker.stopped is None
-    breaker.worked()
+    breaker.worked(0.0)
     for now in (1.0, 2.0, 3.0):
         assert breaker.stopped is None
-        breaker.failed(BAD_KEY, now)
+        breaker.failed(BAD_KEY, now, now)
     assert breaker.stopped == BAD_KEY
     assert not breaker.may_probe(302.9)
     assert breaker.may_probe(303.0)
     breaker.probing = True
     assert not breaker.may_probe(303.0), "one at a time"
-    breaker.failed(BAD_KEY, 304.0)
+    breaker.failed(BAD_KEY, 304.0, 304.0)
     breaker.probed(304.0)
     assert not breaker.may_probe(603.9)
     assert breaker.may_probe(604.0)
@@ -49,9 +49,21 @@ def test_a_reply_heals() -> None:
     for faults in ([BAD_KEY] * 3, [AWAY] * 4):
         breaker = struck(*faults)
         assert breaker.stopped or breaker.is_open
-        breaker.worked()
+        breaker.worked(1.0)
         assert not breaker.stopped
         assert not breaker.is_open
+
+
+@pytest.mark.parametrize("faults", [[BAD_KEY] * 3, [AWAY] * 4])
+def test_a_reply_to_an_older_call_heals_nothing(faults: list[Fault]) -> None:
+    """A key that was withdrawn is still good for what was under way; that says nothing of now."""
+    breaker = struck(*faults, now=5.0)
+    breaker.worked(4.9)
+    breaker.failed(ODD, 4.9, 6.0)
+    assert breaker.stopped or breaker.is_open
+    breaker.worked(5.1)
+    assert not breaker.stopped
+    assert not breaker.is_open
 
 
 def test_probes_of_an_absent_provider_come_ever_later() -> None:
@@ -62,7 +74,7 @@ def test_probes_of_an_absent_provider_come_ever_later() -> None:
         now = breaker.probe_at
         assert breaker.may_probe(now)
         breaker.probing = True
-        breaker.failed(AWAY, now)
+        breaker.failed(AWAY, now, now)
         breaker.probed(now)
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
@@ -72,16 +84,16 @@ def test_a_later_absence_begins_with_short_waits_again() -> None:
     breaker = struck(*[AWAY] * 4)
     for now in (1.0, 3.0, 7.0):
         breaker.probed(now)
-    breaker.worked()
+    breaker.worked(8.0)
     for _ in range(4):
-        breaker.failed(AWAY, 100.0)
+        breaker.failed(AWAY, 99.0, 100.0)
     assert breaker.probe_at == 101.0
 
 
 def test_calls_that_end_late_put_no_probe_off() -> None:
     """Those that were under way when the circuit opened fail one after the other."""
     breaker = struck(*[AWAY] * 4)
-    breaker.failed(AWAY, 0.9)
+    breaker.failed(AWAY, 0.0, 0.9)
     assert breaker.probe_at == 1.0
 
 
@@ -97,10 +109,10 @@ def test_a_provider_that_never_answered_need_not_be_awaited() -> None:
     """Then it has refused, and nobody tries a call again; after any answer it is only away."""
     patience = replace(PATIENCE, awaits_first=False)
     never, before = Breaker(patience), Breaker(patience)
-    before.worked()
+    before.worked(0.0)
     for _ in range(4):
-        never.failed(AWAY, 0.0)
-        before.failed(AWAY, 0.0)
+        never.failed(AWAY, 0.0, 0.0)
+        before.failed(AWAY, 0.0, 0.0)
     assert never.stopped == replace(AWAY, action=Action.STOP)
     assert not never.stopped.retriable
     assert not never.is_open

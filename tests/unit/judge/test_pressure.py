@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -15,11 +15,14 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Patience
+from monitor.judge.faults import CallFailed, Fault
 from monitor.judge.identity import LlmSettings
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge
 from monitor.judge.observe import ShownState
+from monitor.judge.pressure import Pressure, State
 from monitor.judge.pressures import Pressures
+from monitor.judge.refusals import Action
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.servers.judge_server import JudgeServer
@@ -80,6 +83,7 @@ async def stage(
     weather = Weather()
     async with JudgeServer(LABELS, port=port, gate=weather) as server:
         made = Stage(server, probe_s, concurrency)
+        await made.judge.prepare()  # takes seconds, which no deadline is to meet
         yield made, weather, server
         await made.judge.aclose()
 
@@ -120,6 +124,22 @@ async def test_a_stopped_judge_is_probed_and_heals_alone() -> None:
 async def _probed(made: Stage, weather: Weather, requests: int) -> bool:
     assert await made.one() == "auth"
     return len(weather.requests) >= requests
+
+
+async def test_what_was_under_way_when_a_key_was_withdrawn_heals_nothing() -> None:
+    """The provider still answers it; who asks after that is not sent to be refused again."""
+    withdrawn = CallFailed(Fault("auth", "status 401", Action.STOP))
+    pressure = Pressure("m", Patience(stop_probe_s=FOREVER), clock=count().__next__)
+    async with pressure.call():
+        for _ in range(3):
+            with pytest.raises(CallFailed):
+                async with pressure.call():
+                    raise withdrawn
+        assert pressure.state is State.STOPPED
+    assert pressure.state is State.STOPPED
+    with pytest.raises(CallFailed):
+        async with pressure.call():
+            raise AssertionError("nobody is asked")
 
 
 async def test_a_refusal_of_single_interactions_stops_nothing() -> None:
