@@ -61,7 +61,8 @@ def test_false_alarms_are_promised_by_the_week() -> None:
 def test_the_rate_bounds_what_is_judged() -> None:
     """Half of the traffic, and what that costs; a judge without a price is bounded by no money."""
     half = judged(6, 0.5, COST, Allowance(8), None)
-    assert half == (3.0, "sampling.rate", pytest.approx(3 * 1_440 * 0.01))
+    assert (half.per_minute, half.bound_by) == (3.0, "sampling.rate")
+    assert half.usd_per_day == pytest.approx(3 * 1_440 * 0.01)
     free = judged(6, 1.0, COST._replace(usd=0.0), Allowance(8), 1.0)
     assert free == (6.0, "traffic", 0.0)
 
