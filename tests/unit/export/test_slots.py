@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from monitor.export.census import Census
@@ -12,12 +14,12 @@ from tests.unit.export.made import FIRST, PERIOD, START, record, slot
 from tests.unit.records.made import forced
 
 
-def candidate(**fields: object) -> Candidate:
+def candidate(**fields: Any) -> Candidate:
     """Of one record."""
     return candidate_of(record("1", 5.0, **fields), b"line")
 
 
-def kept(**fields: object) -> Slot:
+def kept(**fields: Any) -> Slot:
     """The slot of one record."""
     found = candidate(**fields).payload
     assert isinstance(found, Slot)
