@@ -9,6 +9,7 @@ from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.kinds import bars, lines, states
 from grafana.metrics import SHOWN, directed
 from grafana.parts import DOUBT, GOOD, WORSE, Json, Query, Texts, fixed, named, worded, zero_is_good
+from grafana.pauses import band, pauses
 from grafana.promql import WHO, WINDOW, once, or_unknown, or_zero
 
 
@@ -20,7 +21,7 @@ def drift() -> Json:
         "Is the quality worse than normal, since when, where, and is it the system, the judge or "
         "the traffic?",
         [
-            Section("", [Band(5, tiles()), Band(5, [(24, what_changed())])]),
+            Section("", [Band(5, tiles()), band(), Band(5, [(24, what_changed())])]),
             Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
             Section(
                 "System, judge or traffic?",
@@ -31,7 +32,7 @@ def drift() -> Json:
                 [Band(8, [(12, share()), (12, bad())])],
             ),
         ],
-        annotations=[alarms(), judge_changes()],
+        annotations=[alarms(), judge_changes(), pauses()],
         asks_for_audit=True,
     )
 

@@ -170,7 +170,8 @@ def _textbox(name: str, label: str, description: str, *, hidden: bool) -> Json:
     }
 
 
-def _annotation(name: str, colour: str, expression: str, title: str, text: str) -> Json:
+def annotation(name: str, colour: str, expression: str, title: str, text: str) -> Json:
+    """Marks at what a query finds, with what they say of it."""
     return {
         "datasource": DATASOURCE,
         "enable": True,
@@ -190,7 +191,7 @@ def alarms() -> Json:
     who = "metric, application, judge"
     open_ = f"max by ({who}) (rag_drift_alarm{{{APPLICATION}}}) > 0"
     told = f"max by ({who}, answer) (rag_drift_change_info{{{APPLICATION}}})"
-    return _annotation(
+    return annotation(
         "Alarms",
         WORSE,
         f"({open_}) * on ({who}) group_left (answer) {told} or on ({who}) ({open_})",
@@ -203,7 +204,7 @@ def judge_changes() -> Json:
     """The minutes in which a judge is new that was not known, while another one was."""
     labels = "judge, model, prompts, pipeline"
     new = f"max by ({labels}) (rag_judge_info) unless on (judge) {_known('judge')}"
-    return _annotation(
+    return annotation(
         "Judge changes",
         DOUBT,
         f"({new}) and on () (count({_known('judge')}) > 0)",

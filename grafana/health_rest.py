@@ -112,7 +112,8 @@ def _skipped() -> Json:
     texts = Texts(
         "Records that an exporter left out",
         "`rag_monitor_score_records_total`, `rag_monitor_control_records_total` and "
-        "`rag_monitor_alarm_records_total` whose result is not read, a minute.",
+        "`rag_monitor_alarm_records_total` whose result is not read, a minute; and the slots of "
+        "now that overlap one that counts (`rag_monitor_slots_dropped`).",
         A_MINUTE,
     )
     left_out = {
@@ -123,7 +124,12 @@ def _skipped() -> Json:
         Query(or_zero(expression, "result"), f"{kind} {{{{result}}}}")
         for kind, expression in left_out.items()
     ]
-    return lines(texts, *queries, min=0)
+    overlapping = Query("max(rag_monitor_slots_dropped)", _OVERLAPPING)
+    plain = named(_OVERLAPPING, unit="short")
+    return lines(texts, *queries, overlapping, overrides=[plain], min=0)
+
+
+_OVERLAPPING: Final = "overlapping slots"
 
 
 def _mended() -> Json:

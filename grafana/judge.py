@@ -7,6 +7,7 @@ from grafana.judge_calls import MONEY, calls, latency, whole
 from grafana.judge_tiles import tiles
 from grafana.judge_trust import agreement, cache, checks, errors, failures, judges, retries
 from grafana.parts import Json
+from grafana.pauses import band, pauses
 
 
 def judge() -> Json:
@@ -16,12 +17,12 @@ def judge() -> Json:
         "RAG / Judge and budget",
         "Does the judge answer, can its verdicts be trusted, and what do they cost?",
         [
-            Section("", [Band(5, tiles())]),
+            Section("", [Band(5, tiles()), band()]),
             Section("Calls", [Band(8, [(8, calls()), (8, latency()), (8, whole())])]),
             Section("Money and limits", [Band(8, [(6, panel()) for panel in MONEY])]),
             Section("Failures", [Band(8, [(8, failures()), (8, errors()), (8, retries())])]),
             Section("Trust", [Band(8, [(8, agreement()), (8, checks()), (8, cache())])]),
             Section("Judges", [Band(5, [(24, judges())])]),
         ],
-        annotations=[judge_changes()],
+        annotations=[judge_changes(), pauses()],
     )

@@ -9,6 +9,7 @@ from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.kinds import heat, lines
 from grafana.metrics import NAMES, SHOWN, Shown
 from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
+from grafana.pauses import band, pauses
 from grafana.promql import APPLICATION, WHO, WINDOW, leading, leading_plain, once, quantile, rate
 from grafana.quality_table import overview
 from grafana.quality_tiles import score, tiles
@@ -34,12 +35,12 @@ def quality() -> Json:
             ),
             Section("Behind the numbers", [Band(8, _behind()), Band(11, [(24, _all())])]),
         ],
-        annotations=[alarms(), judge_changes()],
+        annotations=[alarms(), judge_changes(), pauses()],
     )
 
 
 def _top() -> list[Band]:
-    return [Band(5, tiles()), Band(3, [(24, what_changed())]), Band(5, [(24, overview())])]
+    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(5, [(24, overview())])]
 
 
 def _interval(metric: Shown) -> Json:

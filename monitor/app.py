@@ -16,12 +16,14 @@ from monitor import __version__
 from monitor.access import connection as connection
 from monitor.access import output_connection
 from monitor.alarms import AlarmRecord
-from monitor.books import books, promises, segment_names
+from monitor.books import books, burst_allowance, promises, segment_names
+from monitor.bursting import Bursts
 from monitor.caches import Caches
 from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
+from monitor.export.front import Front, states
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
@@ -32,6 +34,7 @@ from monitor.ingest.loop import ConsumingLoop
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.spending import Spending
 from monitor.ingest.worker import LoopLimits
+from monitor.intake import Traffic
 from monitor.judge.budget import Budget
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
@@ -41,12 +44,14 @@ from monitor.kafka.pulse import watched
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.logs import logger
+from monitor.pause_log import pauses_logged
 from monitor.pausing import Pauses
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
 from monitor.telemetry import (
     BudgetTelemetry,
+    BurstTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     PausedTelemetry,
@@ -96,9 +101,12 @@ class Monitor:
         self.book = self.books.scores
         self.port = 0
         self._exporter: Exporter | None = None
+        self._roles: Sequence[Role] = ()
+        self._judges: Callable[[], dict[str, str]] | None = None
         self._consumer: GroupConsumer | None = None
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
+        self._bursts = Bursts()
         PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -112,22 +120,35 @@ class Monitor:
 
     async def run(self, roles: list[Role], stop: asyncio.Event) -> None:
         """Serve HTTP and run the roles until ``stop`` is set, or one of them fails."""
+        self._roles = roles
         # Not ready before the roles have said what they wait for.
         for role in roles:
             self.health.waits(PARTS[role], "start")
         # Bound first: a taken port is said before anything is consumed.
-        server = HttpServer(self.registry, self.health, self._process)
+        server = HttpServer(self.registry, self.health, self._process, self._front)
         self.port = await server.start(self.settings.http.host, self.settings.http.port)
         try:
             if self.settings.kafka.create_topics:
                 await until(stop, self._create_topics())
-            async with watched(self._used(roles), self.health), asyncio.TaskGroup() as group:
+            async with (
+                watched(self._used(roles), self.health),
+                pauses_logged(self._pauses, self.clock),
+                asyncio.TaskGroup() as group,
+            ):
                 if "score" in roles and not stop.is_set():
                     group.create_task(self._score(stop))
                 if "export" in roles and not stop.is_set():
                     group.create_task(self._export(stop))
         finally:
             await server.stop()
+
+    def _front(self) -> Front:
+        """What the page at ``/`` says."""
+        paused = None if self._pauses.are_unknown else self._pauses.records(self.clock())
+        found = None if self._exporter is None else self.alarms.values()
+        alarms = None if found is None else [one for one in found if one.state == "open"]
+        judges = None if self._judges is None else self._judges()
+        return Front(__version__, self._roles, paused, judges, alarms)
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:
         """Section → its cluster, and the topics on it that these roles cannot go on without."""
@@ -150,9 +171,15 @@ class Monitor:
             judges = build_judges(
                 self.settings, telemetry, caches, paused=self._judge_paused, share=self._last_share
             )
+            offline = {
+                each.judge.identity.label: "judging"
+                for each in judges
+                if each.section.kind == "offline"
+            }
+            self._judges = lambda: offline | states(telemetry.judge_state.collect())
             budget = build_budget(self.settings)
-            spend = self._spend(budget)
-            seats = with_rechecks(judges, telemetry.recheck, spend)
+            spend, affords = self._spend(budget), self._affords(budget)
+            seats = with_rechecks(judges, telemetry.recheck, spend, affords)
             for seat in seats:
                 identity = seat.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
@@ -178,7 +205,7 @@ class Monitor:
 
     @asynccontextmanager
     async def _controlled(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
-        """Keep up with pauses, and with what is known of the screen where picks go by it.
+        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
 
         Only the latter must be known before anything is judged for the process to be ready.
         """
@@ -186,8 +213,9 @@ class Monitor:
         directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
-            skipped = self._heard(record)
-            return skipped or self._calibrations.take_in(record.key, record.value)
+            key, value = record.key, record.value
+            skipped = self._heard(record) or self._bursts.take_in(key, value)
+            return skipped or self._calibrations.take_in(key, value)
 
         follower = StateFollower(
             self.output,
@@ -198,7 +226,7 @@ class Monitor:
             known.set,
         )
         async with asyncio.TaskGroup() as group:
-            following = group.create_task(_followed(follower, topic, needed=directs))
+            following = group.create_task(_followed(follower, topic, self._pauses, needed=directs))
             try:
                 with suppress(TimeoutError):  # what was paused before, if the topic is there
                     await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
@@ -207,17 +235,14 @@ class Monitor:
                 following.cancel()
 
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
-        """Let a pause hold, or end; the log says so once."""
-        before = self._pauses.shown(self.clock())
-        skipped = self._pauses.take_in(record.key, record.value)
-        after = self._pauses.shown(self.clock())
-        for event, names in (("paused", {*after} - {*before}), ("resumed", {*before} - {*after})):
-            for name in sorted(names):
-                logger().info(event, application=name)
-        return skipped
+        """Let a pause hold, or end."""
+        return self._pauses.take_in(record.key, record.value)
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
+
+    def _affords(self, budget: Budget | None) -> Callable[[], bool]:
+        return lambda: budget is None or budget.left(self.clock()) > 0
 
     async def _priced(self, seats: Sequence[Seat], budget: Budget) -> None:
         """Before anything is waited for: a budget for what has no price holds nothing back."""
@@ -264,7 +289,15 @@ class Monitor:
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
         chosen = traffic(settings, seats, budget)
-        blocks = slots(settings, redactor, self._calibrations, budget, self._last_share)
+        blocks = slots(
+            settings,
+            redactor,
+            self._calibrations,
+            seats,
+            budget,
+            self._last_share,
+            lambda: self._bursts.times(self.clock()),
+        )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self.health, self.clock))
@@ -354,10 +387,13 @@ class Monitor:
             self.health,
             self.clock,
             segment_of=segment_names(self.settings),
-            heard=self._heard,
+            allowed=burst_allowance(self.settings),
+            # In one process the scorer hears all of it, too: one replay is enough.
+            heard=(lambda _record: None) if "score" in self._roles else self._heard,
             writer=secrets.token_hex(8),
         )
         self._exporter = exporter
+        self._show_bursts(exporter.bursts)
         promised = promises(self.settings)
         self.registry.register(
             QualityCollector(
@@ -379,6 +415,14 @@ class Monitor:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
 
+    def _show_bursts(self, bursts: Bursts) -> None:
+        allowed, clock = burst_allowance(self.settings), self.clock
+        if allowed is not None:
+            zone = allowed.zone
+            BurstTelemetry(
+                self.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
+            )
+
     async def _create_topics(self) -> None:
         read = set(self.settings.kafka.topics.interactions)
         specs = topic_specs(self.settings)
@@ -387,12 +431,13 @@ class Monitor:
         await create_missing(self.output, [s for s in specs if s not in inputs], self.health)
 
 
-async def _followed(follower: StateFollower, topic: str, *, needed: bool) -> None:
+async def _followed(follower: StateFollower, topic: str, pauses: Pauses, *, needed: bool) -> None:
     try:
         await follower.run()
     except DependencyRefused as error:
         if needed:
             raise
+        pauses.are_unknown = True
         logger().error("pauses_unknown", topic=topic, error=str(error))
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
+from monitor.bursting import BurstAllowance
 from monitor.config import FixedBaseline, FixedMean, Settings, seconds
 from monitor.config import Objective as ObjectiveSettings
 from monitor.export.baselines import Baselines
@@ -47,6 +49,12 @@ def books(settings: Settings) -> Books:
     told = settings.drift
     lesson = Lesson(told.learn_slots, seconds(told.learn_wait), told.metrics)
     return Books(scores, drift, Baselines(drift, Learner(lesson)))
+
+
+def burst_allowance(settings: Settings) -> BurstAllowance | None:
+    """How many more judgements may be asked for; None where it is switched off."""
+    burst, zone = settings.drift.burst, ZoneInfo(settings.budget.timezone)
+    return BurstAllowance(burst.times, burst.per_day_s, zone) if burst.per_day_s else None
 
 
 def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], Normal | None]:

@@ -5,6 +5,7 @@ One JSON object a record, compacted by key: the latest with a key holds. Pure, l
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import pairwise
 from typing import Annotated, Final, Literal, NamedTuple, Self
 
@@ -18,6 +19,11 @@ CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
 CALIBRATION: Final = "calibration"
 PAUSE: Final = "pause"
+BURST: Final = "burst"
+#: There is one for all: a block holds the interactions of every application.
+BURST_KEY: Final = f"{BURST}/"
+#: What is shown for all applications together; no label of an application.
+EVERY: Final = "*"
 
 Origin = Literal["learned", "set", "frozen"]
 
@@ -105,9 +111,59 @@ class PauseRecord(Keyed):
         """The Kafka key."""
         return pause_key(self.application)
 
+    @property
+    def shown(self) -> str:
+        """The application; ``*`` for all, which is no name of one."""
+        return self.application or EVERY
+
+    @property
+    def end(self) -> str | None:
+        """When it ends by itself; None where only a command ends it."""
+        return None if self.until is None else self.until.isoformat()
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> str(PauseRecord(application="support-bot"))
+        'support-bot, until rag-monitor resume'
+        """
+        return f"{self.application or 'all applications'}, until {self.end or 'rag-monitor resume'}"
+
     def holds(self, now: float) -> bool:
         """Whether it holds at that time, in epoch seconds."""
         return self.until is None or now < self.until.timestamp()
+
+
+class BurstRecord(Keyed):
+    """Up to ``times`` as many judgements from ``from`` until ``until``, for the detectors named.
+
+    ``granted_s`` are the seconds that were granted of ``day`` (of ``budget.timezone``), these
+    included: how much is left follows from the record alone.
+    """
+
+    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    kind: Literal["burst"] = BURST
+    from_: AwareDatetime = Field(alias="from")
+    until: AwareDatetime
+    times: int = Field(ge=1)
+    day: date
+    granted_s: int = Field(ge=1, le=90_000)
+    asked_by: tuple[str, ...] = Field(default=(), description="metric/application/judge")
+
+    @model_validator(mode="after")
+    def _is_counted(self) -> Self:
+        if not 0 < (self.until - self.from_).total_seconds() <= self.granted_s:
+            raise ValueError("until must follow from, by at most granted_s")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return BURST_KEY
+
+    def holds(self, now: float) -> bool:
+        """Whether it holds at that time, in epoch seconds."""
+        return self.from_.timestamp() <= now < self.until.timestamp()
 
 
 class Removed(NamedTuple):
@@ -143,9 +199,16 @@ def pause_key(application: str) -> str:
     return f"{PAUSE}/{application}"
 
 
-def read_control_record(
-    key: bytes | None, value: bytes | None
-) -> BaselineRecord | CalibrationRecord | PauseRecord | Removed:
+ControlRecord = BaselineRecord | CalibrationRecord | PauseRecord | BurstRecord
+_MODELS: Final[dict[str, type[ControlRecord]]] = {
+    BASELINE: BaselineRecord,
+    CALIBRATION: CalibrationRecord,
+    PAUSE: PauseRecord,
+    BURST: BurstRecord,
+}
+
+
+def read_control_record(key: bytes | None, value: bytes | None) -> ControlRecord | Removed:
     """Parse one record.
 
     Raises ``RecordSkipped``: with cause ``other_kind`` for what this version knows nothing of, and
@@ -153,12 +216,8 @@ def read_control_record(
     """
     name = (key or b"").decode("utf-8", "replace")
     kind = name.partition("/")[0]
-    if kind not in (BASELINE, CALIBRATION, PAUSE) or kind == name:
+    if kind not in _MODELS or kind == name:
         raise RecordSkipped(f"control record {name!r}: of another kind", cause="other_kind")
     if value is None:
         return Removed(name)
-    if kind == PAUSE:
-        return read_keyed(PauseRecord, "control", name, value)
-    if kind == CALIBRATION:
-        return read_keyed(CalibrationRecord, "control", name, value)
-    return read_keyed(BaselineRecord, "control", name, value)
+    return read_keyed(_MODELS[kind], "control", name, value)

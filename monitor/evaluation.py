@@ -17,9 +17,9 @@ from monitor.ingest import score_records
 from monitor.ingest.formats import native
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.score_records import Ending
+from monitor.intake import Traffic
 from monitor.judging import Treatment, hidden, judged
 from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
-from monitor.scorer import Traffic
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import build_judges, build_redactor, traffic
 

@@ -13,10 +13,12 @@ from contextlib import AsyncExitStack
 from typing import ClassVar, NamedTuple
 
 from monitor.alarms import AlarmRecord
+from monitor.bursting import BurstAllowance, Bursts
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.alarm_desk import WRITER, AlarmDesk
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
+from monitor.export.burst_desk import BurstDesk
 from monitor.export.evidence import ScoreRecords
 from monitor.export.following import State, StateFollower, take_in
 from monitor.export.lessons import Lessons
@@ -48,10 +50,11 @@ class Followed(NamedTuple):
 
 
 class Exporter:
-    """Follows all three topics, and publishes baselines and alarms.
+    """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
 
     ``clock`` gives epoch seconds. ``segment_of`` gives the attribute that the segments of an
-    application are values of. ``writer`` is a name that no other process has.
+    application are values of. ``writer`` is a name that no other process has. ``heard`` is told of
+    every control record.
     """
 
     #: Who writes its records.
@@ -70,13 +73,24 @@ class Exporter:
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
         heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
+        allowed: BurstAllowance | None = None,
     ) -> None:
         self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
+        telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
+        telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
+        self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
+        #: What was granted of the day.
+        self.bursts = Bursts()
+        self._burst_desk = (
+            None
+            if allowed is None
+            else BurstDesk(baselines.drift, self._bursts_out, self.bursts, allowed, health, clock)
+        )
         self._control = self._control_follower(baselines)
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
@@ -100,7 +114,9 @@ class Exporter:
 
     def _control_follower(self, baselines: Baselines) -> StateFollower:
         def take(record: KafkaRecord) -> RecordSkipped | None:
-            self._baselines_out.came_back(record.key)
+            for outbox in (self._baselines_out, self._bursts_out):
+                outbox.came_back(record.key)
+            self.bursts.take_in(record.key, record.value)
             self._heard(record)  # what is wrong with it is said below
             return take_in(baselines, record.key, record.value)
 
@@ -130,9 +146,11 @@ class Exporter:
         async with asyncio.TaskGroup() as group:
             for follower in (self._control, self._alarms):
                 group.create_task(follower.run())
-            for outbox in (self._baselines_out, self._alarms_out):
+            for outbox in (self._baselines_out, self._bursts_out, self._alarms_out):
                 group.create_task(outbox.run())
             group.create_task(self._desk.run(lambda: self.is_ready))
+            if self._burst_desk is not None:
+                group.create_task(self._burst_desk.run(lambda: self.is_ready))
             group.create_task(self._follow_scores())
 
     async def _follow_scores(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from monitor.errors import JudgeFailed
@@ -10,6 +11,7 @@ from monitor.ingest.outcomes import Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
 from monitor.judge.budget import Budget
+from monitor.judge.deadline import Deadline
 from monitor.judge.limits import Limits
 from monitor.judge.parsing import has_words
 from monitor.judge.protocol import Bill, Judge
@@ -71,29 +73,46 @@ def judgeable(interaction: Interaction) -> Interaction:
     return found.model_copy(update=update) if update else found
 
 
+@asynccontextmanager
+async def admitted(treatment: Treatment) -> AsyncIterator[None]:
+    """Wait for a place, and until what a judgement costs is known; hold the place while inside."""
+    async with AsyncExitStack() as stack:
+        if treatment.budget is not None:
+            await stack.enter_async_context(treatment.budget.turn())
+        await stack.enter_async_context(treatment.limits.admitted())
+        yield
+
+
 async def paid_for(
-    interaction: Interaction, treatment: Treatment, clock: Callable[[], float]
+    interaction: Interaction,
+    treatment: Treatment,
+    clock: Callable[[], float],
+    deadline: Deadline | None = None,
 ) -> Ending:
     """The judgement, where the day's money allows it; ``clock`` gives epoch seconds.
 
-    The caller has been admitted.
+    The caller has been ``admitted``.
     """
     budget, source = treatment.budget, interaction.source
     if budget is None:
-        return await judged(interaction, treatment)
+        return await judged(interaction, treatment, deadline)
     if not budget.admit(clock()):
         judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
         return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
-    usd = 0.0
+    usd, answered = 0.0, False
     try:
-        ending = await judged(interaction, treatment)
+        ending = await judged(interaction, treatment, deadline)
         usd = ending.usage.usd
+        answered = ending.judgement is not None and ending.usage.calls > 0
         return ending
     finally:
-        budget.settle(clock(), (source.topic, source.partition, source.offset), usd)
+        place = (source.topic, source.partition, source.offset)
+        budget.settle(clock(), place, usd, answered=answered)
 
 
-async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
+async def judged(
+    interaction: Interaction, treatment: Treatment, deadline: Deadline | None = None
+) -> Ending:
     """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
 
     The caller has been admitted.
@@ -101,7 +120,7 @@ async def judged(interaction: Interaction, treatment: Treatment) -> Ending:
     unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
     bill, judge = Bill(), treatment.judge
     try:
-        async with treatment.limits.deadline():
+        async with deadline or treatment.limits.deadline():
             judgement = await judge.judge(interaction, bill)
     except TimeoutError:
         if bill.judgement is None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from monitor.control import PAUSE, PauseRecord, Removed, pause_key, read_control_record
 from monitor.errors import RecordSkipped
 
-#: What is shown for all applications together; no label of an application.
-EVERY = "*"
-
 
 class Pauses:
     """The pauses that hold; times are epoch seconds.
@@ -19,6 +16,8 @@ class Pauses:
 
     def __init__(self) -> None:
         self._held: dict[str, PauseRecord] = {}
+        #: Whether the topic cannot be read: then nothing is held, and nobody knows.
+        self.are_unknown = False
 
     def take_in(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
         """Let a control record hold; what was wrong with one that was left out.
@@ -49,7 +48,7 @@ class Pauses:
     def shown(self, now: float) -> list[str]:
         """The applications with a pause of their own that holds; ``*`` for that of all."""
         held = (record for record in self._held.values() if record.holds(now))
-        return sorted(record.application or EVERY for record in held)
+        return sorted(record.shown for record in held)
 
     def records(self, now: float) -> list[PauseRecord]:
         """The pauses that hold, by key."""

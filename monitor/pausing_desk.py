@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from monitor.control import PauseRecord, pause_key
+from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka import errands
 from monitor.kafka.connection import Connection
@@ -26,12 +27,28 @@ async def resume(
     desk: Desk, application: str | None, now: float
 ) -> tuple[list[PauseRecord], list[PauseRecord]]:
     """End the pauses of an application, or (None) all; those that were ended, and those left."""
-    async with errands.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
-        held = (await _read(desk)).records(now)
+    held = await in_force(desk, now)
     wanted = None if application is None else pause_key(application)
     ended = [record for record in held if wanted in (None, record.key)]
     await publish(desk, [(record.key, None) for record in ended])
     return ended, [record for record in held if record not in ended]
+
+
+async def in_force(desk: Desk, now: float) -> list[PauseRecord]:
+    """The pauses that hold.
+
+    Raises ``DependencyRefused`` when the topic is missing, may not be read, or not in time.
+    """
+    async with errands.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
+        return (await _read(desk)).records(now)
+
+
+async def said(desk: Desk, now: float) -> list[str]:
+    """What is paused, for people who ask something else; that it cannot be read is no failure."""
+    try:
+        return [f"judging is paused: {record}" for record in await in_force(desk, now)]
+    except DependencyRefused as error:
+        return [f"whether judging is paused is not known: {error}"]
 
 
 async def _read(desk: Desk) -> Pauses:

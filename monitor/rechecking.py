@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
@@ -73,7 +73,10 @@ class AgreementBook:
 
 
 class Rechecks:
-    """The second judgements of one judge: one at a time, in a place that nobody else waits for."""
+    """The second judgements of one judge: one at a time, in a place that nobody else waits for.
+
+    And none when the day's money is gone, as ``affords`` says.
+    """
 
     def __init__(
         self,
@@ -82,7 +85,9 @@ class Rechecks:
         limits: Limits,
         book: AgreementBook,
         telemetry: RecheckTelemetry,
+        affords: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._affords = affords
         self._share, self._judge, self._limits = share, judge, limits
         self._book, self._telemetry = book, telemetry
         self._turn = asyncio.Semaphore(1)
@@ -120,6 +125,8 @@ class Rechecks:
 
     async def _judged(self, interaction: Interaction, judgement: Judgement) -> str:
         async with self._turn, self._limits.admitted_last():
+            if not self._affords():
+                return "over_budget"
             try:
                 async with self._limits.deadline():
                     second = await self._judge.judge(interaction, Bill(), judgement.claims)

@@ -270,7 +270,11 @@ class SamplingRecord(Frozen):
 
 
 class ScoreRecord(Frozen):
-    """One line of ``rag.scores.v1``: outcome, scores, weights and the evidence for them."""
+    """One line of ``rag.scores.v1``: outcome, scores, weights and the evidence for them.
+
+    ``rechecks_usd`` is what second judgements, of whatever interactions, have cost the scorer since
+    its last record; it stands only where there is something.
+    """
 
     schema_: Literal["rag.score/1"] = Field(default=SCORE_SCHEMA, alias="schema")
     application: str
@@ -290,6 +294,7 @@ class ScoreRecord(Frozen):
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
+    rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
     timings: dict[str, float] = {}
     truncated: bool = False
 

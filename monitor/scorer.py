@@ -1,7 +1,8 @@
-"""The scorer: one interaction from its Kafka record to its outcome and its score record.
+"""The scorer: what becomes of an interaction, from its Kafka record to its outcome.
 
-Decode → sample → judge → metrics → score record. Everything that can go wrong on the way ends in
-one outcome with a reason; ``ingest/outcomes.py`` counts them.
+Which ones are taken says ``intake.py``; here they are judged, and their score records written.
+Everything that can go wrong on the way ends in one outcome with a reason; ``ingest/outcomes.py``
+counts them.
 """
 
 from __future__ import annotations
@@ -10,29 +11,25 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import Any
 
 from monitor.errors import DependencyRefused, MessageRejected
-from monitor.ingest import letter, score_records
+from monitor.ingest import score_records
 from monitor.ingest.apart import apart, worked_through
 from monitor.ingest.dead_letters import DeadLetters
-from monitor.ingest.event_time import NEWEST
-from monitor.ingest.filters import EVERYTHING, MOST_NAMES, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.ingest.sampling import Sampler, Screen
 from monitor.ingest.score_records import Ending
-from monitor.ingest.screening import screen_for
-from monitor.ingest.slots.blocks import Span
 from monitor.ingest.worker import Work
-from monitor.judging import Treatment, hidden, judgeable, paid_for
+from monitor.intake import Intake, Taken, Traffic, internal_error
+from monitor.judge.deadline import Deadline
+from monitor.judging import Treatment, admitted, hidden, judgeable, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable
+from monitor.kafka.record import KafkaRecord, Partition
 from monitor.logs import logger
 from monitor.pausing import Pauses
-from monitor.records import Interaction, Outcome, SamplingRecord, Source, Unscored
+from monitor.records import Interaction, Outcome, SamplingRecord, Unscored
 from monitor.slot_works import Slots, SlotWorks
 from monitor.slotting import Member
 from monitor.telemetry import ScorerTelemetry
@@ -53,33 +50,6 @@ class ScorerSettings:
     waits_for_money: bool = False
 
 
-class Traffic:
-    """Which traffic is judged, and how: the first of ``cases`` that matches, else ``otherwise``."""
-
-    def __init__(
-        self,
-        otherwise: Treatment,
-        cases: Sequence[Case[Treatment]] = (),
-        let_through: Filter = EVERYTHING,
-    ) -> None:
-        self.treatment = FirstMatch(cases, otherwise)
-        self.filter = let_through
-        self.screen = Screen(one.sampler for one in (otherwise, *(case.then for case in cases)))
-        self._ruled = [case.named for case in cases if case.when]
-        self._split: dict[str, bool] = {}
-
-    def is_split(self, application: str) -> bool:
-        """Whether rules may treat interactions of one application differently."""
-        if not self._ruled:
-            return False
-        found = self._split.get(application)
-        if found is None:
-            found = any(named(application) for named in self._ruled)
-            if len(self._split) < MOST_NAMES:
-                self._split[application] = found
-        return found
-
-
 class Scorer:
     """A worker of the consuming loop. ``clock`` gives epoch seconds."""
 
@@ -95,19 +65,26 @@ class Scorer:
         slots: Slots | None = None,
         pauses: Pauses | None = None,
     ) -> None:
-        self._settings, self._traffic = settings, traffic
-        self._pauses = pauses or Pauses()
+        self._settings = settings
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
         self._ledger = Ledger(telemetry)
-        self._screen = screen_for(traffic.screen.samplers)
+        self._intake = Intake(
+            traffic,
+            self._ledger,
+            dead_letters.gate,
+            telemetry,
+            clock,
+            pauses or Pauses(),
+            None if slots is None else slots.gathering,
+        )
         self._slots: SlotWorks | None = None
         if slots is not None:
             self._slots = SlotWorks(
                 slots, self._ledger, self._brought_to_end, self._given_up, telemetry
             )
-        self._judging: set[asyncio.Task[None] | None] = set()
+        self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
         self._waiting: set[asyncio.Task[None] | None] = set()
         self._penniless: set[asyncio.Task[None] | None] = set()
         telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
@@ -127,6 +104,7 @@ class Scorer:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
         if self._slots is not None:
+            self._slots.steering.waiting = len(self._waiting)
             self._slots.steering.turn()
             self._slots.gathering.turn()
 
@@ -136,8 +114,13 @@ class Scorer:
             self._slots.steering.lag_s = seconds
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work is judging; all else it may do is wait, for a place or for Kafka."""
-        return task in self._judging
+        """Whether the work is judging; all else it may do is wait, for limits or for Kafka."""
+        deadline = self._judging.get(task)
+        return deadline is not None and not deadline.is_held
+
+    def waits_for_limits(self) -> bool:
+        """Whether some of what is being judged stands still until a limit lets it go on."""
+        return any(deadline.is_held for deadline in self._judging.values())
 
     def waits_for_block(self, task: asyncio.Task[None]) -> bool:
         """Whether the work waits for its block to close, or for the others of its block."""
@@ -152,34 +135,7 @@ class Scorer:
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
-        if self._slots is None:
-            return self._screened(batch)
-        spans = self._slots.gathering.read(batch)
-        left = self._shed(self._screened(batch), spans)
-        self._slots.gathering.left(batch, left)
-        return left
-
-    def _shed(self, records: Sequence[KafkaRecord], spans: Sequence[Span]) -> Sequence[KafkaRecord]:
-        """What is left of them at the shares of their blocks, when the monitor is behind."""
-        if all(span.share == 1.0 for span in spans):
-            return records
-        left: list[KafkaRecord] = []
-        for share, group in groupby(spans, key=lambda span: span.share):
-            same = list(group)
-            some = [one for one in records if same[0].first <= one.offset <= same[-1].last]
-            left += screen_for([s.at(share) for s in self._traffic.screen.samplers])(some).left
-        self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
-        return left
-
-    def _screened(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
-        left, read = self._screen(batch)
-        if dropped := len(batch) - len(left):
-            self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
-        if read:
-            self._dead_letters.gate.glimpsed(read)
-            if not self._traffic.screen.samplers[0].needs_decoding:
-                self._telemetry.key_fallbacks.inc(read)
-        return left
+        return self._intake.screen(batch)
 
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
@@ -193,80 +149,28 @@ class Scorer:
             self._slots.gathering.passed(partition)
 
     def _begin(self, record: KafkaRecord) -> Work | None:
-        """Decode, sample and filter; None when the interaction has ended already.
-
-        The hash comes first, at the largest rate that may apply: before decoding where the key is
-        known by then. Then, decoded, it is taken at the rate of its application; rules come last.
-        """
-        self._ledger.consume()
-        if isinstance(record, Unreadable):
-            return self._reject(record, _unreadable(record))
-        if record.value is None:
-            self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
-            return None
-        if not self._traffic.screen.may_take(record.key, record.headers):
-            return self._not_sampled(Reason.HASH)
         try:
-            interaction = self._decode(record, record.value)
+            taken = self._intake.take(record)
         except MessageRejected as error:
             return self._reject(record, error)
-        except Exception as error:  # noqa: BLE001 - a bug of ours: a dead letter, and not our end
-            return self._reject(record, _bug(error, stage="decode"))
-        self._dead_letters.gate.fine()
-        treatment = self._traffic.treatment(interaction)
-        if not self._takes(treatment.sampler, record, interaction):
-            return self._not_sampled(Reason.HASH)
-        if self._traffic.filter.against(interaction) is not None:
-            return self._not_sampled(Reason.FILTERED)
-        if self._pauses.is_paused(interaction.application, self._clock()):
-            return self._not_sampled(Reason.PAUSED)
+        if taken is None:
+            return None
         if self._slots is not None:
-            return self._join(self._slots, record, interaction, treatment)
-        return self._alone(record, interaction, treatment)
+            if taken.in_slot:
+                return self._join(self._slots, record, taken)
+            self._slots.alone(taken.treatment.sampler.rate, taken.offsets, taken.times)
+        return self._alone(record, taken.interaction, taken.treatment)
 
     def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:
         work = self._score(record, interaction, treatment)
         return self._guarded(record, interaction.interaction_id, work)
 
-    def _join(
-        self, slots: SlotWorks, record: KafkaRecord, interaction: Interaction, whole: Treatment
-    ) -> Work | None:
-        """Into the slot of its block, or alone where its application is split by rules."""
-        span = slots.gathering.span(Partition(record.topic, record.partition), record.offset)
-        apart = self._traffic.is_split(interaction.application)
-        part = span.share / span.length if apart else span.share
-        treatment = whole.at(part)
-        if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
-            return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        if apart or span.length == 1:
-            slots.steering.picked()
-            return self._alone(record, interaction, treatment)
+    def _join(self, slots: SlotWorks, record: KafkaRecord, taken: Taken) -> Work | None:
+        interaction, treatment = taken.interaction, taken.treatment
         if (unseen := hidden(interaction, treatment)) is not None:
             self._ledger.settle(unseen.outcome, unseen.reason)
             return None
         return slots.join(Member(record, interaction, treatment, treatment.sampler.rate))
-
-    def _not_sampled(self, reason: Reason) -> Work | None:
-        self._ledger.settle(Outcome.NOT_SAMPLED, reason)
-        return None
-
-    def _takes(self, sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bool:
-        if not sampler.needs_decoding and not sampler.record_key(record.key, record.headers):
-            self._telemetry.key_fallbacks.inc()
-        return sampler.takes(_key(sampler, record, interaction))
-
-    def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
-        # After a redrive still where it stood first: an interaction without an id keeps its name.
-        origin = letter.origin_of(record)
-        source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
-        # A producer may set any timestamp: none lies further ahead than a plausible event time.
-        newest_ms = int((self._clock() + NEWEST.total_seconds()) * 1000)
-        # And it may set none, which Kafka gives as -1: then the record is as old as its reading.
-        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._clock() * 1000)
-        decoded = native.decode(value, source, min(broker_ms, newest_ms))
-        if decoded.timestamp_replaced:
-            self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
-        return decoded.interaction
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         # It may name an unknown field, and people use the oddest keys.
@@ -304,7 +208,7 @@ class Scorer:
     ) -> tuple[Outcome, str | None]:
         """A dead letter for what a bug of ours has kept from its end."""
         logger().error("scorer_bug", interaction_id=name, exc_info=error)
-        rejected = _bug(error, stage="score")
+        rejected = internal_error(error, stage="score")
         self._dead_letters.gate.failed(rejected.cause, was_fine=True)
         return await self._bury(record, rejected)
 
@@ -375,22 +279,24 @@ class Scorer:
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
-            async with treatment.limits.admitted():
+            async with admitted(treatment):
                 self._waiting.discard(task)
-                admitted = self._clock()
-                ending = await self._watched(paid_for(interaction, treatment, self._clock))
+                began, deadline = self._clock(), treatment.limits.deadline()
+                judging = paid_for(interaction, treatment, self._clock, deadline)
+                ending = await self._watched(judging, deadline)
         finally:
             self._waiting.discard(task)
-        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        treatment.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.steering.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
 
-    async def _watched(self, judging: Coroutine[Any, Any, Ending]) -> Ending:
+    async def _watched(self, judging: Coroutine[Any, Any, Ending], deadline: Deadline) -> Ending:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
         task = asyncio.current_task()
-        self._judging.add(task)
+        self._judging[task] = deadline
         try:
             return await apart(judging)
         except asyncio.CancelledError as cancelled:
@@ -403,7 +309,7 @@ class Scorer:
                 cause=Reason.STUCK,
             ) from None
         finally:
-            self._judging.discard(task)
+            del self._judging[task]
 
     async def _publish(
         self,
@@ -420,6 +326,7 @@ class Scorer:
             metrics=treatment.metrics,
             sampling=sampling,
             now=self._now(),
+            rechecks_usd=self._spent_beside(interaction, treatment),
         )
         key = record.key.encode()
         limit = self._settings.max_record_bytes - len(key)
@@ -440,6 +347,14 @@ class Scorer:
                 self._telemetry.truncated.inc(record.truncated)
                 return
 
+    def _spent_beside(self, interaction: Interaction, treatment: Treatment) -> float:
+        """What second judgements have cost that stands on no record yet."""
+        if treatment.budget is None:
+            return 0.0
+        source = interaction.source
+        place = (source.topic, source.partition, source.offset)
+        return treatment.budget.put_on_record(self._clock(), place)
+
     def _count(self, interaction: Interaction, ending: Ending) -> None:
         if ending.judgement is not None:
             self._telemetry.count_evidence(ending.judgement.evidence)
@@ -453,23 +368,3 @@ class Scorer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
-
-
-def _bug(error: Exception, *, stage: str) -> MessageRejected:
-    return MessageRejected(
-        f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
-    )
-
-
-def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:
-    """What is hashed: the id where the configured key is missing."""
-    found = sampler.record_key(record.key, record.headers)
-    return interaction.interaction_id.encode() if found is None else found
-
-
-def _unreadable(record: Unreadable) -> MessageRejected:
-    return MessageRejected(
-        f"record: the client cannot unpack it ({record.error}); it stays on its topic",
-        stage="decode",
-        cause=Reason.UNREADABLE,
-    )

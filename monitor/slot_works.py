@@ -11,10 +11,12 @@ from typing import Final, Protocol
 from monitor.ingest.gathering import MOST_UNPICKED, Gathering, Slot
 from monitor.ingest.outcomes import Ledger, Reason
 from monitor.ingest.score_records import Ending
-from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace, Spent, affordable
+from monitor.ingest.slots.meters import Meters
+from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace, Spent, affordable, room
 from monitor.ingest.worker import Work
 from monitor.judging import Treatment
 from monitor.kafka.record import KafkaRecord
+from monitor.logs import logger
 from monitor.records import Interaction, Outcome, SamplingRecord, Source
 from monitor.slotting import Choice, Member, Picker, forced_sampling
 from monitor.telemetry import ScorerTelemetry
@@ -47,7 +49,8 @@ class Slots:
     """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
 
     ``share`` is this replica's part of what all are allowed a minute. ``wall`` gives epoch seconds,
-    ``monotonic`` those between two looks.
+    ``monotonic`` those between two looks. ``burst`` says how many times as many judgements are
+    asked for now. ``meters`` say what each model that may judge leaves room for.
     """
 
     gathering: Gathering[Member]
@@ -58,6 +61,8 @@ class Slots:
     share: Callable[[], float] = lambda: 1.0
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
+    burst: Callable[[], float] = lambda: 1.0
+    meters: Meters = field(default_factory=lambda: Meters(()))
 
 
 class Steering:
@@ -67,11 +72,18 @@ class Steering:
         self._slots, self._telemetry = slots, telemetry
         self._costs = Costs()
         self._spent_usd = 0.0
+        self._asked = False, 1.0
+        self._affordable: float | None = None
         self.lag_s = 0.0
+        #: Interactions that are to be judged, and wait for a place.
+        self.waiting = 0
 
-    def picked(self) -> None:
-        """One more interaction is to be judged."""
-        self._slots.pace.picked()
+    def picked(self, offsets: int, times: float = 1.0) -> None:
+        """One more interaction is to be judged, of so many offsets.
+
+        ``times``: how much likelier it was taken than without a burst.
+        """
+        self._slots.pace.picked(times, offsets)
 
     def judged(self, ending: Ending, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
@@ -80,23 +92,53 @@ class Steering:
         usage = ending.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
         self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
+        self._slots.meters.judged()
 
     def turn(self) -> None:
         """Time passes."""
         slots, now = self._slots, self._slots.monotonic()
-        if not slots.pace.is_due(now):
-            return
+        looks = slots.pace.is_due(now, costs_known=self._costs.mean is not None)
+        asked = slots.burst()
+        if looks:
+            self._look(now)
+        # At once, and not only with the next look.
+        wanted = slots.pace.is_behind(self.lag_s), asked
+        if looks or wanted != self._asked:
+            self._asked = wanted
+            self._burst(1.0 if wanted[0] else asked)
+
+    def _look(self, now: float) -> None:
+        slots = self._slots
         demand = slots.pace.demand(now)
-        before_usd, allowed = self._spent_usd, slots.allowed.part(slots.share())
+        before_usd, (allowed, _) = self._spent_usd, self._allowed()
         if slots.money is not None:
-            wall = slots.wall()
-            left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)
-            allowed = allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s)
-            self._spent_usd = slots.money.spent(wall)
+            self._spent_usd = slots.money.spent(slots.wall())
         spent = Spent(demand, max(0.0, self._spent_usd - before_usd))
-        budget = affordable(allowed, self._costs.mean, spent)
-        plan = slots.pace.look(now, budget, self.lag_s)
-        self._telemetry.show_plan(plan.length, plan.share, budget)
+        self._affordable = affordable(allowed, self._costs.mean, spent)
+        slots.pace.look(now, self._affordable, self.lag_s, self.waiting)
+
+    def _burst(self, asked: float) -> None:
+        pace, times = self._slots.pace, 1.0
+        if asked > 1.0:
+            allowed, left_s = self._allowed()
+            times = max(1.0, min(asked, room(allowed, self._costs.mean, pace.expected, left_s)))
+        if times != pace.times:
+            logger().info("burst", times=round(times, 2), asked=asked)
+        plan = pace.burst(times)
+        self._telemetry.show_plan(plan.length, min(1.0, plan.share), self._affordable)
+        self._telemetry.burst.set(times)
+
+    def _allowed(self) -> tuple[Allowance, float]:
+        """What is allowed now, and for how many seconds the day's money has to last."""
+        slots = self._slots
+        share = slots.share()
+        allowed = slots.allowed.part(share)
+        allowed = allowed._replace(judgements_per_minute=slots.meters.affordable(share))
+        if slots.money is None:
+            return allowed, float(DAY_S)
+        wall = slots.wall()
+        left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)
+        return allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s), left_s
 
 
 class Latest:
@@ -141,6 +183,11 @@ class SlotWorks:
         """Whether more may be read."""
         return self.gathering.unpicked < MOST_UNPICKED
 
+    def alone(self, rate: float, offsets: int, times: float) -> None:
+        """An interaction is to be judged that was taken of so many offsets by its hash."""
+        self.steering.picked(offsets, times)
+        self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
+
     def join(self, member: Member) -> Work | None:
         """Put an interaction into its slot; the work of the slot where it is the first one."""
         found, record = member.interaction, member.record
@@ -163,6 +210,8 @@ class SlotWorks:
                 self.gathering.picked(slot)
             else:
                 self.gathering.picked(slot)
+                span = slot.block.span
+                self.steering.picked(span.last - span.first + 1)
                 endings = await self._judged(choice)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
@@ -185,7 +234,6 @@ class SlotWorks:
         return endings
 
     def _count(self, choice: Choice) -> None:
-        self.steering.picked()
         m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
         self._telemetry.slot_interactions.observe(m)
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()

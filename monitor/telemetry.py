@@ -170,6 +170,11 @@ class ScorerTelemetry:
             "Share of sampling.rate that is taken: below 1 while the monitor is behind.",
             registry=registry,
         )
+        self.burst = Gauge(
+            "rag_monitor_burst",
+            "How many times as many judgements are taken, at most, as without evidence of drift.",
+            registry=registry,
+        )
         self.affordable = Gauge(
             "rag_monitor_judgements_affordable",
             "Judgements a minute that the limits leave room for, by what the latest ones took.",
@@ -344,6 +349,7 @@ class ScorerTelemetry:
     def show_sampling(self, probability: float) -> None:
         """What holds at first."""
         self.sampling_probability.set(probability)
+        self.burst.set(1.0)
         self.show_plan(1, 1.0, None)
 
     def show_plan(self, block: int, share: float, affordable: float | None) -> None:
@@ -384,6 +390,26 @@ class BudgetTelemetry:
             registry=registry,
         )
         self.left.set_function(lambda: max(0.0, usd_per_day - spent()))
+
+
+class BurstTelemetry:
+    """What exporters have granted; made where bursts are switched on. Asked for at scrapes."""
+
+    def __init__(
+        self, registry: CollectorRegistry, per_day_s: float, granted_s: Callable[[], float]
+    ) -> None:
+        self.per_day = Gauge(
+            "rag_monitor_burst_allowance_seconds",
+            "Seconds of a day for which more judgements may be asked for (drift.burst.per_day).",
+            registry=registry,
+        )
+        self.per_day.set(per_day_s)
+        self.granted = Gauge(
+            "rag_monitor_burst_granted_seconds",
+            "Seconds of today for which more judgements were asked for, by all exporters.",
+            registry=registry,
+        )
+        self.granted.set_function(granted_s)
 
 
 class PausedTelemetry(Collector):
@@ -539,6 +565,17 @@ class ExporterTelemetry:
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",
             "Records still to be read before the exporter is ready.",
+            registry=registry,
+        )
+        self.slots_dropped = Gauge(
+            "rag_monitor_slots_dropped",
+            "Slots within the horizon that do not count, since they overlap one that does: read "
+            "again after a crash or a rebalance.",
+            registry=registry,
+        )
+        self.offsets_dropped = Gauge(
+            "rag_monitor_offsets_dropped",
+            "Offsets within the horizon that only such slots cover: nothing stands for them.",
             registry=registry,
         )
         where = ["topic", "partition"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -17,7 +17,9 @@ from monitor.ingest.filters import Case, Filter, compiled
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.ingest.sampling import Sampler
-from monitor.ingest.slots.pace import Allowance, Pace
+from monitor.ingest.slots.meters import Meter, Meters
+from monitor.ingest.slots.pace import FIRST_LENGTH, Allowance, Pace
+from monitor.intake import Traffic
 from monitor.judge.breaker import Patience
 from monitor.judge.budget import Budget
 from monitor.judge.fallback import FallbackJudge
@@ -33,7 +35,6 @@ from monitor.judge.second_look import other_order
 from monitor.judge.shared_quota import SharedQuota
 from monitor.judging import Treatment
 from monitor.rechecking import AgreementBook, Rechecks
-from monitor.scorer import Traffic
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations, Picker, PickSettings
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
@@ -143,10 +144,11 @@ def with_rechecks(
     seats: Sequence[Seat],
     telemetry: RecheckTelemetry,
     spend: Callable[[float], None] = lambda _usd: None,
+    affords: Callable[[], bool] = lambda: True,
 ) -> list[Seat]:
     """The same seats, where models have a second one judge a share of the interactions again.
 
-    ``spend`` is told of its cost, which stands on no record.
+    ``spend`` is told of its cost; ``affords`` says whether there is money left.
     """
     book = AgreementBook(telemetry)
 
@@ -157,7 +159,8 @@ def with_rechecks(
         settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
         second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
-        return replace(seat, recheck=Rechecks(share, second, seat.limits, book, telemetry))
+        made = Rechecks(share, second, seat.limits, book, telemetry, affords)
+        return replace(seat, recheck=made)
 
     return list(map(rechecked, seats))
 
@@ -201,7 +204,8 @@ def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = N
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=seat.recheck,
-            budget=budget,
+            # What costs nothing waits for no money.
+            budget=None if whole.judge.kind == "offline" else budget,
         )
 
     cases = [
@@ -220,34 +224,71 @@ def slots(
     settings: Settings,
     redactor: Redactor,
     calibrations: Calibrations,
+    seats: Sequence[Seat],
     budget: Budget | None = None,
     share: Callable[[], float] = lambda: 1.0,
+    burst: Callable[[], float] = lambda: 1.0,
+    *,
+    wall: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Slots | None:
     """What picks from blocks; None where every interaction is judged, however late.
 
-    ``share`` is the part of the limits that is for this process.
+    ``seats`` are all that may judge, each with limits of its own. ``share`` is the part of the
+    limits that is for this process, ``burst`` how many times as many judgements are asked for now:
+    never more than ``drift.burst.times``.
     """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
-    if sampling.block == 1 and not sheds:
+    if sampling.block == 1 and not sheds and not _may_take_more(settings):
         return None
+    most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
     length = None if sampling.block == "auto" else sampling.block
-    pace = Pace(length, sheds=sheds, behind_s=seconds(ingest.behind_after))
+    limited = list(meters(settings, seats))
+    has_limits = budget is not None or any(meter.is_shared for meter in limited)
+    pace = Pace(
+        length,
+        sheds=sheds,
+        behind_s=seconds(ingest.behind_after),
+        first=FIRST_LENGTH if has_limits else 1,
+    )
     rules = PickSettings(
         sampling.directed,
         sampling.floors,
         Filter.of(sampling.forced, ()),
         sampling.force_unanswered,
     )
-    judge = settings.judge
     return Slots(
-        Gathering(lambda: pace.plan, time.monotonic),
+        Gathering(lambda: pace.plan, monotonic),
         Picker(rules, redactor.text, calibrations),
         pace,
-        Allowance(judge.concurrency, *settings.limits.of(judge.model or "")),
+        Allowance(sum(seat.limits.concurrency for seat in seats)),
         budget,
         share,
+        wall,
+        monotonic,
+        burst=lambda: min(most, burst()),
+        meters=Meters(limited),
     )
+
+
+def meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
+    """Requests and tokens of each model that may be asked, and the places of each judge."""
+    asked = {id(one): one for seat in seats for one in seat.pressures.made()}
+    for one in asked.values():
+        requests, tokens = settings.limits.of(one.model)
+        if requests is not None:
+            yield Meter(requests, partial(getattr, one, "requests"))
+        if tokens is not None:
+            yield Meter(tokens, partial(getattr, one, "tokens"))
+    for limits in (seat.limits for seat in seats):
+        yield Meter(60.0 * limits.concurrency, partial(getattr, limits, "busy_s"), is_shared=False)
+
+
+def _may_take_more(settings: Settings) -> bool:
+    """Whether a burst can take what is left out otherwise."""
+    rates = [each.sampling.rate for each in (settings.base, *settings.effective)]
+    return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in rates)
 
 
 def redaction_rules(settings: Settings) -> Rules | None:

@@ -19,6 +19,7 @@ from monitor.rules.model import Recording
 from monitor.rules.render import groups
 from monitor.telemetry import (
     BudgetTelemetry,
+    BurstTelemetry,
     ExporterTelemetry,
     KafkaTelemetry,
     PausedTelemetry,
@@ -56,6 +57,7 @@ def declared_metrics() -> frozenset[str]:
     ScorerTelemetry(registry)
     ExporterTelemetry(registry)
     BudgetTelemetry(registry, 0.0, lambda: 0.0)
+    BurstTelemetry(registry, 0.0, lambda: 0.0)
     PausedTelemetry(registry, lambda: ["*"])
     registry.register(_quality())
     return frozenset(_sample_names(registry))

@@ -26,21 +26,29 @@ def alarms(
 ) -> None:
     """Show the open alarms: what changed, and the worst interactions since; with --json all of it.
 
+    What is paused is said on stderr: no alarm opens on what is not judged.
+
     Exit code 3 when the topic is missing, or Kafka does not answer in time.
     """
     import asyncio
     import time
 
+    from monitor import pausing_desk
     from monitor.access import connection, output_connection
     from monitor.export.alarm_list import lines, read_alarms
     from monitor.health import Health
     from monitor.ingest.letter_list import visible
+    from monitor.pausing_desk import Desk
 
     settings = settings_of(config, set_)
     outputs = output_connection(settings, connection(settings))
     topic = settings.kafka.topics.alarms
+    control = settings.kafka.topics.control
     found = asyncio.run(read_alarms(outputs, topic, Health(time.monotonic), limit))
     shown = [one for one in found.records if all_ or one.state == "open"]
+    desk = Desk(outputs, control, Health(time.monotonic), limit)
+    for line in asyncio.run(pausing_desk.said(desk, time.time())):  # beside what is asked for
+        typer.echo(visible(line), err=True)
     if json:
         typer.echo("[" + ",\n".join(one.to_json().decode() for one in shown) + "]")
         return

@@ -85,8 +85,8 @@ def _tell_left(left: Sequence[PauseRecord], name: str | None) -> None:
 
 
 def _told(record: PauseRecord) -> str:
-    until = "rag-monitor resume" if record.until is None else record.until.isoformat()
-    return f"{record.application or 'all applications'}: paused until {until}"
+    name, end = record.application or "all applications", record.end or "rag-monitor resume"
+    return f"{name}: paused until {end}"
 
 
 def _name(application: str | None) -> str:

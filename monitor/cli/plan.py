@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,8 @@ Model = Annotated[
 ]
 #: Of the shipped screen with the judge's values, on labelled pairs (docs/sampling.md).
 SCREEN = 0.38
+#: Of ``--minutes``: a year.
+MOST_MINUTES = 525_600.0
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +50,10 @@ def plan(
         bool, typer.Option("--from-topic", help="Measure traffic and tokens on the topic.")
     ] = False,
     minutes: Annotated[
-        float, typer.Option(min=0.1, help="With --from-topic: the last so many minutes.")
+        float,
+        typer.Option(
+            min=0.1, max=MOST_MINUTES, help="With --from-topic: the last so many minutes."
+        ),
     ] = 10.0,
     config: ConfigFile = None,
     set_: Overrides = None,
@@ -58,7 +64,9 @@ def plan(
 
     from monitor.planning.plan import Assumed, made, text
 
+    _require_numbers(mean=mean, correlation=correlation, minutes=minutes)
     settings = settings_of(config, [*(set_ or []), *_given(budget, model)])
+    _require_some(settings)
     if from_topic:
         _require_price(settings)
         per_minute, takes = _measured(settings, minutes)
@@ -71,6 +79,22 @@ def plan(
         return
     for line in text(found):
         typer.echo(line)
+
+
+def _require_numbers(**options: float) -> None:
+    """What is no number is within no bounds, and outside of none."""
+    from monitor.errors import ConfigurationError
+
+    for name, value in options.items():
+        if math.isnan(value):
+            raise ConfigurationError(f"--{name}: found nan, expected a number")
+
+
+def _require_some(settings: Settings) -> None:
+    from monitor.errors import ConfigurationError
+
+    if not settings.sampling.rate:
+        raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")
 
 
 def _given(budget: str | None, model: str | None) -> list[str]:
@@ -94,7 +118,10 @@ def _rate(traffic: str | None) -> float:
 
 
 def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
-    """Interactions a minute of the topic, and what a judgement of them takes."""
+    """Interactions a minute of the topic, and what a judgement of them takes.
+
+    Ends with 1 where there was none: nothing is wrong, but there is nothing to plan with.
+    """
     import asyncio
     import time
 
@@ -103,8 +130,16 @@ def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
     from monitor.planning.topic import measured
 
     logs.configure("error", settings.log.format)
-    health = Health(time.monotonic)
-    return asyncio.run(measured(settings, time.time(), minutes, health))
+    found = asyncio.run(measured(settings, time.time(), minutes, Health(time.monotonic)))
+    if found is None:
+        names = ", ".join(settings.kafka.topics.interactions)
+        typer.echo(
+            f"rag-monitor: --from-topic: nothing was sent to {names} in the last {minutes:g} "
+            "minutes that could be judged; give --minutes more, or --traffic without --from-topic",
+            err=True,
+        )
+        raise typer.Exit(1)
+    return found
 
 
 def _typical(settings: Settings) -> Takes:

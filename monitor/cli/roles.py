@@ -60,7 +60,7 @@ def _rehearse(config: Path | None, overrides: list[str] | None, as_json: bool) -
 
     settings = settings_of(config, overrides)
     logs.configure("error", settings.log.format)
-    found = asyncio.run(rehearse(settings, time.time, Health(time.monotonic)))
+    found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic)))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, Texts, items, mapping, seconds, split
+from monitor.config.base import SECONDS, Fraction, Section, Texts, items, mapping, seconds, split
 from monitor.config.names import DirectedMetric, Metrics, name_regex
+
+#: What ``drift.burst.per_day`` is where there are no bursts.
+NEVER: Final = "0s"
 
 
 def _each_once(metrics: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,6 +102,33 @@ class FixedBaseline(Section):
         return name_regex(self.application)
 
 
+class Burst(Section):
+    """More judgements while there is evidence of drift."""
+
+    times: int = Field(
+        4,
+        ge=1,
+        le=64,
+        description="up to so many times as many judgements while the evidence is above a tenth "
+        "of the threshold; 1 switches it off",
+    )
+    per_day: str = Field(
+        "1h", description="for at most so long of a day of budget.timezone; 0s switches it off"
+    )
+
+    @field_validator("per_day")
+    @classmethod
+    def _at_most_a_day(cls, per_day: str) -> str:
+        if per_day != NEVER and seconds(per_day) > SECONDS["d"]:
+            raise ValueError(f"found {per_day!r}, expected at most 1d")
+        return per_day
+
+    @property
+    def per_day_s(self) -> int:
+        """Seconds of a day; 0 where it is switched off."""
+        return 0 if self.per_day == NEVER or self.times == 1 else seconds(self.per_day)
+
+
 class Drift(Section):
     """What is told from chance, and what it is held against."""
 
@@ -126,6 +156,7 @@ class Drift(Section):
         ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
         description="the metrics that are watched; an empty list: none",
     )
+    burst: Burst = Burst()
 
     @field_validator("period")
     @classmethod

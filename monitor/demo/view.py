@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.config import seconds
+from monitor.control import EVERY
 from monitor.demo.bars import bar, cell, course, said, scale
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block, evidence_words, learning_words
@@ -93,6 +94,7 @@ class View:
         scored = sum(n for (outcome, _), n in page.outcomes.items() if outcome == Outcome.SCORED)
         parts = [f"{elapsed_s:4.0f} s", f"{self._phase(elapsed_s):8}"]
         parts += [f"consumed {page.consumed:5}", f"scored {scored:5}"]
+        parts += [f"PAUSED {', '.join(page.paused)}"] if page.paused else []
         for metric in (MOVED, "faithfulness"):
             parts.append(f"{metric}[{window}] {said(page.gauges.get((metric, window)))}")
         if page.learning is not None and page.learning.is_over:
@@ -141,6 +143,7 @@ class View:
         body = Text.assemble(
             *self._banner(elapsed_s),
             ("\njudge    ", "dim"),
+            *self._paused(),
             self._judge,
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
@@ -157,6 +160,13 @@ class View:
             subtitle_align="right",
             border_style="red" if self._phase(elapsed_s) == "incident" else "blue",
         )
+
+    def _paused(self) -> list[tuple[str, str]]:
+        """Before the judge, which stands still, and the gauges with it."""
+        if not (paused := self._history.last.page.paused):
+            return []
+        names = ", ".join("all" if name == EVERY else name for name in paused)
+        return [(f"PAUSED ({names}), see rag-monitor resume  ", "bold red")]
 
     def _banner(self, elapsed_s: float) -> list[tuple[str, str]]:
         """What the traffic does, and until when."""

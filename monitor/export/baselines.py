@@ -8,8 +8,6 @@ from typing import NamedTuple
 from monitor.compacted import Keyed
 from monitor.control import (
     BaselineRecord,
-    CalibrationRecord,
-    PauseRecord,
     Removed,
     baseline_key,
     read_control_record,
@@ -45,15 +43,13 @@ class Baselines:
         Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
         """
         found = read_control_record(key, value)
-        if isinstance(found, CalibrationRecord | PauseRecord):
-            return  # for those who pick and judge
         if isinstance(found, Removed):
             gone = self._records.pop(found.key, None)
             if gone is not None:
                 self._apply(gone.application, gone.judge, None)
-            return
-        self._records[found.key] = found
-        self._apply(found.application, found.judge, found)
+        elif isinstance(found, BaselineRecord):  # the others are for those who pick and judge
+            self._records[found.key] = found
+            self._apply(found.application, found.judge, found)
 
     @property
     def drift(self) -> DriftBook:

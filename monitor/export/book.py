@@ -22,7 +22,7 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
-from monitor.stats.selection import Candidate, Change, Selection
+from monitor.stats.selection import Candidate, Change, Dropped, Selection
 from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums, bucket_seconds
 
@@ -232,6 +232,10 @@ class ScoreBook:
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, as of the last ``advance``."""
         return self._selection.counted()
+
+    def dropped(self) -> Dropped:
+        """The slots that overlap another and do not count, as of the last ``advance``."""
+        return self._selection.dropped()
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges of the records that count, in the order of their labels."""

@@ -1,27 +1,41 @@
-"""One HTTP server a process: ``/metrics``, ``/healthz``, ``/readyz``."""
+"""One HTTP server a process: ``/``, ``/metrics``, ``/healthz``, ``/readyz``."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from monitor.errors import DependencyRefused
+from monitor.export.front import Front, front_page
 from monitor.health import Health
 from monitor.logs import logger
 from monitor.telemetry import ProcessTelemetry
 
 SHUTDOWN_S = 1.0
+#: Nothing from elsewhere, and always as it is now.
+_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class HttpServer:
-    """Serves a registry and the process's health."""
+    """Serves a registry and the process's health; ``front`` is what stands on the page at ``/``."""
 
     def __init__(
-        self, registry: CollectorRegistry, health: Health, telemetry: ProcessTelemetry
+        self,
+        registry: CollectorRegistry,
+        health: Health,
+        telemetry: ProcessTelemetry,
+        front: Callable[[], Front],
     ) -> None:
+        self._front = front
         self._registry, self._health, self._telemetry = registry, health, telemetry
         self._runner: web.AppRunner | None = None
 
@@ -31,6 +45,7 @@ class HttpServer:
         Raises ``DependencyRefused`` when the port is taken.
         """
         app = web.Application()
+        app.router.add_get("/", self._page)
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
@@ -53,6 +68,11 @@ class HttpServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def _page(self, _request: web.Request) -> web.Response:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        text = front_page(self._front(), self._health.waiting, self._health.stuck, now)
+        return web.Response(text=text, content_type="text/html", headers=_PAGE_HEADERS)
+
     async def _metrics(self, request: web.Request) -> web.Response:
         self._telemetry.ready.set(not self._health.waiting)
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
@@ -63,8 +83,10 @@ class HttpServer:
         return _answer({"stuck": self._health.stuck}, ok=not self._health.stuck)
 
     async def _readyz(self, _request: web.Request) -> web.Response:
-        waiting = self._health.waiting
-        return _answer({"waiting_for": waiting}, ok=not waiting)
+        waiting, paused = self._health.waiting, self._front().paused
+        # A pause is what somebody wants: no reason not to be ready.
+        ends = None if paused is None else {each.shown: each.end for each in paused}
+        return _answer({"waiting_for": waiting, "paused": ends}, ok=not waiting)
 
 
 def _answer(body: dict[str, object], *, ok: bool) -> web.Response:

@@ -19,6 +19,7 @@ _READ: Final = (
     "rag_monitor_interactions_",
     "rag_monitor_score_records_",
     "rag_monitor_baseline_",
+    "rag_monitor_paused",
 )
 #: In the order of the fields of ``Watched``.
 _WATCHED: Final = (
@@ -59,7 +60,8 @@ class Page(NamedTuple):
     """One scrape: ``gauges`` by (metric, window), ``outcomes`` by (outcome, reason).
 
     ``records_read`` counts the score records that the exporter has seen; ``watched`` is by metric,
-    and ``learning`` is None before it is known how many slots it takes.
+    and ``learning`` is None before it is known how many slots it takes. ``paused`` are applications
+    that are not judged, ``*`` all of them.
     """
 
     gauges: Mapping[tuple[str, str], Gauge]
@@ -69,6 +71,7 @@ class Page(NamedTuple):
     records_read: int
     watched: Mapping[str, Watched] = MappingProxyType({})
     learning: Learning | None = None
+    paused: tuple[str, ...] = ()
 
 
 def read(text: str) -> Page:
@@ -87,6 +90,7 @@ def read(text: str) -> Page:
         int(found.totals["rag_monitor_score_records_total"]),
         {metric: _watched(of) for metric, of in found.watched.items()},
         _learning(found),
+        tuple(sorted(found.paused)),
     )
 
 
@@ -98,6 +102,7 @@ class _Found:
         self.watched = defaultdict[str, dict[str, float]](dict)
         self.outcomes: dict[tuple[str, str], int] = {}
         self.learning: list[bool] = []
+        self.paused: set[str] = set()
         #: Over all labels.
         self.totals = defaultdict[str, float](float)
 
@@ -112,6 +117,8 @@ class _Found:
             self.outcomes[labels["outcome"], labels["reason"]] = int(sample.value)
         elif name == "rag_monitor_baseline_learning":
             self.learning.append(sample.value == 1)
+        elif name == "rag_monitor_paused":
+            self.paused.add(labels["application"])
 
 
 def _gauge(found: Mapping[str, float]) -> Gauge:

@@ -37,6 +37,7 @@ class Seen:
     draining: bool
     in_flight: int
     ended: int
+    waits_for_limits: bool = False
 
 
 class Patience(NamedTuple):
@@ -97,9 +98,10 @@ class Liveness:
         return all(seen.now - since <= STILL_S for _, since in self._still.values())
 
     def _works_on(self, seen: Seen) -> bool:
-        """Whether work ends, or there is none, or we have said what we wait for."""
+        """Whether work ends, or there is none, or we know what it waits for."""
         ended, self._ended = seen.ended != self._ended, seen.ended
-        return ended or not seen.in_flight or bool(self._health.waiting)
+        waits = seen.waits_for_limits or bool(self._health.waiting)
+        return ended or not seen.in_flight or waits
 
     def _beat(self, loop: str) -> None:
         limit_s = self._work_limit_s if loop == "work" else self._limit_s

@@ -190,6 +190,7 @@ class ConsumingLoop:
             draining=self._places.draining,
             in_flight=self._places.taken,
             ended=self._places.ended,
+            waits_for_limits=self._worker.waits_for_limits(),
         )
 
     async def _commit(self, held: Collection[Held]) -> str | None:

@@ -81,8 +81,11 @@ class Sampler(NamedTuple):
         return self.key == "interaction_id"
 
     def at(self, share: float) -> Sampler:
-        """The same at a share of its rate: what it takes, this one would have taken, too."""
-        return self._replace(rate=self.rate * share)
+        """The same at a share of its rate: the one that takes less takes nothing else.
+
+        A share above 1 is more, up to all.
+        """
+        return self._replace(rate=min(1.0, self.rate * share))
 
     def takes(self, key: bytes) -> bool:
         """Whether the interaction with this sampling key is judged."""
@@ -101,10 +104,10 @@ class Screen:
             largest[sampler.key] = max(sampler.rate, largest.get(sampler.key, 0.0))
         self.samplers = tuple(Sampler(rate, key) for key, rate in largest.items() if rate > 0)
 
-    def may_take(self, key: bytes | None, headers: Headers) -> bool:
-        """False when no sampler takes the record, whatever stands in it."""
+    def may_take(self, key: bytes | None, headers: Headers, share: float = 1.0) -> bool:
+        """False when no sampler takes the record at this share, whatever stands in it."""
         for sampler in self.samplers:
             found = sampler.record_key(key, headers)
-            if found is None or sampler.takes(found):
+            if found is None or sampler.at(share).takes(found):
                 return True
         return False

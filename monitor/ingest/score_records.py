@@ -47,6 +47,7 @@ def build(
     now: datetime,
     metrics: tuple[str, ...] | None = None,
     sampling: SamplingRecord | None = None,
+    rechecks_usd: float = 0.0,
 ) -> ScoreRecord:
     """The score record of a pick: of the slot that ``sampling`` describes.
 
@@ -82,6 +83,7 @@ def build(
         outcome=ending.outcome,
         reason=ending.reason,
         usage=ending.usage,
+        rechecks_usd=rechecks_usd,
         timings=ending.timings,
     )
 

@@ -33,7 +33,12 @@ class Purse(Protocol):
         """US dollars since then."""
 
     def recorded(
-        self, now: float, judged_at: float, place: tuple[str, int, int], usd: float
+        self,
+        now: float,
+        judged_at: float,
+        place: tuple[str, int, int],
+        usd: float,
+        rechecks_usd: float = 0.0,
     ) -> None:
         """A record says so; ``place`` is where its interaction was read."""
 
@@ -80,13 +85,7 @@ class Spending:
                 self._add(record.value)
 
     def _add(self, line: bytes) -> None:
-        try:
-            record = read_score_record(line)
-        except RecordSkipped:  # the exporter counts these, and says what is wrong
-            return
-        place = (record.source.topic, record.source.partition, record.source.offset)
-        judged_at = record.judged_at.timestamp()
-        self._budget.recorded(self._clock(), judged_at, place, record.usage.usd)
+        add(self._budget, line, self._clock())
 
     async def _look_whether_known(self, reader: TopicReader) -> None:
         try:
@@ -100,3 +99,14 @@ class Spending:
             logger().info(
                 "spending_known", usd=round(spent, 6), usd_per_day=self._budget.usd_per_day
             )
+
+
+def add(purse: Purse, line: bytes, now: float) -> None:
+    """What a score record says was spent."""
+    try:
+        record = read_score_record(line)
+    except RecordSkipped:  # the exporter counts these, and says what is wrong
+        return
+    place = (record.source.topic, record.source.partition, record.source.offset)
+    judged_at = record.judged_at.timestamp()
+    purse.recorded(now, judged_at, place, record.usage.usd, record.rechecks_usd)

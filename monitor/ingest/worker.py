@@ -34,6 +34,9 @@ class Worker(Protocol):
         Waiting for a place or for Kafka does not count: it may take as long as it takes.
         """
 
+    def waits_for_limits(self) -> bool:
+        """Whether work stands still that nothing but a limit holds up: so long is nothing stuck."""
+
     def waits(self, task: asyncio.Task[None]) -> bool:
         """Whether its work waits for a place: nothing is lost by leaving it to somebody else."""
 

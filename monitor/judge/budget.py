@@ -1,4 +1,4 @@
-"""US dollars a day: what judging has cost since midnight, and whether one more is affordable. Pure.
+"""US dollars a day: what judging has cost since midnight, and whether one more is affordable.
 
 The truth is on the topic of score records, which every replica reads: it knows what all have spent,
 and a restart forgets nothing. What this process has just spent counts before it comes back there.
@@ -6,6 +6,9 @@ and a restart forgets nothing. What this process has just spent counts before it
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta, tzinfo
 
 #: Where a score record comes from: topic, partition and offset of its interaction.
@@ -18,8 +21,9 @@ class Budget:
     """All that is spent in a day of ``zone``; times are epoch seconds.
 
     A judgement is affordable while what is spent, and what those under way will probably cost,
-    leave room for its own probable cost: the mean of those seen today. So a day's spending ends
-    within about the cost of one judgement from the budget.
+    leave room for its own probable cost: the mean of those seen. Where nobody knows yet what one
+    costs, they take turns. So a day ends at most at the budget and what those under way, as many
+    as may be, then cost beyond the mean; or at what a single one costs, if that alone is more.
     """
 
     def __init__(self, usd_per_day: float, zone: tzinfo) -> None:
@@ -30,6 +34,7 @@ class Budget:
         self._own: dict[Place, float] = {}
         self._under_way = 0
         self._seen, self._cost = 0, 0.0
+        self._is_priced, self._first = False, asyncio.Lock()
 
     def day_start(self, now: float) -> float:
         """The latest midnight of the zone."""
@@ -45,6 +50,16 @@ class Budget:
         """Of today's budget, never less than 0."""
         return max(0.0, self.usd_per_day - self.spent(now))
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until it is known what a judgement costs, or it is ours to find out while inside."""
+        async with AsyncExitStack() as stack:
+            if not self._is_priced:
+                await stack.enter_async_context(self._first)
+            if self._is_priced:
+                await stack.aclose()
+            yield
+
     def admit(self, now: float) -> bool:
         """Whether one more may be judged; if so, it is under way until ``settle``."""
         mean = self._cost / self._seen if self._seen else 0.0
@@ -55,27 +70,45 @@ class Budget:
         self._under_way += 1
         return True
 
-    def settle(self, now: float, place: Place, usd: float) -> None:
-        """What was admitted has ended, and has cost so much; its record will say the same."""
+    def settle(self, now: float, place: Place, usd: float, *, answered: bool = True) -> None:
+        """What was admitted has ended, and has cost so much; its record will say the same.
+
+        ``answered``: also where that is nothing, since a model did what it was asked.
+        """
         self._roll(now)
+        self._is_priced = self._is_priced or answered
         self._under_way -= 1
         self._learn(usd)
         if usd > 0:
             self._own[place] = self._own.get(place, 0.0) + usd
 
     def spend(self, now: float, usd: float) -> None:
-        """Something was spent that stands on no record."""
+        """Something was spent that stands on no record yet."""
         self._roll(now)
         self._unrecorded += usd
 
-    def recorded(self, now: float, judged_at: float, place: Place, usd: float) -> None:
-        """A score record says so, of this process or of another."""
+    def put_on_record(self, now: float, place: Place) -> float:
+        """All that stands on no record: the one of this place will say it."""
         self._roll(now)
-        if judged_at < self._day[0] or usd <= 0:
+        usd, self._unrecorded = self._unrecorded, 0.0
+        if usd > 0:
+            self._own[place] = self._own.get(place, 0.0) + usd
+        return usd
+
+    def recorded(
+        self, now: float, judged_at: float, place: Place, usd: float, rechecks_usd: float = 0.0
+    ) -> None:
+        """A score record says so, of this process or of another.
+
+        ``rechecks_usd`` is what it says of other judgements than its own.
+        """
+        self._roll(now)
+        total = usd + rechecks_usd
+        if judged_at < self._day[0] or total <= 0:
             return
-        self._recorded += usd
+        self._recorded += total
         if place in self._own:
-            left = self._own.pop(place) - usd
+            left = self._own.pop(place) - total
             if left > _ROUNDING:
                 self._own[place] = left
         else:
@@ -83,6 +116,7 @@ class Budget:
 
     def _learn(self, usd: float) -> None:
         if usd > 0:
+            self._is_priced = True
             self._seen, self._cost = self._seen + 1, self._cost + usd
 
     def _roll(self, now: float) -> None:

@@ -41,6 +41,11 @@ class Deadline:
         """Let it pass at this time of the event loop."""
         self._timeout.reschedule(when)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it stands still."""
+        return self._holders > 0
+
     def hold(self) -> None:
         """The clock stands still until as many have called ``go_on``."""
         self._holders += 1
@@ -61,6 +66,11 @@ class Deadline:
 
 #: That of the judgement under way: the tasks that it starts inherit it.
 _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+def is_bounded() -> bool:
+    """Whether the time of the current judgement is limited, whatever its calls do."""
+    return _CURRENT.get() is not None
 
 
 @contextmanager

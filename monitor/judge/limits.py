@@ -33,6 +33,9 @@ class Limits:
         pressures: Sequence[Pressure] = (),
         others: Sequence[Sequence[Pressure]] = (),
     ) -> None:
+        self.concurrency = concurrency
+        #: Seconds that places were held for, all together.
+        self.busy_s = 0.0
         self._slots = asyncio.Semaphore(concurrency)
         self._given_back = asyncio.Event()
         self._deadline_s = deadline_s

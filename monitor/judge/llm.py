@@ -25,6 +25,7 @@ from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
+from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import CallFailed, explain
@@ -170,7 +171,9 @@ class LlmClient:
 
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
-        retries, limit_s = self._settings.retries, self._settings.retries_s
+        retries = self._settings.retries
+        # A deadline stands still while a call waits for the limits, and stamina's clock does not.
+        limit_s = None if is_bounded() else self._settings.retries_s
         backoff, size = Backoff(retries, self._rng, self._observe), _bytes(system, user)
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
             with attempt:

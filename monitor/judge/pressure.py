@@ -79,6 +79,8 @@ class Pressure:
         self._pause: Fault | None = None
         self._pauses, self._refused_at = 0, float("-inf")
         self._under_way = 0
+        #: All that was ever asked of the model.
+        self.requests = self.tokens = 0
         self._moved = asyncio.Event()
         self._said = State.JUDGING
         if observe is not None:
@@ -104,6 +106,11 @@ class Pressure:
     async def aclose(self) -> None:
         """Give back connections."""
         await self._quota.aclose()
+
+    def count(self, tokens: int) -> None:
+        """One request more was made, and has used so many tokens."""
+        self.requests += 1
+        self.tokens += tokens
 
     @asynccontextmanager
     async def judgement(self) -> AsyncIterator[None]:
@@ -131,6 +138,7 @@ class Pressure:
                 async with self._noted(call):
                     yield call
             finally:
+                self.count(call.tokens or 0)
                 if call.tokens is not None:
                     self._quota.settle(share, call.tokens)
         finally:

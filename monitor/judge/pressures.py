@@ -46,6 +46,10 @@ class Pressures:
             )
         return self._made[key]
 
+    def made(self) -> list[Pressure]:
+        """Those that were asked for, so far."""
+        return list(self._made.values())
+
     async def aclose(self) -> None:
         """Give back what limits keep open."""
         for pressure in self._made.values():

@@ -13,6 +13,7 @@ from dataclasses import replace
 from monitor.judge.llm import LlmJudge, LlmSettings, count_tokens
 from monitor.judge.parsing import Task, VerifyRequest
 from monitor.judge.ports import Reply
+from monitor.judge.pressures import Pressures
 from monitor.judge.text import split_claims
 from monitor.records import Usage
 
@@ -20,17 +21,22 @@ from monitor.records import Usage
 class RehearsedJudge(LlmJudge):
     """Costs what the judge of these settings would, without evidence and judged relevance.
 
-    A model without a price costs nothing.
+    A model without a price costs nothing. What the models would be asked is counted with the
+    ``pressures`` that production shares.
     """
 
-    def __init__(self, settings: LlmSettings) -> None:
-        super().__init__(replace(settings, evidence="off", relevant_to_question="labels"))
+    def __init__(self, settings: LlmSettings, pressures: Pressures | None = None) -> None:
+        plain = replace(settings, evidence="off", relevant_to_question="labels")
+        shared = pressures or Pressures()
+        super().__init__(plain, pressures=shared)
+        self._asked = shared.all_of(plain)
 
     async def _complete(self, task: Task, system: str, user: str) -> Reply:
         text = _reply(task, user)
         prompt, completion = count_tokens(system) + count_tokens(user), count_tokens(text)
         price = self.price_per_million() or (0.0, 0.0)
         usd = (prompt * price[0] + completion * price[1]) / 1e6
+        self._asked[-1 if task == "extract_claims" else 0].count(prompt + completion)
         usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
         return Reply(text, "stop", usage)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
+from monitor.kafka.in_time import Head, in_time
 from monitor.kafka.metadata import ClusterView
 from monitor.kafka.patience import REFUSALS, bounded, patiently, refusal, start_patiently
 from monitor.kafka.record import KafkaRecord
@@ -61,11 +63,17 @@ class TopicScan:
         return cls(connection, client, topics)
 
     async def records(
-        self, topic: str, *, from_committed: bool = False, start_ms: int = 0
+        self,
+        topic: str,
+        *,
+        from_committed: bool = False,
+        start_ms: int = 0,
+        strictly: bool = False,
     ) -> AsyncIterator[KafkaRecord]:
         """All records, each partition in order; with ``from_committed`` the group's rest.
 
-        From the first on whose broker time is ≥ ``start_ms``, where the broker can tell.
+        From the first on whose broker time is ≥ ``start_ms``. Where the broker finds none, which is
+        also what it says of records without a time, all are read, or ``strictly`` none.
 
         Raises ``DependencyRefused`` when there is no such topic, or it may not be read.
         """
@@ -74,11 +82,9 @@ class TopicScan:
         try:
             await self._client.seek_to_beginning(*parts)
             if start_ms:
-                await self._seek_to_time(parts, start_ms)
-            for part in parts if from_committed else ():
-                committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
-                if committed is not None:
-                    self._client.seek(part, committed)
+                await self._seek_to_time(parts, start_ms, strictly=strictly)
+            if from_committed:
+                await self._seek_to_committed(parts)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
             while await _unread(self._client, parts, ends):
                 batches = await self._client.getmany(timeout_ms=POLL_MS, max_records=CHUNK)
@@ -91,12 +97,51 @@ class TopicScan:
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
 
-    async def _seek_to_time(self, parts: list[TopicPartition], start_ms: int) -> None:
+    async def in_time(
+        self, topics: Sequence[str], slice_ms: int, most: int
+    ) -> AsyncIterator[list[KafkaRecord]]:
+        """The rest of the group's topics together, as they came: ``in_time.py``.
+
+        Raises ``DependencyRefused`` like ``records``.
+        """
+        parts = [part for topic in topics for part in self._existing(topic)]
+        self._client.assign(parts)
+        try:
+            await self._client.seek_to_beginning(*parts)
+            await self._seek_to_committed(parts)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            heads = [Head(partial(self._fetched, part, ends[part])) for part in parts]
+            async for batch in in_time(heads, slice_ms, most):
+                yield batch
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, ", ".join(topics), error) from error
+
+    async def _fetched(self, part: TopicPartition, end: int) -> list[KafkaRecord]:
+        while await _unread(self._client, [part], {part: end}):
+            batches = await self._client.getmany(part, timeout_ms=POLL_MS, max_records=CHUNK)
+            if found := [one for one in batches.get(part, ()) if one.offset < end]:
+                return found
+        return []
+
+    async def _seek_to_committed(self, parts: Sequence[TopicPartition]) -> None:
+        for part in parts:
+            committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
+            if committed is not None:
+                self._client.seek(part, committed)
+
+    async def _seek_to_time(
+        self, parts: list[TopicPartition], start_ms: int, *, strictly: bool
+    ) -> None:
         asked = dict.fromkeys(parts, start_ms)
         found = await bounded(self._client.offsets_for_times(asked), REQUEST_LIMIT_S)
+        without = [part for part in parts if found.get(part) is None]
         for part in parts:
-            if found.get(part) is not None:
+            if part not in without:
                 self._client.seek(part, found[part].offset)
+        if without and strictly:
+            await self._client.seek_to_end(*without)
 
     def _existing(self, topic: str) -> list[TopicPartition]:
         if topic not in self.partitions:

@@ -1,45 +1,55 @@
 """``score --dry-run``: the scorer itself, with nobody to ask and nothing to write.
 
 From where the scorers' group has committed to where the topics end now. The group is not joined.
+Time passes as it did between the records, from now on: so limits, the rest of the day's money and
+blocks hold as they would.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from monitor import __version__
-from monitor.access import connection
+from monitor.access import connection, output_connection
 from monitor.config import Settings
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.spending import SLACK_S, add
 from monitor.ingest.worker import Work
 from monitor.judge.rehearsal import RehearsedJudge
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Outgoing, Producer
-from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
-from monitor.records import Usage, read_score_record
+from monitor.pausing import Pauses
+from monitor.planning.passing import Passing
+from monitor.records import Outcome, Usage, read_score_record
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.slotting import Calibrations
 from monitor.telemetry import ScorerTelemetry, new_registry
 from monitor.treatments import (
     Seat,
+    build_budget,
     build_judges,
     build_redactor,
     handling,
     llm_settings,
+    meters,
     redaction_rules,
+    require_prices,
     slots,
     traffic,
 )
 
-_CHUNK: Final = 200
+#: Taken in at once: so many records of a partition, so much time of all.
+_CHUNK: Final = 50
+_SLICE_MS: Final = 1_000
 #: The reason of ``handed_over`` where a block is not full yet.
 _CANCEL: Final = "open_block"
 _JUDGED: Final = ("scored", "judge_failed")
@@ -52,35 +62,160 @@ class Counting(Producer):
         super().__init__(connection, None, health, lambda _topic: None)
         self._scores_topic = scores_topic
         self.usage = Usage()
+        self.judged = 0
 
     async def deliver(self, record: Outgoing) -> None:
         """Nothing goes out."""
         if record.topic == self._scores_topic and record.value is not None:
-            self.usage += read_score_record(record.value).usage
+            found = read_score_record(record.value)
+            self.usage += found.usage
+            self.judged += found.outcome != Outcome.OVER_BUDGET
 
 
-async def rehearse(
-    settings: Settings, clock: Callable[[], float], health: Health
-) -> dict[str, Any]:
-    """What would be judged and spent; raises ``DependencyRefused``."""
-    registry = new_registry()
-    telemetry = ScorerTelemetry(registry)
-    cluster, topics = connection(settings), settings.kafka.topics
-    counting = Counting(cluster, health, topics.scores)
-    scorer = _scorer(settings, telemetry, counting, clock, health)
+async def rehearse(settings: Settings, now: float, health: Health) -> dict[str, Any]:
+    """What would be judged and spent from ``now`` on (epoch seconds).
+
+    Raises ``DependencyRefused``, and ``ConfigurationError`` for a budget without a price.
+    """
+    cluster = connection(settings)
+    stage = await _Stage.built(settings, now, cluster, health)
     scan = await TopicScan.start(cluster, health, group_id=settings.kafka.group_id)
     try:
-        for topic in topics.interactions:
-            await _work_through(scorer, scan, topic)
+        await stage.know(cluster, scan)
+        await stage.work_through(scan)
     finally:
         await scan.stop()
-    return _told(telemetry, counting.usage)
+        await stage.aclose()
+    return _told(stage)
 
 
-def _told(telemetry: ScorerTelemetry, usage: Usage) -> dict[str, Any]:
+class _Stage:
+    """A scorer with all that it goes by, but a clock of its own, and nobody to ask or tell."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        seats: Sequence[Seat],
+        counting: Counting,
+        telemetry: ScorerTelemetry,
+        health: Health,
+        now: float,
+    ) -> None:
+        self.settings, self.health, self._seats = settings, health, seats
+        self.counting, self.telemetry = counting, telemetry
+        self.budget = build_budget(settings)
+        self.calibrations, self.pauses = Calibrations(), Pauses()
+        self.passing = Passing(
+            now,
+            [meter for meter in meters(settings, seats) if meter.is_shared],
+            lambda: counting.judged,
+            self._passes,
+            most=settings.ingest.max_in_flight,
+        )
+        redactor = build_redactor(settings, telemetry)
+        self.slots = slots(
+            settings,
+            redactor,
+            self.calibrations,
+            seats,
+            self.budget,
+            wall=self._clock,
+            monotonic=self._clock,
+        )
+        self.scorer = self._scorer(redactor)
+
+    @classmethod
+    async def built(
+        cls, settings: Settings, now: float, cluster: Connection, health: Health
+    ) -> _Stage:
+        telemetry = ScorerTelemetry(new_registry())
+        seats = build_judges(settings, telemetry)
+        if build_budget(settings) is not None:
+            for seat in seats:
+                await seat.judge.prepare()
+            require_prices(seats)
+        counting = Counting(cluster, health, settings.kafka.topics.scores)
+        rehearsed = [_rehearsed(settings, seat) for seat in seats]
+        return cls(settings, rehearsed, counting, telemetry, health, now)
+
+    def _clock(self) -> float:
+        return self.passing.now
+
+    def _passes(self, lag_s: float) -> None:
+        self.scorer.behind(lag_s)
+        self.scorer.turn()
+
+    def _scorer(self, redactor: Redactor) -> Scorer:
+        settings, topics = self.settings, self.settings.kafka.topics
+        circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
+        return Scorer(
+            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
+            traffic(settings, self._seats, self.budget),
+            self.counting,
+            DeadLetters(
+                self.counting,
+                topics.dead_letters,
+                Gate(circuit, self.telemetry, self.health, time.monotonic),
+                group=settings.kafka.group_id,
+                version=__version__,
+                redactor=redactor,
+            ),
+            self.telemetry,
+            self._clock,
+            redactor,
+            self.slots,
+            self.pauses,
+        )
+
+    async def know(self, cluster: Connection, scan: TopicScan) -> None:
+        """What was spent today, what is paused, and what is known of the screen."""
+        output = output_connection(self.settings, cluster)
+        own = None if output is cluster else await TopicScan.start(output, self.health)
+        try:
+            await self._learn(own or scan)
+        finally:
+            if own is not None:
+                await own.stop()
+
+    async def _learn(self, scan: TopicScan) -> None:
+        topics, now = self.settings.kafka.topics, self.passing.now
+        if topics.control in scan.partitions:
+            async for record in scan.records(topics.control):
+                self.calibrations.take_in(record.key, record.value)
+                self.pauses.take_in(record.key, record.value)
+        if self.budget is not None and topics.scores in scan.partitions:
+            since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
+            async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
+                if record.value is not None:
+                    add(self.budget, record.value, now)
+
+    async def work_through(self, scan: TopicScan) -> None:
+        """Take all in, in the order of their times."""
+        works: set[asyncio.Task[None]] = set()
+        topics = self.settings.kafka.topics.interactions
+        async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
+            self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
+            for record in self.scorer.screen(batch):
+                work = self.scorer.begin(record)
+                if work is not None:
+                    works.add(asyncio.create_task(_done(work)))
+            self.scorer.turn()
+            works = await _settled(self.scorer, works)
+        for task in works:  # in blocks that are still open: later interactions join them
+            task.cancel(_CANCEL)
+        await asyncio.gather(*works, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        """Give back what limits keep open."""
+        for seat in self._seats:
+            await seat.pressures.aclose()
+
+
+def _told(stage: _Stage) -> dict[str, Any]:
+    usage = stage.counting.usage
     outcomes = {
         "/".join(filter(None, (sample.labels["outcome"], sample.labels["reason"]))): sample.value
-        for family in telemetry.outcomes.collect()
+        for family in stage.telemetry.outcomes.collect()
         for sample in family.samples
         if sample.name.endswith("_total")
     }
@@ -91,6 +226,8 @@ def _told(telemetry: ScorerTelemetry, usage: Usage) -> dict[str, Any]:
         "outcomes": {name: int(n) for name, n in sorted(outcomes.items())},
         # Summed in whatever order judgements end.
         "usage": {**usage.model_dump(), "usd": round(usage.usd, 9)},
+        "block": 1 if stage.slots is None else stage.slots.pace.plan.length,
+        "seconds": round(stage.passing.now - stage.passing.started, 3),
     }
 
 
@@ -99,50 +236,7 @@ def _rehearsed(settings: Settings, seat: Seat) -> Seat:
     if seat.section.kind == "offline":
         return seat
     handled = handling(seat.section, redaction_rules(settings))
-    return replace(seat, judge=RehearsedJudge(llm_settings(seat.section, handled)))
-
-
-def _scorer(
-    settings: Settings,
-    telemetry: ScorerTelemetry,
-    producer: Producer,
-    clock: Callable[[], float],
-    health: Health,
-) -> Scorer:
-    seats = [_rehearsed(settings, seat) for seat in build_judges(settings, telemetry)]
-    redactor, topics = build_redactor(settings, telemetry), settings.kafka.topics
-    circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
-    return Scorer(
-        ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
-        traffic(settings, seats),
-        producer,
-        DeadLetters(
-            producer,
-            topics.dead_letters,
-            Gate(circuit, telemetry, health, time.monotonic),
-            group=settings.kafka.group_id,
-            version=__version__,
-            redactor=redactor,
-        ),
-        telemetry,
-        clock,
-        redactor,
-        slots(settings, redactor, Calibrations()),
-    )
-
-
-async def _work_through(scorer: Scorer, scan: TopicScan, topic: str) -> None:
-    works: set[asyncio.Task[None]] = set()
-    async for batch in _batches(scan, topic):
-        for record in scorer.screen(batch):
-            work = scorer.begin(record)
-            if work is not None:
-                works.add(asyncio.create_task(_done(work)))
-        scorer.turn()
-        works = await _settled(scorer, works)
-    for task in works:  # in blocks that are still open: later interactions join them
-        task.cancel(_CANCEL)
-    await asyncio.gather(*works, return_exceptions=True)
+    return replace(seat, judge=RehearsedJudge(llm_settings(seat.section, handled), seat.pressures))
 
 
 async def _done(work: Work) -> None:
@@ -157,19 +251,3 @@ async def _settled(scorer: Scorer, works: set[asyncio.Task[None]]) -> set[asynci
         if task.done():
             task.result()
     return {task for task in works if not task.done()}
-
-
-async def _batches(scan: TopicScan, topic: str) -> AsyncIterator[list[KafkaRecord]]:
-    """Records of one partition in a row, some at a time."""
-    batch: list[KafkaRecord] = []
-    async for record in scan.records(topic, from_committed=True):
-        if batch and (len(batch) >= _CHUNK or _place(record) != _place(batch[0])):
-            yield batch
-            batch = []
-        batch.append(record)
-    if batch:
-        yield batch
-
-
-def _place(record: KafkaRecord) -> Partition:
-    return Partition(record.topic, record.partition)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from monitor.access import connection
 from monitor.config import Settings
-from monitor.errors import ConfigurationError, MessageRejected
+from monitor.errors import MessageRejected
 from monitor.health import Health
 from monitor.ingest.filters import Filter
 from monitor.ingest.formats import native
@@ -49,18 +49,16 @@ class Thinned:
             self.kept, self._every = self.kept[::2], 2 * self._every
 
 
-async def measured(settings: Settings, now: float, minutes: float, health: Health) -> Measured:
+async def measured(
+    settings: Settings, now: float, minutes: float, health: Health
+) -> Measured | None:
     """The last ``minutes`` of the topics, by the broker's time; ``now`` is epoch seconds.
 
-    Raises ``ConfigurationError`` where nothing was sent in them, and ``DependencyRefused``.
+    None where nothing was sent in them that could be judged. Raises ``DependencyRefused``.
     """
     seen = await _read(settings, now, minutes, health)
     if not seen.count:
-        names = ", ".join(settings.kafka.topics.interactions)
-        raise ConfigurationError(
-            f"--from-topic: nothing was sent to {names} in the last {minutes:g} minutes that "
-            "could be judged; give --minutes more, or --traffic"
-        )
+        return None
     return Measured(seen.count / minutes, await _rehearsed(settings, seen.kept))
 
 
@@ -70,7 +68,7 @@ async def _read(settings: Settings, now: float, minutes: float, health: Health) 
     scan = await TopicScan.start(connection(settings), health)
     try:
         for topic in settings.kafka.topics.interactions:
-            async for record in scan.records(topic, start_ms=start_ms):
+            async for record in scan.records(topic, start_ms=start_ms, strictly=True):
                 found = _decoded(record) if record.timestamp >= start_ms else None
                 if found is not None and let_through.against(found) is None:
                     seen.add(found)

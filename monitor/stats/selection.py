@@ -19,9 +19,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from monitor.stats.candidates import Candidate, Change, Group
-from monitor.stats.slot_line import Line
+from monitor.stats.slot_line import Dropped, Line
 
-__all__ = ["Candidate", "Change", "Selection"]
+__all__ = ["Candidate", "Change", "Dropped", "Selection"]
 
 
 class Selection:
@@ -100,6 +100,13 @@ class Selection:
         """The records whose slot counts, line by line in the order of their offsets."""
         for line in self._lines.values():
             yield from line.counted()
+
+    def dropped(self) -> Dropped:
+        """The slots that the second rule leaves out, and what that costs."""
+        total = Dropped(0, 0)
+        for line in self._lines.values():
+            total = total.plus(line.dropped())
+        return total
 
     def _group(self, key: _Id) -> Group:
         """The records of an interaction that has more than one."""

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.stats.candidates import Candidate, Change
 
 Place = tuple[int, int, str]
 
 _NOTHING_YET: Final = -1
+
+
+class Dropped(NamedTuple):
+    """``slots`` that do not count, and the ``offsets`` that only such slots cover."""
+
+    slots: int
+    offsets: int
+
+    def plus(self, other: Dropped) -> Dropped:
+        """Those of both.
+
+        >>> Dropped(1, 3).plus(Dropped(2, 0))
+        Dropped(slots=3, offsets=3)
+        """
+        return Dropped(self.slots + other.slots, self.offsets + other.offsets)
 
 
 class _Slot:
@@ -27,11 +43,14 @@ class _Slot:
 class Line:
     """The slots of one topic, partition, application and kind, in the order of the walk."""
 
-    __slots__ = ("_keys", "_slots")
+    __slots__ = ("_beyond", "_counted", "_keys", "_slots")
 
     def __init__(self) -> None:
         self._keys: list[Place] = []
         self._slots: list[_Slot] = []
+        self._counted = 0
+        #: Slots that do not count, and end after what counts up to there: next to none.
+        self._beyond: set[Place] = set()
 
     def add(self, candidate: Candidate) -> list[Change]:
         """Put a slot in its place."""
@@ -51,6 +70,8 @@ class Line:
         within = self._slots[first:beyond]
         stopped = [s.candidate for s in within if s.counts and id(s.candidate) in leaving]
         kept = [slot for slot in within if id(slot.candidate) not in leaving]
+        self._counted -= len(stopped)
+        self._beyond.difference_update(places)
         self._keys[first:beyond] = [_place(slot.candidate) for slot in kept]
         self._slots[first:beyond] = kept
         changes = self._walk(first, first + len(kept), reach)
@@ -59,6 +80,21 @@ class Line:
     def counted(self) -> Iterator[Candidate]:
         """The slots that count, in the order of their offsets."""
         return (slot.candidate for slot in self._slots if slot.counts)
+
+    def dropped(self) -> Dropped:
+        """What overlaps cost: in O(log n) for each slot that another covers in part only."""
+        ends: dict[int, int] = {}
+        for place in self._beyond:
+            index = bisect_left(self._keys, place)
+            reach, last = self._slots[index].reach, -place[1]
+            ends[reach] = max(ends.get(reach, reach), min(last, self._next_counted(index) - 1))
+        offsets = sum(end - reach for reach, end in ends.items())
+        return Dropped(len(self._keys) - self._counted, offsets)
+
+    def _next_counted(self, index: int) -> int:
+        """The first offset that counts after a position."""
+        behind = (self._slots[i] for i in range(index + 1, len(self._slots)))
+        return next((s.candidate.first_offset for s in behind if s.counts), sys.maxsize)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -83,7 +119,10 @@ class Line:
                 reach = slot.candidate.last_offset
             if counts != slot.counts:
                 changes.append(Change(slot.candidate, 1 if counts else -1))
+                self._counted += 1 if counts else -1
             slot.counts, slot.reach = counts, reach
+            is_beyond = slot.candidate.last_offset > reach
+            (self._beyond.add if is_beyond else self._beyond.discard)(self._keys[index])
             index += 1
         return changes
 

@@ -4,6 +4,10 @@
 30 SIGKILLs, 20 SIGTERMs and 5 broker restarts; the same for a scorer that commits its position,
 which must lose records; a rolling restart under steady traffic. Exit code 1 when something is not
 as it must be. A real Kafka broker is needed (``.ci/fetch-kafka``).
+
+``--blocks 32``: one judgement for each slot of a block; ``--blocks 32 16 64 1``: each new scorer
+takes the next length; ``--restless 1 8 32 128``: each takes another of these lengths at random
+every two seconds. ``--times 20``: blocks wait for three seconds, and not for sixty.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from tests.e2e.chaos.acts import chaos, rolling_restart
 from tests.e2e.chaos.figures import Figures
 from tests.e2e.chaos.run import Setup, Stage, run
 from tests.e2e.chaos.strikes import Blows
+from tests.e2e.hurried import MODULE as HURRIED
+from tests.e2e.hurried import hurried
 
 NAIVE = "tests.e2e.chaos.naive"
 
@@ -42,6 +48,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--blocks", type=int, nargs="*", default=[], help="lengths that scorers take in turn"
     )
+    parser.add_argument("--restless", type=int, nargs="*", default=[], help="lengths at random")
+    parser.add_argument("--times", type=float, default=1.0, help="faster than the blocks' clock")
+    parser.add_argument("--sampling-rate", type=float, default=1.0, help="share before blocks")
     parser.add_argument("--directory", type=Path, help="where logs and broker data are kept")
     return parser.parse_args()
 
@@ -73,15 +82,20 @@ def as_expected(given: argparse.Namespace, figures: Figures) -> bool:
 def main() -> int:
     """Run once and print the figures; the exit code."""
     given = arguments()
+    is_hurried = given.restless or given.times != 1
     setup = Setup(
         given.interactions,
         given.seed,
         given.judge_latency,
         given.scorers,
-        module=NAIVE if given.what == "naive" else "monitor",
-        blocks=tuple(given.blocks),
+        module=NAIVE if given.what == "naive" else HURRIED if is_hurried else "monitor",
+        settings={"sampling__rate": given.sampling_rate},
+        blocks=tuple(given.blocks or given.restless),
     )
-    with tempfile.TemporaryDirectory(prefix="chaos-") as temporary:
+    with (
+        hurried(given.times, given.restless),
+        tempfile.TemporaryDirectory(prefix="chaos-") as temporary,
+    ):
         directory = given.directory or Path(temporary)
         directory.mkdir(parents=True, exist_ok=True)
         figures = asyncio.run(run(setup, directory, act(given)))

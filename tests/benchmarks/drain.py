@@ -46,6 +46,7 @@ from monitor.ingest.gate import Gate
 from monitor.ingest.loop import POLL_MS, ConsumingLoop
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.worker import LoopLimits
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.judging import Treatment
@@ -54,7 +55,7 @@ from monitor.kafka.group import GroupConsumer, member_options
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.servers.kafka_broker import KafkaBroker

@@ -25,11 +25,12 @@ from monitor.ingest.gate import Gate
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.judging import Treatment
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations, Member, Picker, PickSettings
 from monitor.stats.calibration import Calibration

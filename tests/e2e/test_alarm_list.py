@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from monitor.alarms import (
@@ -17,6 +17,7 @@ from monitor.alarms import (
     WorstInteraction,
     answered,
 )
+from monitor.control import PauseRecord
 from tests.e2e.conftest import MakeTopics
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
@@ -70,9 +71,13 @@ def record(found: AlarmRecord) -> Record:
     return Record(found.to_json(), found.key.encode())
 
 
-def listed(broker: str, topic: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def listed(
+    broker: str, topic: str, *arguments: str, control: str = "rag.nothing"
+) -> subprocess.CompletedProcess[str]:
     """The command, as a program."""
-    settings = [f"kafka.bootstrap_servers={broker}", f"kafka.topics.alarms={topic}"]
+    topics = {"alarms": topic, "control": control}
+    settings = [f"kafka.bootstrap_servers={broker}"]
+    settings += [f"kafka.topics.{name}={value}" for name, value in topics.items()]
     sets = [word for each in settings for word in ("--set", each)]
     return subprocess.run(
         [sys.executable, "-m", "monitor", "alarms", *sets, *arguments],
@@ -104,6 +109,27 @@ async def test_open_alarms_are_shown_with_their_worst_interactions(
 
     as_json = json.loads(listed(broker, topic, "--json").stdout)
     assert [(one["application"], one["state"]) for one in as_json] == [("bank", "open")]
+
+
+async def test_what_is_paused_is_said_beside_the_alarms(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """No alarm opens on what is not judged; and not to know of pauses is no failure."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    topic, control = topics["kafka__topics__alarms"], topics["kafka__topics__control"]
+    calm = listed(broker, topic, control=control)
+    assert (calm.returncode, calm.stdout) == (0, "")
+    assert "paused" not in calm.stderr
+    held, over = PauseRecord(application="shop"), PauseRecord(until=NOON - timedelta(days=9))
+    sent = [Record(each.to_json(), each.key.encode()) for each in (held, over)]
+    await produce(broker, control, sent)
+    shown = listed(broker, topic, "--json", control=control)
+    assert (shown.returncode, json.loads(shown.stdout)) == (0, [])
+    paused = [line for line in shown.stderr.splitlines() if "paused" in line]
+    assert paused == ["judging is paused: shop, until rag-monitor resume"]
+    unknown = listed(broker, topic, "--timeout", "3")
+    assert unknown.returncode == 0
+    assert "whether judging is paused is not known: " in unknown.stderr
 
 
 async def test_a_topic_that_does_not_answer_is_said(kafka_broker: KafkaBroker) -> None:

@@ -194,3 +194,45 @@ async def _all_lag(scorer: MonitorProcess, lag: float) -> bool:
     samples = await scorer.metrics()
     found = [v for (name, _), v in samples.items() if name == "rag_monitor_consumer_lag_records"]
     return found == [lag] * 4
+
+
+@pytest.mark.timeout(200)
+async def test_waiting_for_requests_a_minute_is_no_failure_and_not_being_stuck(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Judgements wait for ten seconds and more, again and again, where 4 of judging were too many.
+
+    Neither a deadline nor a dead letter comes of it, and /healthz stays 200.
+    """
+    rng, broker = Random(6), kafka_broker.bootstrap
+    cases = [case(f"m{i:03d}", rng, time.time() - 60, together=True) for i in range(4)]
+    topics = await make_topics(partitions=1)
+    sick: list[int] = []
+
+    async def ended() -> Samples | None:
+        samples = await scorer.metrics()
+        status, _ = await scorer.get("/healthz")
+        sick.extend([status] if status != 200 else [])
+        return samples if sum(outcomes(samples).values()) == len(cases) else None
+
+    async with JudgeServer(all_labels(cases)) as judge:
+        settings = asking(
+            judge,
+            limits__requests_per_minute=12,
+            judge__deadline_s=4,
+            ingest__stuck_after_s=4,
+            **topics,
+        )
+        scorer = MonitorProcess("score", broker, tmp_path, "scorer", **settings)
+        try:
+            await scorer.ready()
+            await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
+            samples = await until(ended, "all outcomes", patience_s=150)
+        finally:
+            await scorer.end()
+        assert len(judge.log) > 8, "they have not all been asked at once"
+    assert outcomes(samples) == {"scored": len(cases)}
+    assert sick == []
+    records = await read_all(broker, topics["kafka__topics__scores"])
+    judging = [read_score_record(record.value or b"").timings["judge_s"] for record in records]
+    assert max(judging) > 9

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -43,7 +45,7 @@ async def sent(broker: str, topics: Topics, name: str) -> None:
 async def test_while_paused_offsets_go_on_and_nothing_is_judged(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
-    """The scorer, also one that starts meanwhile, skips; a gauge says so; resume ends it."""
+    """The scorer, and one that starts meanwhile, skip; gauge and pages say so; resume ends it."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
     said = await told(broker, topics, "pause", "--for", "2h")
     assert said.startswith("all applications: paused until 20")
@@ -53,6 +55,9 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
         await sent(broker, topics, "a")
         await until(lambda: _count(monitor, "not_sampled", "paused", 10), "ten that are skipped")
         assert total(await monitor.metrics(), "rag_monitor_paused", application="*") == 1
+        status, answer = await monitor.get("/readyz")
+        assert (status, list(json.loads(answer)["paused"])) == (200, ["*"])
+        assert "all applications, until 20" in (await monitor.get("/"))[1]
         assert await read_all(broker, topics["kafka__topics__scores"]) == []
         assert await told(broker, topics, "resume") == "all applications: resumed\n"
         await until(lambda: _gone(monitor), "no pause")
@@ -61,6 +66,38 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
         await told(broker, topics, "resume", code=1)
     finally:
         await monitor.end()
+
+
+@pytest.mark.timeout(200)
+async def test_a_pause_that_ends_by_its_time_is_told_by_all(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Scorer and exporter log its beginning and its end, once each; then the gauge is gone."""
+    broker, topics = kafka_broker.bootstrap, await make_topics()
+    monitors = [
+        MonitorProcess(role, broker, tmp_path, role, **topics) for role in ("score", "export")
+    ]
+    try:
+        for monitor in monitors:
+            await monitor.ready()
+        await told(broker, topics, "pause", "--application", "bot", "--for", "4s")
+        for monitor in monitors:
+            await until(partial(_resumed, monitor), f"resumed on {monitor.url}")
+            assert _told(monitor) == ["paused", "resumed"]
+            assert await _gone(monitor)
+    finally:
+        for monitor in monitors:
+            await monitor.end()
+
+
+def _resumed(monitor: MonitorProcess) -> bool:
+    return "resumed" in _told(monitor)
+
+
+def _told(monitor: MonitorProcess) -> list[str]:
+    """What its log says of pauses of the application."""
+    found = [event for event in monitor.events() if event.get("application") == "bot"]
+    return [event["event"] for event in found if event["event"] in ("paused", "resumed")]
 
 
 async def _count(monitor: MonitorProcess, outcome: str, reason: str, least: int) -> bool:

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -28,6 +30,16 @@ PRICED = {
 
 async def told(broker: str, settings: dict[str, Any], *arguments: str) -> dict[str, Any]:
     """What a command says as JSON; it ends with 0."""
+    code, out, complaint = await ended(broker, settings, *arguments)
+    assert code == 0, complaint
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+async def ended(
+    broker: str, settings: dict[str, Any], *arguments: str
+) -> tuple[int | None, str, str]:
+    """Exit code, output and complaint of a command that is asked for JSON."""
     variables = {f"RAG_MONITOR_{name.upper()}": str(value) for name, value in settings.items()}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "monitor", *arguments, "--json"),
@@ -36,17 +48,51 @@ async def told(broker: str, settings: dict[str, Any], *arguments: str) -> dict[s
         env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **variables},
     )
     out, complaint = await process.communicate()
-    assert process.returncode == 0, complaint.decode()
-    found: dict[str, Any] = json.loads(out)
-    return found
+    return process.returncode, out.decode(), complaint.decode()
 
 
-async def filled(broker: str, topics: Topics) -> list[Any]:
-    """So many interactions of a minute ago."""
-    rng = Random(4)
-    cases = [case(f"p{i:03d}", rng, time.time() - 60) for i in range(INTERACTIONS)]
-    await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
+async def filled(
+    broker: str, topics: Topics, sent_at: Callable[[int], float] | None = None, **where: Any
+) -> list[Any]:
+    """So many interactions, each written at its time (epoch seconds; default: a minute ago)."""
+    rng, minute_ago = Random(4), time.time() - 60
+    cases = [
+        case(f"p{i:03d}", rng, minute_ago if sent_at is None else sent_at(i))
+        for i in range(INTERACTIONS)
+    ]
+    records = [
+        replace(record, timestamp_ms=int(found.event_time * 1000), **where)
+        for record, found in zip(as_logged(cases), cases, strict=True)
+    ]
+    await produce(broker, topics["kafka__topics__interactions"], records)
     return cases
+
+
+@pytest.mark.timeout(150)
+async def test_a_window_in_which_nothing_arrived(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Exit code 1 and a line that names topic and minutes; partitions without records are fine.
+
+    What is older is not counted, in the same partition neither.
+    """
+    broker, topics = kafka_broker.bootstrap, await make_topics()
+    old, now = time.time() - 7_200, time.time()
+    settings = {**topics, "judge__kind": "offline"}
+    arguments = ("plan", "--from-topic", "--minutes", "2")
+    code, out, complaint = await ended(broker, settings, *arguments)
+    assert (code, out) == (1, "")
+    await filled(broker, topics, lambda _: old, partition=1)
+    code, out, again = await ended(broker, settings, *arguments)
+    assert (code, out, again) == (1, "", complaint)
+    assert complaint.count("\n") == 1
+    assert f"nothing was sent to {topics['kafka__topics__interactions']}" in complaint
+    assert "in the last 2 minutes" in complaint
+    await filled(broker, topics, lambda _: now - 10, partition=1)
+    plan = await told(broker, settings, *arguments)
+    assert plan["traffic_per_minute"] == INTERACTIONS / 2
+    assert plan["sampling_probability"] == 1
+    assert plan["interval_width"].keys() == {"5m", "1h", "24h"}
 
 
 @pytest.mark.timeout(150)

@@ -88,6 +88,21 @@ async def read_all(bootstrap: str, topic: str) -> list[Record]:
         await consumer.stop()
 
 
+async def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
+    """Partition → the offset that the group has committed; those without one are left out."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        found = await admin.list_consumer_group_offsets(group)
+    finally:
+        await admin.close()
+    return {
+        place.partition: mark.offset
+        for place, mark in found.items()
+        if place.topic == topic and mark.offset >= 0
+    }
+
+
 async def _partitions(bootstrap: str, topic: str) -> list[TopicPartition]:
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()

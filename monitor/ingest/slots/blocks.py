@@ -2,7 +2,10 @@
 
 Blocks are aligned (block = offset // B, B a power of two), so that two readers cut in the same
 places. A block that is closed early ends at the last offset read, and its rest is a block of its
-own. Another length holds from the next offset on that both lengths divide.
+own. Another length holds from the next offset on that both lengths divide. Who begins to read
+elsewhere than where a block begins cuts shorter ones up to there: of blocks of whatever lengths
+two are either one within the other, or apart, so that what somebody else has judged of an
+overlap never stands for a part of a block only.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def is_length(length: int) -> bool:
 class Plan(NamedTuple):
     """What holds for blocks from now on: their length B, and the share of the rate that is taken.
 
-    ``share`` is below 1 where the monitor is behind.
+    ``share`` is below 1 where the monitor is behind, and above 1 in a burst.
     """
 
     length: int
@@ -50,8 +53,8 @@ class Cutting:
     """The blocks of one partition, as one reader meets them; offsets only grow.
 
     >>> cutting = Cutting()
-    >>> [(span.first, span.last) for span in cutting.read(35, 70, Plan(32))]
-    [(35, 63), (64, 95)]
+    >>> [(span.first, span.last) for span in cutting.read(40, 70, Plan(32))]
+    [(40, 47), (48, 63), (64, 95)]
     >>> cutting.at(64)
     Span(first=64, last=95, share=1.0, length=32)
     >>> cutting.close(70)[:2], cutting.at(71)[:2]
@@ -75,7 +78,7 @@ class Cutting:
             self._follow(start, plan.length)
             # Over a gap in the log nothing is cut but the block that reading goes on in.
             start = max(start, first // self._length * self._length)
-            end = (start // self._length + 1) * self._length - 1
+            end = start + min(self._length, _largest_at(start)) - 1
             if self._length == 1:  # each a block of its own, all alike up to another length
                 longer = (start // plan.length + 1) * plan.length - 1
                 end = max(start, last if plan.length == 1 else min(last, longer))
@@ -106,6 +109,15 @@ class Cutting:
         """Take another length, where both divide ``start``."""
         if not self._length or start % max(self._length, length) == 0:
             self._length = length
+
+
+def _largest_at(offset: int) -> int:
+    """The longest block that may begin at this offset.
+
+    >>> [_largest_at(offset) for offset in (35, 36, 48, 0)]
+    [1, 4, 16, 4096]
+    """
+    return min(LONGEST, offset & -offset or LONGEST)
 
 
 class Filling:

@@ -8,11 +8,17 @@ budget is spent, and not more.
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 from monitor.ingest.slots.blocks import LONGEST, Plan
 
 LOOK_S: Final = 60.0
+#: The first look comes when it is known what a judgement takes, but not before so many seconds.
+FIRST_LOOK_S: Final = 10.0
+#: What blocks begin with where there is a limit: too long costs a minute of judgements, too short
+#: many minutes, until all that was taken too much is judged.
+FIRST_LENGTH: Final = 64
 #: How much of a limit is planned for: judgements are not alike.
 HEADROOM: Final = 0.95
 #: What is unspent, or spent too much, counts up to so many minutes of budget.
@@ -23,6 +29,9 @@ _PAYBACK: Final = 0.5
 _LARGEST_STEP: Final = 16
 _LEAST_SHARE: Final = 1 / 1_024
 _WEIGHT: Final = 0.05
+#: Of the day's money a burst leaves so much that the rest of the day, if it is longer than so many
+#: seconds of burst, goes on at half its pace at least.
+_BURST_S: Final = 300.0
 
 
 class Cost(NamedTuple):
@@ -35,12 +44,16 @@ class Cost(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas."""
+    """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas.
+
+    ``judgements_per_minute`` is what everything else leaves room for, already a replica's part.
+    """
 
     concurrency: int
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     usd_per_minute: float | None = None
+    judgements_per_minute: float | None = None
 
     def part(self, share: float) -> Allowance:
         """A replica's part of the requests and tokens of all.
@@ -94,15 +107,55 @@ def affordable(allowed: Allowance, cost: Cost | None, spent: Spent) -> float | N
         found.append(allowed.requests_per_minute / cost.calls)
     if allowed.tokens_per_minute is not None and cost.tokens > 0:
         found.append(allowed.tokens_per_minute / cost.tokens)
+    if allowed.judgements_per_minute is not None:
+        found.append(allowed.judgements_per_minute)
     if allowed.usd_per_minute is not None and spent.usd > 0:
         found.append(spent.picks * allowed.usd_per_minute / spent.usd)
     return HEADROOM * min(found) if found else None
+
+
+def room(allowed: Allowance, cost: Cost | None, picks: float, left_s: float) -> float:
+    """How many times as many judgements as ``picks`` a minute the limits leave room for.
+
+    ``left_s`` are the seconds that the money of ``allowed`` has to last for.
+
+    >>> cost = Cost(2, 0, 0, 1.0)
+    >>> round(room(Allowance(8, requests_per_minute=60), cost, 19.0, 3_600.0), 6)
+    1.5
+    >>> room(Allowance(8), None, 19.0, 3_600.0), room(Allowance(8, None, None, 1), None, 0, 900.0)
+    (inf, 2.0)
+    """
+    most = affordable(allowed._replace(usd_per_minute=None), cost, Spent(picks, 0.0))
+    found = most / picks if most is not None and picks > 0 else math.inf
+    if allowed.usd_per_minute is None:
+        return found
+    return min(found, (left_s + _BURST_S) / (2 * _BURST_S)) if allowed.usd_per_minute > 0 else 1.0
+
+
+def hastened(plan: Plan, times: float) -> Plan:
+    """Up to so many times as many judgements: shorter blocks, then a larger share.
+
+    Who is behind takes no more.
+
+    >>> hastened(Plan(32), 4.0), hastened(Plan(32), 7.9)
+    (Plan(length=8, share=1.0), Plan(length=8, share=1.0))
+    >>> hastened(Plan(2), 4.0), hastened(Plan(1, 0.5), 4.0)
+    (Plan(length=1, share=2.0), Plan(length=1, share=0.5))
+    """
+    length, share = plan
+    if share < 1.0:
+        return plan
+    while length > 1 and times >= 2.0:
+        length, times = length // 2, times / 2
+    return Plan(length, max(1.0, times) if length == 1 else 1.0)
 
 
 class Pace:
     """Follows demand, budget and lag; times in seconds, ``length`` None: from the budget.
 
     ``sheds``: when more than ``behind_s`` behind, and not catching up, a smaller share is taken.
+    A burst comes on top: what it takes does not count as demand. Until anybody knows the budget,
+    blocks are of ``first``.
 
     >>> pace = Pace(None, sheds=True, behind_s=600.0)
     >>> pace.look(0.0, None, 0.0)
@@ -112,52 +165,100 @@ class Pace:
     16
     """
 
-    def __init__(self, length: int | None, *, sheds: bool, behind_s: float) -> None:
+    def __init__(self, length: int | None, *, sheds: bool, behind_s: float, first: int = 1) -> None:
         self._is_fixed = length is not None
         self._sheds, self._behind_s = sheds, behind_s
-        self.plan = Plan(length or 1)
-        self._picks = 0
+        self._base = self.plan = Plan(length or first)
+        self.times = 1.0
+        self._picks, self._plain, self._covered = 0, 0.0, 0.0
+        self._has_budget = False
+        #: Picks a minute that are expected without a burst.
+        self.expected = 0.0
         self._looked_at: float | None = None
         self._carried = self._lag_s = 0.0
 
-    def picked(self) -> None:
-        """One more interaction is to be judged."""
-        self._picks += 1
+    def picked(self, times: float = 1.0, offsets: int | None = None) -> None:
+        """One more interaction is to be judged, so many times likelier taken than without burst.
 
-    def is_due(self, now: float) -> bool:
-        """Whether it is time for a look."""
-        return self._looked_at is None or now - self._looked_at >= LOOK_S
+        ``offsets`` are those of its block, which may have closed early (None: it was full).
+        """
+        self._picks += 1
+        self._plain += self.plan.length / self._base.length / times
+        self._covered += (self.plan.length if offsets is None else offsets) / times
+
+    def is_due(self, now: float, *, costs_known: bool = False) -> bool:
+        """Whether it is time for a look: once a minute, but sooner for the first with costs."""
+        if self._looked_at is None:
+            return True
+        is_first = costs_known and not self._has_budget
+        return now - self._looked_at >= (FIRST_LOOK_S if is_first else LOOK_S)
 
     def demand(self, now: float) -> float:
         """Picks a minute since the last look."""
         elapsed_s = 0.0 if self._looked_at is None else now - self._looked_at
         return 60 * self._picks / elapsed_s if elapsed_s > 0 else 0.0
 
-    def look(self, now: float, budget: float | None, lag_s: float) -> Plan:
-        """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows."""
-        demand, first = self.demand(now), self._looked_at is None
+    def is_behind(self, lag_s: float) -> bool:
+        """Whether there is no time for more."""
+        return lag_s > self._behind_s or self._base.share < 1.0
+
+    def burst(self, times: float) -> Plan:
+        """From now on up to so many times as many judgements, until told otherwise."""
+        self.times = times
+        self.plan = hastened(self._base, times)
+        return self.plan
+
+    def look(self, now: float, budget: float | None, lag_s: float, waiting: int = 0) -> Plan:
+        """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows.
+
+        ``waiting`` are picks that wait for their turn.
+        """
+        first = self._looked_at is None
         minutes = 0.0 if self._looked_at is None else (now - self._looked_at) / 60
-        length, share = self.plan
+        demand = self._plain / minutes if minutes > 0 else 0.0
+        length, share = self._base
         if not self._is_fixed and budget is not None and not first:
+            self._carry(demand, budget, minutes, waiting)
             length = self._fitting(length, demand, budget, minutes)
+            self._has_budget = True
         grows = lag_s > self._behind_s and lag_s >= self._lag_s and not first
         if self._sheds and grows and not self._is_fixed and length < LONGEST:
-            length = max(length, 2 * self.plan.length)
+            length = max(length, 2 * self._base.length)
         elif self._sheds and grows:
             share = max(_LEAST_SHARE, share / 2)
         elif lag_s <= self._behind_s / 2:
             share = min(1.0, 2 * share)
-        self._looked_at, self._picks, self._lag_s = now, 0, lag_s
-        self.plan = Plan(min(length, LONGEST), share)
-        return self.plan
+        self._looked_at, self._lag_s = now, lag_s
+        self._picks, self._plain, self._covered = 0, 0.0, 0.0
+        before, self._base = self._base, Plan(min(length, LONGEST), share)
+        self.expected = demand * before.length / self._base.length
+        return self.burst(self.times)
+
+    def _carry(self, demand: float, budget: float, minutes: float, waiting: int) -> None:
+        """What was left, or taken too much, up to some minutes' budget.
+
+        What waits for more than a minute's budget was taken too much, whatever the minutes say:
+        while many wait no more are taken, and demand looks as if it were the budget.
+        """
+        most = _MOST_MINUTES * budget
+        carried = self._carried + (budget - demand) * minutes
+        if waiting > budget:
+            carried = min(carried, budget - waiting)
+        self._carried = min(most, max(-most, carried))
 
     def _fitting(self, length: int, demand: float, budget: float, minutes: float) -> int:
-        most = _MOST_MINUTES * budget
-        self._carried = min(most, max(-most, self._carried + (budget - demand) * minutes))
+        """The shortest length with no more picks than the budget leaves room for.
+
+        Picks are as many as offsets by length. Where blocks close early, longer ones would not be
+        fewer.
+        """
         target = max(budget / 4, budget + _PAYBACK * self._carried)
-        if not demand > 0 or not target > 0:
+        covered = self._covered / minutes if minutes > 0 else 0.0
+        if not covered > 0 or not target > 0:
             return length
+        are_full = covered > demand * length / 2
+        longest = length * _LARGEST_STEP if are_full else length
         found = max(1, length // _LARGEST_STEP)
-        while demand * length / found > target and found < length * _LARGEST_STEP:
+        while covered / found > target and found < longest:
             found *= 2
         return found

@@ -12,6 +12,7 @@ import aiohttp
 from prometheus_client import CollectorRegistry
 
 from monitor.export.collector import QualityCollector
+from monitor.export.front import Front
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed
 from monitor.health import Health
@@ -63,7 +64,7 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     registry.register(
         QualityCollector(scores, lambda: START + DAY - 1.0, lambda: exporter.is_ready)
     )
-    http = HttpServer(registry, health, ProcessTelemetry(registry, "0"))
+    http = HttpServer(registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0"))
     port = await http.start("127.0.0.1", 0)
     running = asyncio.create_task(exporter.run())
     took: list[float] = []

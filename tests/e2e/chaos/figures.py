@@ -76,7 +76,8 @@ class Figures:
                 f"interactions {self.interactions}, seconds {self.seconds:.0f}",
                 f"SIGKILLs {struck[Kind.KILL]}, SIGTERMs {struck[Kind.TERM]}, broker restarts "
                 f"{restarts} ({struck[Kind.BROKER_KILL]} by SIGKILL)",
-                f"score records {topic.records}, lost {len(topic.lost)}, judged more than once "
+                f"score records {topic.records}, "
+                f"{'' if self.slots else f'lost {len(topic.lost)}, '}judged more than once "
                 f"{topic.judged_again} ({100 * topic.judged_again / self.interactions:.2f} %), "
                 f"extra records {topic.replays}, wrong scores {len(topic.wrong)}, "
                 f"dead letters {self.dead_letters}",

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import Any
 
 import aiohttp
 
-from monitor.records import Outcome
+from monitor.records import Outcome, ScoreRecord
 from tests.e2e.chaos.crew import Crew
 from tests.e2e.chaos.figures import Ends, Figures, Scraped
-from tests.e2e.chaos.slotted import slots_of
+from tests.e2e.chaos.slotted import Slots, slots_of
 from tests.e2e.chaos.strikes import Kind
 from tests.e2e.chaos.traffic import AGES, Feeder, Made, labels_of, make_all
 from tests.e2e.chaos.verdict import differences, on_topic, score_records, worst
@@ -25,13 +25,14 @@ from tests.e2e.chaos.watch import Watch
 from tests.e2e.process import MonitorProcess, asking, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import create_topic, read_all
+from tests.servers.kafka_topics import committed, create_topic, read_all
 
 TOPICS = {
     name: f"chaos-{name}"
     for name in ("interactions", "scores", "dead_letters", "control", "alarms")
 }
 INPUT, SCORES, DEAD = (TOPICS[name] for name in ("interactions", "scores", "dead_letters"))
+GROUP = "chaos"
 #: Nothing new on the topic of score records for so long means that nothing will come any more.
 STILL_S = 150.0
 
@@ -166,7 +167,7 @@ async def _staged(setup: Setup, directory: Path) -> AsyncIterator[Stage]:
         if setup.judge_latency_s is not None:
             judge = JudgeServer(labels_of(traffic), _latency(setup.judge_latency_s))
             usual |= asking(await stack.enter_async_context(judge))
-        usual |= {"export__windows": ",".join(AGES), **setup.settings}
+        usual |= {"export__windows": ",".join(AGES), "kafka__group_id": GROUP, **setup.settings}
         exporter = MonitorProcess("export", broker.bootstrap, directory, "exporter", **usual)
         stack.callback(exporter.kill)
         stage = Stage(setup, traffic, broker, exporter)
@@ -224,5 +225,12 @@ async def _counted(stage: Stage, seconds: float) -> Figures:
             watch.outcomes(),
         ),
         ends=Ends(tuple(crew.exits), tuple(crew.deserters)),
-        slots=slots_of(await read_all(bootstrap, INPUT), records) if blocks else None,
+        slots=await _slots(stage, records) if blocks else None,
     )
+
+
+async def _slots(stage: Stage, records: Sequence[ScoreRecord]) -> Slots:
+    bootstrap, rate = stage.broker.bootstrap, stage.setup.settings.get("sampling__rate", 1.0)
+    fed = await read_all(bootstrap, INPUT)
+    marks = await committed(bootstrap, GROUP, INPUT)
+    return slots_of(stage.traffic, fed, records, marks, rate)

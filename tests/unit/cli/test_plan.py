@@ -64,7 +64,10 @@ def test_people_read_lines() -> None:
     [
         (("plan", "--traffic", "fast"), "--traffic: found 'fast'"),
         (("plan", "--traffic", "0/s"), "--traffic: found '0/s'"),
+        (("plan", "--traffic", "1e400/s"), "--traffic: found '1e400/s'"),
         (("plan",), "--traffic: missing"),
+        ((*GIVEN, "--minutes", "nan"), "--minutes: found nan"),
+        ((*GIVEN, "--set", "sampling.rate=0"), "sampling.rate: is 0"),
         ((*GIVEN[:3], "--budget", "20"), "--budget: found '20'"),
         ((*GIVEN, "--model", "no/such-model"), "judge.model: the price of no/such-model"),
     ],

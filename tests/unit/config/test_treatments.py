@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.config import load
-from monitor.scorer import Traffic
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.intake import Traffic
+from monitor.judge.pressure import Pressure
+from monitor.slotting import Calibrations
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import Seat, build_judges, traffic
+from monitor.treatments import Seat, build_judges, slots, traffic
 from tests.unit.records.made import attributed
 
 
@@ -66,3 +70,48 @@ def test_the_largest_rate_decides_before_decoding() -> None:
     )
     (sampler,) = chosen.screen.samplers
     assert (sampler.rate, sampler.key) == (0.5, "record_key")
+
+
+LIMITED = {
+    "judge.kind": "llm",
+    "judge.model": "openai/large",
+    "judge.fallback_models": '["other/small"]',
+    "sampling.block": "auto",
+    "limits.requests_per_minute": "1200",
+    "limits.models": '{"other/small": {"requests_per_minute": 30}, "openai/own": '
+    '{"requests_per_minute": 1, "tokens_per_minute": 6000}}',
+}
+
+
+def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
+    """Not only the settings' own model: fallbacks, and applications' own, by their part of it."""
+    own = {"application": "a", "judge": {"model": "openai/own", "fallback_models": []}}
+    environ = {"RAG_MONITOR_APPLICATIONS": json.dumps([own])}
+    loaded = load(environ, flags=LIMITED)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    pace = slots(loaded, Redactor(None), Calibrations(), seats)
+    assert pace is not None
+    large, small, mine = (
+        next(p for p in seats[0].pressures.made() if p.model == model)
+        for model in ("openai/large", "other/small", "openai/own")
+    )
+
+    def judged(times: int, *asked: Pressure) -> float | None:
+        for _ in range(times):
+            for one in asked:
+                for _ in range(3):
+                    one.count(1_000)
+            pace.meters.judged()
+        return pace.meters.affordable(1.0)
+
+    assert pace.meters.affordable(1.0) is None
+    assert judged(10, large) == 400
+    assert judged(300, large, small) == pytest.approx(10, rel=0.01), "it falls back each time"
+    assert judged(300, large) == pytest.approx(400, rel=0.01), "and does so no more"
+    for _ in range(30):  # one of ten is of the other application
+        judged(9, large)
+        found = judged(1, mine)
+    assert found is not None
+    assert 2 <= found < 5, "one a minute of three calls each, of ten; by the latest ones"
+    seats[1].limits.busy_s += 1e6
+    assert judged(1, large) == pytest.approx(60 * 8 / (0.05 * 1e6)), "places are a limit, too"

@@ -164,6 +164,15 @@ def test_the_incident_is_announced(seconds: float, incident: bool) -> None:
     assert (" incident " in view(seconds).plain()) == incident
 
 
+@pytest.mark.parametrize(("width", "height"), [(200, 60), (80, 24)])
+def test_a_pause_is_said(width: int, height: int) -> None:
+    """On any terminal and in the line; where nothing is paused, nothing is said of it."""
+    paused = view(page=PAGE._replace(paused=("*", "shop")))
+    assert "judge    PAUSED (all, shop)" in shown(paused, width, height)
+    assert "PAUSED *, shop" in paused.plain()
+    assert "PAUSED" not in shown(view(), width, height) + view().plain()
+
+
 def test_who_judges_is_said() -> None:
     """Nobody should take the offline judge for a model."""
     assert "a lexical screen" in shown(view())

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from monitor.doctor import ports
 from monitor.doctor.report import Status
+from monitor.export.front import Front
 from monitor.export.http import HttpServer
 from monitor.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
@@ -39,7 +40,7 @@ async def test_a_running_monitor_is_recognised(ready: bool) -> None:
     registry, health = new_registry(), Health(time.monotonic)
     if not ready:
         health.waits("consumer", "topic rag.interactions.v1")
-    server = HttpServer(registry, health, ProcessTelemetry(registry, "1"))
+    server = HttpServer(registry, health, ProcessTelemetry(registry, "1"), lambda: Front("1"))
     port = await server.start(HOST, 0)
     try:
         line = await ports.examine(HOST, port)

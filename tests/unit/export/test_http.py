@@ -1,15 +1,19 @@
-"""The server: three pages, and what is said when it cannot be bound."""
+"""The server: four pages, and what is said when it cannot be bound."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import aiohttp
 import pytest
+from prometheus_client import CollectorRegistry
 
+from monitor.control import PauseRecord
 from monitor.errors import DependencyRefused
+from monitor.export.front import Front
 from monitor.export.http import HttpServer
 from monitor.health import STUCK_AFTER_S, Health
 from monitor.telemetry import ProcessTelemetry, ScorerTelemetry, new_registry
@@ -22,6 +26,7 @@ class Served(NamedTuple):
     health: Health
     clock: list[float]
     scorer: ScorerTelemetry
+    paused: list[PauseRecord]
 
     async def get(self, path: str, accept: str = "") -> tuple[int, str, str]:
         """Status, content type and body."""
@@ -43,11 +48,14 @@ async def served() -> AsyncIterator[Served]:
     """A server on a free port."""
     registry, clock = new_registry(), [0.0]
     health = Health(lambda: clock[0])
-    server = HttpServer(registry, health, ProcessTelemetry(registry, "0.1.0"))
+    paused: list[PauseRecord] = []
+    server = HttpServer(
+        registry, health, ProcessTelemetry(registry, "0.1.0"), lambda: Front("0.1.0", (), paused)
+    )
     scorer = ScorerTelemetry(registry)
     port = await server.start("127.0.0.1", 0)
     try:
-        yield Served(f"http://127.0.0.1:{port}", health, clock, scorer)
+        yield Served(f"http://127.0.0.1:{port}", health, clock, scorer, paused)
     finally:
         await server.stop()
 
@@ -78,11 +86,14 @@ async def test_ready_names_what_it_waits_for(served: Served) -> None:
     served.health.ready("exporter")
     assert await served.asked("/readyz") == (
         503,
-        {"ok": False, "waiting_for": {"consumer": "partitions of t"}},
+        {"ok": False, "waiting_for": {"consumer": "partitions of t"}, "paused": {}},
     )
     assert "rag_monitor_ready 0.0" in (await served.get("/metrics"))[2]
     served.health.ready("consumer")
-    assert await served.asked("/readyz") == (200, {"ok": True, "waiting_for": {}})
+    assert await served.asked("/readyz") == (
+        200,
+        {"ok": True, "waiting_for": {}, "paused": {}},
+    )
     assert "rag_monitor_ready 1.0" in (await served.get("/metrics"))[2]
 
 
@@ -96,16 +107,34 @@ async def test_healthy_means_that_no_loop_is_stuck(served: Served) -> None:
     assert await served.asked("/healthz") == (503, {"ok": False, "stuck": {"consumer": 61.0}})
 
 
+async def test_a_pause_is_no_reason_not_to_be_ready(served: Served) -> None:
+    """It is said, with its end: nothing is wrong, but nobody is judged."""
+    until = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    served.paused.extend([PauseRecord(application="bot", until=until), PauseRecord()])
+    status, said = await served.asked("/readyz")
+    assert status == 200
+    assert said["paused"] == {"bot": "2026-11-20T12:00:00+00:00", "*": None}
+    status, kind, page = await served.get("/")
+    assert (status, kind.split(";")[0]) == (200, "text/html")
+    assert "bot, until 2026-11-20T12:00:00+00:00" in page
+
+
 async def test_there_is_no_other_page(served: Served) -> None:
     """404, without naming what serves it."""
-    status, _, _ = await served.get("/")
+    status, _, _ = await served.get("/admin")
     assert status == 404
+
+
+def made(registry: CollectorRegistry) -> HttpServer:
+    """A server with nothing to say."""
+    telemetry = ProcessTelemetry(registry, "x")
+    return HttpServer(registry, Health(lambda: 0.0), telemetry, lambda: Front("x"))
 
 
 async def test_a_taken_port_is_refused_with_the_mend() -> None:
     """The setting to change is in the message."""
     registry = new_registry()
-    server = HttpServer(registry, Health(lambda: 0.0), ProcessTelemetry(registry, "x"))
+    server = made(registry)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -118,5 +147,5 @@ async def test_a_taken_port_is_refused_with_the_mend() -> None:
 async def test_a_server_that_never_started_can_be_stopped() -> None:
     """So that a failed start needs no care."""
     registry = new_registry()
-    await HttpServer(registry, Health(lambda: 0.0), ProcessTelemetry(registry, "x")).stop()
+    await made(registry).stop()
     assert registry.get_sample_value("rag_monitor_build_info", {"version": "x"}) == 1

@@ -1,8 +1,10 @@
-"""The first tile of *Quality*, as promtool evaluates it: one word for everything."""
+"""The first tile of *Quality*, and what is paused, as promtool evaluates them."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,6 +15,7 @@ from tests.unit.rules.promtool import promtool
 
 WHO = 'application="bot", judge="llm@1"'
 TWO = ("a", "b")
+Json = dict[str, Any]
 
 
 def story(learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 0) -> list[str]:
@@ -41,19 +44,53 @@ def story(learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 
 )
 def test_the_worst_that_is_the_case_is_said(word: str, series: list[str], tmp_path: Path) -> None:
     """An alarm before a broken objective, before silence, before learning."""
-    (expression,) = {
-        filled(query.expression, CHOSEN | BUILT_IN)
-        for query in queries()
-        if (query.dashboard, query.panel) == ("quality", "Status")
-    }
     inputs = [
         {"series": name, "values": f"{value}x10"}
         for name, _, value in (each.rpartition(" ") for each in series)
     ]
     (number,) = (number for number, (said, _) in STATUS.items() if said == word)
-    expected = [{"labels": "{}", "value": number}]
+    found = evaluated("Status", inputs, [{"labels": "{}", "value": number}], tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("series", "said"),
+    [
+        ({"rag_monitor_ready": 1}, {"Nothing": 0}),
+        ({"rag_monitor_ready": 0}, {"Nothing": 0}),
+        ({"rag_monitor_ready": 1, 'rag_monitor_paused{application="*"}': 1}, {"*": 1}),
+        ({f'rag_monitor_paused{{application="{a}"}}': 1 for a in TWO}, dict.fromkeys(TWO, 1)),
+    ],
+)
+def test_every_dashboard_says_what_is_paused(
+    series: dict[str, int], said: dict[str, int], tmp_path: Path
+) -> None:
+    """Each application once, whatever the number of processes; and that nothing is."""
+    inputs = [
+        {"series": _of(name, one), "values": f"{value}x10"}
+        for name, value in series.items()
+        for one in TWO
+    ]
+    expected = [
+        {"labels": f'{{application="{name}"}}', "value": value} for name, value in said.items()
+    ]
+    found = evaluated("Paused by hand", inputs, expected, tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def _of(series: str, instance: str) -> str:
+    name, _, labels = series.partition("{")
+    return f'{name}{{instance="{instance}"' + (f", {labels}" if labels else "}")
+
+
+def evaluated(
+    panel: str, inputs: list[dict[str, str]], expected: list[Json], directory: Path
+) -> subprocess.CompletedProcess[str]:
+    """The query of the panel, which is the same wherever it stands."""
+    (expression,) = {
+        filled(query.expression, CHOSEN | BUILT_IN) for query in queries() if query.panel == panel
+    }
     case = {"expr": expression, "eval_time": "5m", "exp_samples": expected}
     test = {"interval": "1m", "input_series": inputs, "promql_expr_test": [case]}
-    (tmp_path / "story.yml").write_text(yaml.safe_dump({"tests": [test]}))
-    found = promtool("test", "rules", tmp_path / "story.yml")
-    assert found.returncode == 0, found.stdout + found.stderr
+    (directory / "story.yml").write_text(yaml.safe_dump({"tests": [test]}))
+    return promtool("test", "rules", directory / "story.yml")

@@ -117,6 +117,7 @@ class Works:
         self.tellings = 0
         self.busy: set[tuple[int, int]] = set()
         self.queued: set[tuple[int, int]] = set()
+        self.limited = False
         self.deaf: set[tuple[int, int]] = set()
         self.shut: set[Partition] = set()
         self.error: BaseException | None = None
@@ -153,6 +154,9 @@ class Works:
 
     def waits(self, task: asyncio.Task[None]) -> bool:
         return self._names.get(task) in self.queued
+
+    def waits_for_limits(self) -> bool:
+        return self.limited
 
     def room(self, partition: Partition) -> int | None:
         return 0 if partition in self.shut else None

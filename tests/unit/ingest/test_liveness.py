@@ -104,13 +104,16 @@ async def test_a_position_of_a_paused_partition_or_of_a_leader_that_is_away() ->
 
 
 async def test_work_of_which_nothing_ends() -> None:
-    """Past its patience; not while something is said to be waited for, nor while some ends."""
+    """Past its patience; not while it is known what is waited for, nor while some ends."""
     hour, seen = Hour(), replace(FINE, in_flight=8)
     for ended in range(6):
         assert await hour.passes(replace(seen, ended=ended), seconds=1_000) == []
     hour.health.waits("producer", "topic scores: KafkaTimeoutError")
     assert await hour.passes(replace(seen, ended=5)) == []
     hour.health.ready("producer")
+    assert await hour.passes(replace(seen, ended=5), seconds=1_000) == []
+    limited = replace(seen, ended=5, waits_for_limits=True)
+    assert await hour.passes(limited) == []
     assert await hour.passes(replace(seen, ended=5), seconds=1_000) == []
     assert await hour.passes(replace(seen, ended=5), seconds=1_000) == ["work"]
 

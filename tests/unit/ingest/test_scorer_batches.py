@@ -14,12 +14,13 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.worker import Work
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.judging import Treatment
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, JudgeIdentity, Judgement
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.unit.ingest.producers import Memory

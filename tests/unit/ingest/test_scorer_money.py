@@ -13,12 +13,13 @@ from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
+from monitor.intake import Traffic
 from monitor.judge.budget import Budget
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judging import Treatment
 from monitor.kafka.record import Partition
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import until

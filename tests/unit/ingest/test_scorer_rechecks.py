@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -13,24 +14,29 @@ from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.sampling import Sampler
+from monitor.ingest.spending import add
+from monitor.intake import Traffic
+from monitor.judge.budget import Budget
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judging import Treatment
 from monitor.metrics.hidden import HIDDEN
 from monitor.rechecking import AgreementBook, Rechecks
 from monitor.records import read_score_record
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.unit.ingest.producers import Memory
 from tests.unit.ingest.test_scorer_log import TEXTS, Record
 from tests.unit.judge.test_rechecking import Waiting
 
+NOON = 1_795_176_000.0
+
 
 class Bench:
     """A scorer without Kafka, whose judgements are all made twice."""
 
-    def __init__(self, judge: OfflineJudge | None = None) -> None:
+    def __init__(self, judge: OfflineJudge | None = None, budget: Budget | None = None) -> None:
         self.registry, self.written, self.second = CollectorRegistry(), Memory(), Waiting()
         telemetry = ScorerTelemetry(self.registry)
         gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
@@ -41,6 +47,7 @@ class Bench:
             judge or OfflineJudge(),
             limits,
             recheck=self.rechecks,
+            budget=budget,
         )
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),
@@ -48,7 +55,7 @@ class Bench:
             self.written,
             DeadLetters(self.written, "dead", gate, group="g", version="1"),
             telemetry,
-            lambda: 1_795_176_000.0,
+            lambda: NOON,
         )
 
     async def score(self, texts: dict[str, Any]) -> None:
@@ -96,4 +103,21 @@ async def test_the_second_judge_sees_what_the_first_one_saw() -> None:
     await bench.score({**TEXTS, "reference": TEXTS["response"], **hidden})
     await until(lambda: bench.second.asked == 1, "the second judgement", every_s=0.002)
     assert bench.second.interactions[0].retrieved_contexts == ()
+    await bench.rechecks.aclose()
+
+
+async def test_the_next_record_says_what_second_judgements_have_cost() -> None:
+    """So that a restart forgets nothing; once, and only where there was something."""
+    budget = Budget(1.0, UTC)
+    bench = Bench(budget=budget)
+    for number, spent in enumerate((0.0, 0.25, 0.0)):
+        budget.spend(NOON, spent)
+        await bench.score({**TEXTS, "interaction_id": f"n{number}"})
+    lines = [line or b"" for _, line in bench.written.values]
+    assert [read_score_record(line).rechecks_usd for line in lines] == [0.0, 0.25, 0.0]
+    assert [b"rechecks_usd" in line for line in lines] == [False, True, False]
+    restarted = Budget(1.0, UTC)
+    for line in lines:
+        add(restarted, line, NOON)
+    assert restarted.spent(NOON) == budget.spent(NOON) == 0.25
     await bench.rechecks.aclose()

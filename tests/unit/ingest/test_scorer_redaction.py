@@ -13,10 +13,11 @@ from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.ingest.sampling import Sampler
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judging import Treatment
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.ingest.letters import Record
 from tests.unit.ingest.producers import Memory

@@ -34,7 +34,8 @@ def test_its_event_time_is_its_own_or_that_of_its_reading(
     logged: str | None, event_time: str
 ) -> None:
     """Never 1970, where no window would ever show it. The bench's clock says 12:00."""
-    scorer = Bench(Hanging()).scorer
+    intake = Bench(Hanging()).scorer._intake
     value = json.dumps({**TEXTS, "timestamp": logged}).encode()
-    found = scorer._decode(Record(0, timestamp=-1, value=value), value)
-    assert found.event_time.isoformat() == event_time
+    found = intake.take(Record(0, timestamp=-1, value=value))
+    assert found is not None
+    assert found.interaction.event_time.isoformat() == event_time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from random import Random
 from zoneinfo import ZoneInfo
@@ -130,3 +131,74 @@ def test_what_stands_on_no_record_is_spent_too() -> None:
     budget = Budget(1.0, BERLIN)
     budget.spend(NOON, 0.4)
     assert spend(budget, NOON, 100, 0.01) == 60
+
+
+def test_a_restart_does_not_forget_second_judgements() -> None:
+    """The next record of the scorer says them; it counts once here, and everywhere else."""
+    before, after = Budget(1.0, BERLIN), Budget(1.0, BERLIN)
+    before.spend(NOON, 0.3)
+    before.spend(NOON, 0.1)
+    assert before.admit(NOON)
+    before.settle(NOON, ("t", 0, 1), 0.01)
+    assert before.put_on_record(NOON, ("t", 0, 1)) == pytest.approx(0.4)
+    assert before.put_on_record(NOON, ("t", 0, 2)) == 0.0
+    for budget in (before, after):
+        budget.recorded(NOON, NOON, ("t", 0, 1), 0.01, 0.4)
+        assert budget.spent(NOON) == pytest.approx(0.41)
+    assert spend(after, NOON, 1_000, 0.01) == 59, "what others cost is no cost of a judgement"
+
+
+async def _eight_at_once(budget: Budget, costs: list[float], *, answered: bool = False) -> int:
+    """Judgements with these costs, eight at a time; how many were under way at most.
+
+    ``answered``: also those that cost nothing.
+    """
+    places, under_way, most = asyncio.Semaphore(8), 0, 0
+
+    async def judge(number: int, usd: float) -> None:
+        nonlocal under_way, most
+        async with budget.turn(), places:
+            if not budget.admit(NOON):
+                return
+            under_way += 1
+            most = max(most, under_way)
+            for _ in range(20):  # as long as all that wait need to begin
+                await asyncio.sleep(0)
+            under_way -= 1
+            budget.settle(NOON, ("t", 0, number), usd, answered=answered or usd > 0)
+
+    await asyncio.gather(*(judge(number, usd) for number, usd in enumerate(costs)))
+    return most
+
+
+@pytest.mark.parametrize("usd", [0.4, 0.9, 3.0])
+async def test_the_first_price_is_found_by_one(usd: float) -> None:
+    """Nobody knows what a judgement costs: eight at once would cost up to 24 times the budget."""
+    budget = Budget(1.0, BERLIN)
+    await _eight_at_once(budget, [usd] * 50)
+    assert budget.spent(NOON) <= max(1.0, usd)
+    assert budget.spent(NOON) >= min(1.0, usd) - 0.2
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_day_is_overspent_by_what_those_under_way_cost_beyond_the_mean(seed: int) -> None:
+    """At most, whatever the costs; one that has cost nothing tells no price."""
+    rng, budget = Random(seed), Budget(1.0, BERLIN)
+    costs = [0.0, 0.0, *(rng.uniform(0.01, 0.1) for _ in range(200))]
+    assert await _eight_at_once(budget, costs) == 8
+    assert 0.8 <= budget.spent(NOON) <= 1.0 + 8 * (0.1 - 0.01)
+
+
+async def test_a_model_that_costs_nothing_holds_nobody_up() -> None:
+    """An answer at a price of 0 is a price; a failure is none."""
+    budget = Budget(1.0, BERLIN)
+    assert await _eight_at_once(budget, [0.0] * 50, answered=True) == 8
+    silent = Budget(1.0, BERLIN)
+    async with silent.turn():
+        assert silent.admit(NOON)
+        silent.settle(NOON, ("t", 0, 1), 0.0, answered=False)
+        others = [asyncio.create_task(_eight_at_once(silent, [0.1])) for _ in range(3)]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not any(task.done() for task in others)
+    assert await asyncio.gather(*others) == [1, 1, 1]

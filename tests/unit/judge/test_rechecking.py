@@ -114,12 +114,14 @@ class Stage:
         second: Callable[[RecheckTelemetry], SecondJudge] | None = None,
         share: float = 1.0,
         limits: Limits | None = None,
+        affords: Callable[[], bool] = lambda: True,
     ) -> None:
         self.registry = CollectorRegistry()
         telemetry = RecheckTelemetry(self.registry)
         made = judge or (second(telemetry) if second else Waiting())
         book = AgreementBook(telemetry, latest=3, judges=2)
-        self.rechecks = Rechecks(share, made, limits or Limits(8, 60.0), book, telemetry)
+        places = limits or Limits(8, 60.0)
+        self.rechecks = Rechecks(share, made, places, book, telemetry, affords)
 
     def sample(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"rag_monitor_judge_{name}", labels)
@@ -255,6 +257,20 @@ async def test_one_at_a_time_and_a_bounded_number_waits() -> None:
     judge.go.set()
     await stage.until("timeout", MOST_WAITING + 1)
     assert judge.most_at_once == 1
+
+
+async def test_none_begins_when_the_money_is_gone() -> None:
+    """Not even those that wait already."""
+    (case,) = cases(1)
+    first, money = await judged(Truthful(case.labels), case.interaction), [True]
+    stage = Stage(judge := Waiting(), affords=lambda: money[0])
+    for _ in range(3):
+        stage.rechecks.offer(case.interaction, first)
+    await until(lambda: judge.asked == 1, "the first one", every_s=0.002)
+    money[0] = False
+    judge.go.set()
+    await stage.until("over_budget", 2)
+    assert judge.asked == 1
 
 
 async def test_it_waits_for_a_place_like_any_judgement() -> None:

@@ -25,12 +25,13 @@ from monitor.ingest.sampling import Sampler
 from monitor.ingest.slots.blocks import Plan
 from monitor.ingest.slots.pace import Allowance, Pace
 from monitor.ingest.worker import LoopLimits
+from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.judging import Treatment
 from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
-from monitor.scorer import Scorer, ScorerSettings, Traffic
+from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
@@ -182,19 +183,19 @@ async def test_nothing_is_committed_before_the_block_is_done() -> None:
 async def test_a_lone_interaction_is_judged_when_its_time_is_up() -> None:
     """The block closes early, at the last offset read; the rest is a block of its own."""
     async with staged(rate=0.9999999) as stage:
-        await stage.read(record(3), record(4, response=""), Record(5, value=None))
+        await stage.read(record(8), record(9, response=""), Record(10, value=None))
         stage.waited[0] = 59.0
-        await stage.read(record(6))
+        await stage.read(record(11))
         assert stage.scores == []
         stage.waited[0] = 60.0
-        await stage.committed(7)
+        await stage.committed(12)
         stage.waited[0] = 61.0
-        await stage.read(record(7))
-        await stage.committed(8)
+        await stage.read(record(15))
+        await stage.committed(16)
         slots = [
             (s.sampling.first_offset, s.sampling.last_offset, s.sampling.m) for s in stage.scores
         ]
-        assert slots == [(3, 6, 3), (7, 7, 1)]
+        assert slots == [(8, 11, 3), (15, 15, 1)]
         assert stage.ended("unscorable", "tombstone") == 1
 
 

@@ -57,7 +57,7 @@ class Bench:
         """One judgement for each block; how many."""
         picks = -(-interactions // self.pace.plan.length)
         for _ in range(picks):
-            self.steering.picked()
+            self.steering.picked(self.pace.plan.length)
             ending = Ending(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
             self.steering.judged(ending, seconds)
             if self.money is not None:

@@ -39,22 +39,42 @@ def candidates(draw: st.DrawFn) -> Candidate:
 POOLS = st.lists(candidates(), max_size=25, unique_by=lambda candidate: candidate.digest)
 
 
-def select(records: Iterable[Candidate]) -> set[Candidate]:
-    """Both rules from scratch, by sorting."""
+def line(c: Candidate) -> tuple[str, int, str, str]:
+    """Where slots may overlap."""
+    return c.topic, c.partition, c.application, c.kind
+
+
+def winners_of(records: Iterable[Candidate]) -> list[Candidate]:
+    """The first rule from scratch."""
 
     def interaction(c: Candidate) -> tuple[str, str]:
         return c.application, c.interaction_id
-
-    def line(c: Candidate) -> tuple[str, int, str, str]:
-        return c.topic, c.partition, c.application, c.kind
 
     winners = []
     for _, group in groupby(sorted(set(records), key=interaction), interaction):
         by_digest = sorted(group, key=lambda c: c.digest, reverse=True)
         by_time = sorted(by_digest, key=lambda c: -c.judged_at)
         winners.append(sorted(by_time, key=lambda c: (not c.has_slot, not c.has_values))[0])
+    return winners
+
+
+def offsets_of(slots: Iterable[Candidate]) -> set[tuple[tuple[str, int, str, str], int]]:
+    """What they cover, offset by offset."""
+    return {(line(c), n) for c in slots for n in range(c.first_offset, c.last_offset + 1)}
+
+
+def dropped_of(records: Iterable[Candidate]) -> tuple[int, int]:
+    """Slots that the second rule leaves out, and offsets that only they cover."""
+    records = list(records)
+    slots = {c for c in winners_of(records) if c.has_slot}
+    counted = select(records)
+    return len(slots - counted), len(offsets_of(slots) - offsets_of(counted))
+
+
+def select(records: Iterable[Candidate]) -> set[Candidate]:
+    """Both rules from scratch, by sorting."""
     counted: set[Candidate] = set()
-    slots = sorted((c for c in winners if c.has_slot), key=line)
+    slots = sorted((c for c in winners_of(records) if c.has_slot), key=line)
     for _, group in groupby(slots, line):
         free_from = 0
         order = sorted(group, key=lambda c: (c.first_offset, -c.last_offset, c.interaction_id))
@@ -96,6 +116,7 @@ def test_every_step_equals_a_choice_from_scratch(
         assert len(found) == len(counted)
         assert set(found) == counted
         assert len(selection) == sum(c.event_time >= floor for c in seen)
+        assert selection.dropped() == dropped_of([c for c in seen if c.event_time >= floor])
 
 
 def sums_of(candidate: Candidate) -> Sums:

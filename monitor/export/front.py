@@ -1,0 +1,148 @@
+"""The page at ``/`` of a process: what it does, what is paused, and where everything else stands.
+
+Plain HTML without scripts or anything from elsewhere. It says nothing that ``/metrics``,
+``/healthz`` and ``/readyz`` do not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+from prometheus_client import Metric
+
+from monitor.alarms import AlarmRecord
+from monitor.control import PauseRecord
+
+#: More than so many rows tell a person nothing.
+MOST_ROWS: Final = 50
+
+
+class Front(NamedTuple):
+    """What a process knows of itself; None where its role knows nothing of it.
+
+    ``judges`` maps the name of a judge's model, or of the offline judge, to its state.
+    """
+
+    version: str
+    roles: Sequence[str] = ()
+    paused: Sequence[PauseRecord] | None = ()
+    judges: Mapping[str, str] | None = None
+    alarms: Sequence[AlarmRecord] | None = None
+
+
+def states(families: Iterable[Metric]) -> dict[str, str]:
+    """Model → state, of the gauge ``rag_monitor_judge_state``."""
+    samples = (sample for family in families for sample in family.samples)
+    return {one.labels["model"]: one.labels["state"] for one in samples if one.value == 1}
+
+
+def front_page(
+    front: Front, waiting: Mapping[str, str], stuck: Mapping[str, float], now: str
+) -> str:
+    """The page as HTML; ``now`` is when it was made."""
+    sections = [
+        _section("Pauses", _paused(front.paused)),
+        _section("This process", _health(waiting, stuck)),
+        _section("Judge", _judges(front.judges)),
+        _section("Alarms", _alarms(front.alarms)),
+        _section("More", _LINKS),
+    ]
+    return _PAGE.format(
+        version=escape(front.version),
+        roles=escape(", ".join(front.roles) or "none yet"),
+        now=escape(now),
+        body="\n".join(sections),
+    )
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section>\n<h2>{title}</h2>\n{body}\n</section>"
+
+
+def _paused(paused: Sequence[PauseRecord] | None) -> str:
+    if paused is None:
+        return _bad("Not known: the control topic cannot be read. All is judged; see the log.")
+    if not paused:
+        return "<p>Nothing is paused.</p>"
+    return _listed(f"{_bad_word('Paused')}: {escape(str(one))}" for one in paused)
+
+
+def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> str:
+    rows = [f"{_bad_word('Stuck')}: {escape(name)}, for {s:.0f} s" for name, s in stuck.items()]
+    rows += [f"Waits: {escape(name)}: {escape(why)}" for name, why in waiting.items()]
+    return _listed(rows) if rows else "<p>It is ready, and nothing is stuck.</p>"
+
+
+def _judges(judges: Mapping[str, str] | None) -> str:
+    if judges is None:
+        return "<p>This process asks no judge: see the pages of the scorers.</p>"
+    if not judges:
+        return "<p>No judge yet.</p>"
+    return _listed(
+        f"{escape(name)}: "
+        + (escape(state) if state in ("judging", "waiting") else _bad_word(state))
+        for name, state in judges.items()
+    )
+
+
+def _alarms(alarms: Sequence[AlarmRecord] | None) -> str:
+    if alarms is None:
+        return "<p>This process knows of no alarms: see the page of the exporter.</p>"
+    if not alarms:
+        return "<p>No alarm is open.</p>"
+    return _listed(f"{_bad_word('Open')}: {escape(one.answer)}" for one in alarms)
+
+
+def _listed(rows: Iterable[str]) -> str:
+    return "<ul>\n" + "\n".join(f"<li>{row}</li>" for row in _some(list(rows))) + "\n</ul>"
+
+
+def _some(rows: Sequence[str]) -> Iterator[str]:
+    yield from rows[:MOST_ROWS]
+    if len(rows) > MOST_ROWS:
+        yield f"and {len(rows) - MOST_ROWS} more"
+
+
+def _bad_word(word: str) -> str:
+    return f"<strong>{escape(word)}</strong>"
+
+
+def _bad(text: str) -> str:
+    return f"<p>{_bad_word(text)}</p>"
+
+
+_LINKS: Final = _listed(
+    f'<a href="{path}">{path}</a>: {what}'
+    for path, what in (
+        ("/metrics", "everything as numbers, for Prometheus"),
+        ("/readyz", "what it waits for, and what is paused"),
+        ("/healthz", "whether it is stuck"),
+    )
+)
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>rag-monitor</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem;
+  overflow-wrap: anywhere; }}
+h1, h2 {{ line-height: 1.2; }}
+h2 {{ font-size: 1.1rem; margin: 1.5rem 0 0; }}
+p, ul {{ margin: 0.3rem 0; }}
+strong {{ border-left: 0.3rem solid #d32f2f; padding-left: 0.4rem; }}
+</style>
+</head>
+<body>
+<main>
+<h1>rag-monitor {version}</h1>
+<p>Roles: {roles}. As of <time>{now}</time>; reload for news.</p>
+{body}
+</main>
+</body>
+</html>
+"""

@@ -1,0 +1,121 @@
+"""The page at ``/``: what is paused, waited for, judged and alarming, for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.control import PauseRecord
+from monitor.export.front import MOST_ROWS, Front, front_page, states
+from monitor.judge.observe import ShownState
+from monitor.judge.pressure import State
+from monitor.telemetry import ScorerTelemetry
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NOW = "2026-11-20T11:00:00+00:00"
+
+
+class Read(HTMLParser):
+    """What a reader is told: the text below each heading, and what is loaded or linked."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.sections: dict[str, str] = {}
+        self.links: list[str | None] = []
+        self.open: list[str] = []
+        self.text = self.heading = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Every element but the empty ones is closed in order."""
+        if tag != "meta":
+            self.open.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        if tag == "h2":
+            self.heading = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        """The innermost one."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Below the last heading."""
+        if self.open and self.open[-1] == "h2":
+            self.heading = data
+        elif self.heading and data.strip():
+            self.sections[self.heading] = self.sections.get(self.heading, "") + data
+
+
+def read(
+    front: Front, waiting: dict[str, str] | None = None, stuck: dict[str, float] | None = None
+) -> Read:
+    """The page, read back."""
+    page = front_page(front, waiting or {}, stuck or {}, NOW)
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    found = Read(page)
+    assert found.open == []
+    return found
+
+
+def test_a_process_that_is_well_says_so() -> None:
+    """Nothing paused, waited for, stuck or open; it links to the other pages, and nowhere else."""
+    found = read(Front("1.2.3", ["score"], (), {"gpt": "judging"}, ()))
+    assert found.sections["Pauses"].strip() == "Nothing is paused."
+    assert found.sections["This process"].strip() == "It is ready, and nothing is stuck."
+    assert found.sections["Judge"].split() == ["gpt:", "judging"]
+    assert found.sections["Alarms"].strip() == "No alarm is open."
+    assert found.links == ["/metrics", "/readyz", "/healthz"]
+
+
+def test_what_is_paused_stands_there_with_its_end() -> None:
+    """By its own time, or by a command."""
+    paused = (PauseRecord(application="bot", until=NOON), PauseRecord())
+    said = read(Front("1", paused=paused)).sections["Pauses"]
+    assert "Paused: bot, until 2026-11-20T12:00:00+00:00" in said
+    assert "Paused: all applications, until rag-monitor resume" in said
+
+
+def test_what_is_not_known_is_not_called_well() -> None:
+    """Pauses that cannot be read, and what only another role knows."""
+    sections = read(Front("1", paused=None)).sections
+    assert "Not known" in sections["Pauses"]
+    assert "see the pages of the scorers" in sections["Judge"]
+    assert "see the page of the exporter" in sections["Alarms"]
+
+
+def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:
+    """With the reason, and for how long."""
+    said = read(Front("1"), {"consumer": "partitions of t"}, {"exporter": 61.2})
+    assert "consumer: partitions of t" in said.sections["This process"]
+    assert "exporter, for 61 s" in said.sections["This process"]
+
+
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x>', "&lt;b&gt;"])
+def test_names_are_text(evil: str) -> None:
+    """Whatever an application is called, it is shown as it is, and opens no element."""
+    front = Front(evil, ["score"], (PauseRecord(application=evil),), {evil: evil}, ())
+    found = read(front, {evil: evil}, {evil: 1.0})
+    assert f"Paused: {evil}, until" in found.sections["Pauses"]
+    assert evil in found.sections["Judge"]
+    assert found.links == ["/metrics", "/readyz", "/healthz"]
+
+
+def test_rows_end_somewhere() -> None:
+    """How many more there are is said."""
+    paused = [PauseRecord(application=f"a{number}") for number in range(MOST_ROWS + 7)]
+    said = read(Front("1", paused=paused)).sections["Pauses"]
+    assert said.count(", until") == MOST_ROWS
+    assert "and 7 more" in said
+
+
+def test_the_state_of_a_judge_is_that_of_its_gauge() -> None:
+    """The one that is 1."""
+    telemetry, now = ScorerTelemetry(CollectorRegistry()), [State.JUDGING]
+    ShownState(telemetry).shown_by("gpt", lambda: now[0])
+    assert states(telemetry.judge_state.collect()) == {"gpt": "judging"}
+    now[0] = State.STOPPED
+    assert states(telemetry.judge_state.collect()) == {"gpt": "stopped"}
