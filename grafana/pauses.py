@@ -27,7 +27,7 @@ def band() -> Band:
         "{{application}}",
         instant=True,
     )
-    words = {0.0: ("all is judged", GOOD), 1.0: ("paused", WORSE)}
+    words = {0.0: ("judging goes on", GOOD), 1.0: ("paused", WORSE)}
     found = tile(
         _TEXTS,
         query,

@@ -63,7 +63,9 @@ def _section(title: str, body: str) -> str:
 
 def _paused(paused: Sequence[PauseRecord] | None) -> str:
     if paused is None:
-        return _bad("Not known: the control topic cannot be read. All is judged; see the log.")
+        return _bad(
+            "Not known: the control topic cannot be read, so nothing is held back; see the log."
+        )
     if not paused:
         return "<p>Nothing is paused.</p>"
     return _listed(f"{_bad_word('Paused')}: {escape(str(one))}" for one in paused)
