@@ -49,6 +49,12 @@ class Followed(NamedTuple):
     alarms: str
 
 
+def _show_overlaps(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
+    """What does not count, since another slot has its offsets."""
+    telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
+    telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
+
+
 class Exporter:
     """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
 
@@ -78,8 +84,7 @@ class Exporter:
         self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
-        telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
+        _show_overlaps(book, telemetry)
         self._replayed = False
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")

@@ -12,8 +12,8 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, MutableMapping
-from typing import Any
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any, Final
 
 import structlog
 
@@ -99,14 +99,10 @@ def configure(level: str, form: str) -> None:
     """Route structlog and the standard library's logging to stderr in one format."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
     outage = Budget()
-    shared: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
+            *_SHARED,
             RateLimit(outage=outage),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
@@ -114,28 +110,35 @@ def configure(level: str, form: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
-        if console
-        else structlog.processors.JSONRenderer(ensure_ascii=False)
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _types_and_places,
-                renderer,
-            ],
-        )
-    )
+    handler.setFormatter(_formatter(console))
     handler.addFilter(_ForeignLimit(outage))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     logging.captureWarnings(True)  # else they stand among the events in a form of their own
     _quiet_libraries()
+
+
+#: What is added to every event, ours and those of libraries.
+_SHARED: Final[Sequence[Any]] = (
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+)
+
+
+def _formatter(console: bool) -> logging.Formatter:
+    """Lines for people where ``console``, else one JSON object each."""
+    lines = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+    )
+    renderer: Any = lines if console else structlog.processors.JSONRenderer(ensure_ascii=False)
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*_SHARED, structlog.stdlib.add_logger_name],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            _types_and_places,
+            renderer,
+        ],
+    )
 
 
 class _ForeignLimit(logging.Filter):

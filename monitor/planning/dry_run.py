@@ -67,9 +67,9 @@ class Counting(Producer):
     async def deliver(self, record: Outgoing) -> None:
         """Nothing goes out."""
         if record.topic == self._scores_topic and record.value is not None:
-            score = read_score_record(record.value)
-            self.usage += score.usage
-            self.judged += score.outcome != Outcome.OVER_BUDGET
+            found = read_score_record(record.value)
+            self.usage += found.usage
+            self.judged += found.outcome != Outcome.OVER_BUDGET
 
 
 async def rehearse(settings: Settings, now: float, health: Health) -> dict[str, Any]:

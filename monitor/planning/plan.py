@@ -58,7 +58,7 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     """The plan, as ``--json`` prints it; every duration is in seconds."""
     found = _judged(settings, assumed, takes)
     probability = found.per_minute / assumed.per_minute
-    simulation = Simulation(_quality(settings, assumed), _watch(settings, found, probability))
+    simulation = Simulation(quality(settings, assumed), watch(settings, found, probability))
     lengths = simulation.delays(FACTORS)
     delays = [None if n is None else round(60 * n / found.per_minute, 1) for n in lengths]
     series, _, _ = most_series(settings)
@@ -94,15 +94,16 @@ def _judged(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
     return judged(assumed.per_minute, settings.sampling.rate, cost, allowed, money)
 
 
-def _quality(settings: Settings, assumed: Assumed) -> Quality:
-    """Three unlike segments where there are any."""
+def quality(settings: Settings, assumed: Assumed) -> Quality:
+    """What is watched: three unlike segments where there are any."""
     parts = _SEGMENTS if settings.export.segment else (1.0,)
     directs = settings.sampling.directed
     means = tuple(assumed.mean * part for part in parts)
     return Quality(means, assumed.correlation if directs else 0.0)
 
 
-def _watch(settings: Settings, found: Judged, probability: float) -> Watch:
+def watch(settings: Settings, found: Judged, probability: float) -> Watch:
+    """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
     drift = settings.drift
     week = drift.judged_per_week or found.per_minute * WEEK_S / 60
     return Watch(

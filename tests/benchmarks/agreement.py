@@ -1,6 +1,6 @@
 """How often the intervals of ``monitor.stats.agreement`` hold the truth: their simulated coverage.
 
-``python tests/benchmarks/agreement.py [--runs 2000] [--seed 1]``. Each run draws interactions of
+``python -m tests.benchmarks.agreement [--runs 2000] [--seed 1]``. Each run draws interactions of
 1 + Poisson(4) claims; the share of supported claims and both error rates of an interaction are
 Beta distributed around the scenario's, with intraclass correlation ``icc``. Printed per scenario
 and measure: the share of runs whose interval holds the true value, and of the naive interval for

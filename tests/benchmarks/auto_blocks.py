@@ -156,7 +156,10 @@ def report(found: Found) -> bool:
     gate, shares = found.gate, found.shares
     used, _ = gate.used(found.began + 60 * FINDING, found.ended)
     part = used / (LIMIT * (found.ended - found.began - 60 * FINDING) / 60)
-    refused = len(gate.refused) / (len(gate.refused) + len(gate.admitted))
+    # Later ones are those of whoever is left when the first one goes.
+    refusals = [at - found.began for at in gate.refused if at <= found.ended]
+    asked = len(refusals) + gate.used(found.began, found.ended)[0]
+    refused = len(refusals) / asked
     behind_s = found.behind / A_SECOND
     latest = found.records[-200:]
     calls = sum(one.usage.calls for one in latest) / len(latest)
@@ -166,8 +169,8 @@ def report(found: Found) -> bool:
     shown = sum(each.probability for each in shares) / len(shares)
     print(f"from minute {FINDING} on {used} requests: {part:.1%} of the limit")
     print(
-        f"refused: {len(gate.refused)} of {len(gate.refused) + len(gate.admitted)}, after seconds "
-        f"{[round(at - found.began) for at in gate.refused]}"
+        f"refused: {len(refusals)} of {asked} ({refused:.2%}), after seconds "
+        f"{[round(after) for after in refusals]}"
     )
     print(f"fed {found.fed}, not committed {found.behind} ({behind_s:.0f} s of traffic)")
     for number, each in enumerate(shares):

@@ -12,7 +12,7 @@ in a settled one (2,000 picks); in a young one without h, as if unscored picks c
 The formulas are computed here once more for many windows at a time, and held against
 ``estimate`` on windows drawn from all of them.
 
-    python tests/benchmarks/coverage.py [--full] [--seed 1] [--runs 20000]
+    python -m tests.benchmarks.coverage [--full] [--seed 1] [--runs 20000]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The demo over many seeds: is the incident seen, told and over in time, and is the truth held?
 
-    python tests/benchmarks/demo_seeds.py [--seeds 20] [--seconds 55] [--at-once 2] [--simulated]
+    python -m tests.benchmarks.demo_seeds [--seeds 20] [--seconds 55] [--at-once 2] [--simulated]
 
 Without ``--simulated`` each seed is a real ``rag-monitor demo`` with its embedded broker, in real
 time; with it, the same traffic, judge and books on a clock of their own (seconds a seed). Without

@@ -8,7 +8,7 @@ of them), windows 5m, 1h and 24h, three drift detectors for each application.
 3. Scrapes every 15 s with 15 new records before each, over a midnight, and scrapes amid a replay.
 4. The same with 20 segments, beside a page of as many constant gauges.
 
-    python tests/benchmarks/exporter.py [--full] [--seed 1] [--records 1000000] [--without-kafka]
+    python -m tests.benchmarks.exporter [--full] [--seed 1] [--records 1000000] [--without-kafka]
 
 Without --full there are fewer records; the figures are for those.
 """

@@ -1,6 +1,6 @@
 """How long ``--help`` takes, as a ratio to importing typer, in turns within one run.
 
-python tests/benchmarks/help_time.py [--runs 9]
+python -m tests.benchmarks.help_time [--runs 9]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ One labelled set (200 interactions, English and Chinese, 20 of them with a claim
 passages together support), a second one with 5 passages of 400 tokens, and one server that derives
 every verdict from (claim, text) alone, so that all clients must come to the same scores.
 
-    python tests/benchmarks/judge_cost.py [--full] [--without ragas] [--without ragchecker]
+    python -m tests.benchmarks.judge_cost [--full] [--without ragas] [--without ragchecker]
 
 Without ``--full`` 48 interactions of the first set and 8 of the second are judged, and walls are
 measured for fewer. The rivals live in environments of their own, which are made from

@@ -4,7 +4,7 @@ A judge server enforces sliding windows of 60 requests and 40,000 tokens a minut
 these limits, and has more to judge than they allow. From second 60 on at least 95 % of the tighter
 limit is to be used, with at most 0.5 % refusals.
 
-    python tests/benchmarks/limits.py [--full] [--latency SECONDS]
+    python -m tests.benchmarks.limits [--full] [--latency SECONDS]
 
 ``--quick`` takes 90 seconds, ``--full`` six minutes.
 """

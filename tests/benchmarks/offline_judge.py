@@ -1,6 +1,6 @@
 """How well and how fast the offline judge screens: AUC, accuracy and pairs per CPU-second.
 
-``python tests/benchmarks/offline_judge.py [--set dev|held_out|both]`` prints figures only, never a
+``python -m tests.benchmarks.offline_judge [--set dev|held_out|both]`` prints figures only, never a
 pair: the held-out pairs must stay unseen by whoever works on the rules.
 """
 

@@ -1,6 +1,6 @@
 """What redaction finds, and what it costs: by kind, by kilobyte, and on texts made to be slow.
 
-python tests/benchmarks/redaction.py [--kilobytes 1000]
+python -m tests.benchmarks.redaction [--kilobytes 1000]
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ in blocks of 32: decoded, gathered, picked from, and the pick's record built. Th
 once. Three times: without a signal, with the signal on a tenth of the traffic (the rest is left
 out by its hash), and with the signal on all of it.
 
-    python tests/benchmarks/screening.py [--full] [--records 3200]
+    python -m tests.benchmarks.screening [--full] [--records 3200]
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ segment (at least 5 % of the traffic) becomes so much worse that the mean of all
 3. How often a judge that fails more is named as such, and one that does not.
 4. The estimated start, and how often the interval of the record holds the true mean.
 
-    python tests/benchmarks/what_changed.py [--full] [--seed 1] [--incidents 100] [--later 1000]
+    python -m tests.benchmarks.what_changed [--full] [--seed 1] [--incidents 100] [--later 1000]
 """
 
 from __future__ import annotations

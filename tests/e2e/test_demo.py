@@ -66,7 +66,7 @@ async def test_two_demos_at_once_count_everything_and_show_the_incident() -> Non
         assert summary["judges"][0].startswith("offline@")
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(280)
 async def test_an_alarm_and_its_end_are_told_with_their_sentences() -> None:
     """Baseline, alarm and recovery as lines while they happen, and at the end again."""
     code, lines, errors = await demo(

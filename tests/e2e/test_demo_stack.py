@@ -32,7 +32,7 @@ def folders(place: Path) -> list[Path]:
     return list(place.glob("rag-monitor-stack-*"))
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(280)
 async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
     """With the alarm's sentence; addresses are printed; Ctrl-C ends everything with code 0."""
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)

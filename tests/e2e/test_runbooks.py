@@ -108,7 +108,8 @@ async def incident(kafka: str, prometheus: str) -> str:
             firing = {each["alertname"] for each in await now('ALERTS{alertstate="firing"}')}
             return firing >= set(FIRING) and bool(await now(EXPLAINED))
 
-        await until(is_told, "an alarm, dead letters, and what is told of them", every_s=0.5)
+        what = "an alarm, dead letters, and what is told of them"
+        await until(is_told, what, patience_s=LIMIT_S, every_s=0.5)
         (judge,) = await now("rag_judge_info")
         return judge["judge"]
 

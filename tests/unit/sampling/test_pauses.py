@@ -27,6 +27,8 @@ def test_a_pause_ends_by_itself() -> None:
     assert pauses.is_paused("bot", NOW)
     assert pauses.is_paused("bot", NOW + 7_199)
     assert not pauses.is_paused("bot", NOW + 7_200)
+    assert [one.application for one in pauses.records(NOW)] == ["bot"]
+    assert pauses.records(NOW + 7_200) == []
     assert not pauses.is_paused("other", NOW)
 
 

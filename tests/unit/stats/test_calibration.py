@@ -79,6 +79,14 @@ def test_spreads_are_averaged_over_the_alarmed_metrics() -> None:
     assert all(math.isclose(a, b) for a, b in zip(both.spreads, mean, strict=True))
 
 
+def test_a_signal_that_says_the_opposite_says_nothing() -> None:
+    """Its bins have one value, the mean of both by how many picks there are, and by the prior."""
+    wrong = [Seen(0.0, 1.0, {"m": 1.0})] * 6 + [Seen(1.0, 1.0, {"m": 0.0})] * 2
+    found = learned(wrong, ["m"])
+    assert found is not None
+    assert found.expected["m"] == pytest.approx((0.75, 0.75))
+
+
 def test_without_a_value_there_is_no_calibration() -> None:
     """Nothing was judged, or nothing that is alarmed."""
     assert learned([], ["m"]) is None
