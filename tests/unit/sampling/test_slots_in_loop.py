@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -412,6 +413,34 @@ async def test_an_application_that_rules_split_has_no_slots() -> None:
         whole = [one.sampling for one in stage.scores if one.application == "whole"]
         assert {(s.m, s.q) for s in whole} == {(4, 1.0)}
         assert stage.is_balanced()
+
+
+async def test_what_stands_for_itself_is_unbiased_whatever_its_rules_take() -> None:
+    """Tenant acme, always wrong, at twice the others' rate: each weighs what it was taken for."""
+
+    def ruled(otherwise: Treatment) -> Traffic:
+        def is_acme(found: Interaction) -> bool:
+            return found.attributes.get("tenant") == "acme"
+
+        return Traffic(otherwise.at(0.5), [Case("split".__eq__, (is_acme,), otherwise)])
+
+    def one(n: int) -> Record:
+        if n % 10 < 3:
+            wrong = {"response": "Nobody mends it.", "attributes": {"tenant": "acme"}}
+            return record(n, application="split", **wrong)
+        return record(n, application="split")
+
+    async with staged(8, traffic=ruled) as stage:
+        for first in range(0, 4_000, 500):
+            await stage.read(*map(one, range(first, first + 500)))
+        await stage.committed(4_000)
+        assert {score.sampling.q for score in stage.scores} == {1 / 8, 1 / 16}
+        x = [float(str(score.scores["faithfulness"])) for score in stage.scores]
+        w = [1 / (score.sampling.q or 1.0) for score in stage.scores]
+    estimate = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
+    error = math.sqrt(0.7 * 0.3 * sum(a * a for a in w)) / sum(w)
+    assert abs(estimate - 0.7) < 2 * error
+    assert abs(sum(x) / len(x) - 0.7) > 4 * error, "without weights it would be"
 
 
 async def test_a_bug_in_picking_costs_one_slot() -> None:
