@@ -26,11 +26,15 @@ class Site(NamedTuple):
 
 
 class Demands(NamedTuple):
-    """What the settings ask of topics; seconds, bytes, and ``kafka.create_topics``."""
+    """What the settings ask of topics; seconds, bytes, and ``kafka.create_topics``.
+
+    ``waits``: whether interactions wait for the next day's money.
+    """
 
     keep_s: int
     max_record_bytes: int
     create: bool
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -137,6 +141,8 @@ class Cluster:
         if isinstance(configs, Unanswered):
             return [*lines, topics.unknown_settings(need, configs)]
         lines += [topics.cleanup(need, configs)]
+        if need.setting == "interactions" and demands.waits:
+            lines.append(topics.waits(need, configs))
         if need.setting == "scores":
             lines.append(topics.kept(need, configs, demands.keep_s))
             lines.append(topics.scores_size(need, configs, demands.max_record_bytes))

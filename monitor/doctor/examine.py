@@ -82,6 +82,8 @@ async def _clusters(
             app.keep_seconds(settings),
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
+            settings.ingest.when_behind == "completeness"
+            and treatments.build_budget(settings) is not None,
         )
         for cluster in clusters:
             yield cluster.lines(demands, _input_bytes(clusters))

@@ -38,7 +38,8 @@ def output_needs(settings: Settings) -> list[Need]:
             frozenset({"describe", "write"}),
             frozenset({"read"}),
         ),
-        # Written only to publish and to decide about baselines.
+        # Read by exporters, and by scorers: pauses, calibrations. Written only to publish and to
+        # decide about baselines, to publish calibrations, and to pause.
         Need(
             topics.control,
             "control",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from monitor.doctor.needs import Need
 from monitor.doctor.report import Line, fail, ok, span, warn
@@ -10,6 +11,8 @@ from monitor.kafka.inspect import GroupFound, TopicFound, Unanswered
 from monitor.kafka.topics import retention_complaint
 
 _KAFKA_DEFAULT_BYTES = 1_048_588
+#: The day whose money is gone, and the one in which it is made up for.
+LEAST_WAIT_S: Final = 2 * 86_400
 _GRANTS = {
     "describe": "Describe",
     "read": "Read",
@@ -66,16 +69,22 @@ def rights(need: Need, found: TopicFound) -> Line:
         mend = "grant " + _named(need.must | need.may)
         return warn("rights", need.topic, what, mend)
     if lacking := need.must - granted:
-        return fail("rights", need.topic, f"no right to {_plain(lacking)}", _grant(lacking))
+        why = "pauses and calibrations are read there, by scorers, too" if _is_control(need) else ""
+        what = f"no right to {_plain(lacking)}" + (f" ({why})" if why else "")
+        return fail("rights", need.topic, what, _grant(lacking))
     if lacking := need.may - granted:
         what = f"no right to {_plain(lacking)} ({_why_later(need)})"
         return warn("rights", need.topic, what, _grant(lacking))
     return ok("rights", need.topic, f"may {_plain(need.must | need.may)}")
 
 
+def _is_control(need: Need) -> bool:
+    return need.setting == "control"
+
+
 def _why_later(need: Need) -> str:
     return {
-        "control": "baselines need it",
+        "control": "baselines, calibrations, pause and resume need it",
         "alarms": "without it no alarm is explained or told",
         "dead_letters": "rag-monitor dead-letters needs it",
     }[need.setting]
@@ -130,6 +139,30 @@ def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> Line:
         mend = "set retention.bytes to -1, or make sure that it holds as long"
         return warn("retention", need.topic, f"{found}; but at most {size} bytes", mend)
     return ok("retention", need.topic, found)
+
+
+def waits(need: Need, configs: Mapping[str, str]) -> Line:
+    """Whether interactions that wait for the next day's money outlive the wait.
+
+    With ``ingest.when_behind: completeness`` reading pauses from when the money is gone to
+    midnight, and what came meanwhile is made up for on the next day.
+    """
+    check = "retention"
+    mend = (
+        "what costs more than limits.usd_per_day day after day never catches up, and expires "
+        "unread: see rag-monitor plan, RagMonitorBudgetExhausted"
+    )
+    kept_ms = int(configs.get("retention.ms", "-1"))
+    length = span(kept_ms / 1000) if kept_ms >= 0 else "for ever"
+    found = f"kept {length}; completeness: without money reading pauses till midnight, lag grows"
+    if 0 <= kept_ms < LEAST_WAIT_S * 1000:
+        least = f"set retention.ms to {LEAST_WAIT_S * 1000} or more"
+        return warn(check, need.topic, f"{found}, and what waits expires unread", least)
+    if int(configs.get("retention.bytes", "-1")) >= 0:
+        size = configs["retention.bytes"]
+        least = f"set retention.bytes to -1, or make sure that it holds {span(LEAST_WAIT_S)}"
+        return warn(check, need.topic, f"{found}; but at most {size} bytes", least)
+    return ok(check, need.topic, found, "" if kept_ms < 0 else mend)
 
 
 def cleanup(need: Need, configs: Mapping[str, str]) -> Line:

@@ -20,6 +20,7 @@ def judge(plan: Plan) -> list[Alert]:
         _stopped(plan),
         _over_budget(plan),
         _penniless(plan),
+        _limits_not_shared(plan),
         _unscorable(plan),
     ]
 
@@ -125,6 +126,21 @@ def _penniless(plan: Plan) -> Alert:
         summary="The budget of the judge is spent, and reading pauses",
         description="{{ $value | printf `%.0f` }} interactions wait for tomorrow's money, and all "
         "that comes after them: gauges and alarms are that late.",
+    )
+
+
+def _limits_not_shared(plan: Plan) -> Alert:
+    """Where no Redis is configured for the limits nobody shows whether they are shared."""
+    return plan.alert(
+        "RagMonitorDown",
+        "ticket",
+        JUDGE,
+        expr=f"count without ({', '.join(plan.alerts.replicas)}) (rag_monitor_limits_shared == 0)",
+        labels={"cause": "limits_not_shared"},
+        summary="The Redis of the limits of {{ $labels.model }} does not answer",
+        description="{{ $value | printf `%.0f` }} scorers do not reach limits.redis, and each "
+        "keeps to its part of the limits of {{ $labels.model }}: none is exceeded, and what a "
+        "replica with less traffic leaves over is not used.",
     )
 
 

@@ -164,6 +164,21 @@ async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker
     assert all(line["mend"] for line in said.lines if line["status"] != "OK")
 
 
+@pytest.mark.timeout(180)
+async def test_what_waits_for_money_is_weighed_against_its_retention(
+    kafka_broker: KafkaBroker,
+) -> None:
+    """Only where reading pauses without money; a day of retention is too short for that."""
+    topics = await whole(kafka_broker, interactions={"retention.ms": "86400000"})
+    name = topics["kafka__topics__interactions"]
+    prices = {f"judge__price__{each}_usd_per_million": 1 for each in ("input", "output")}
+    for when_behind, status in (("completeness", {"WARN"}), ("freshness", set())):
+        async with JudgeServer(LABELS) as judge:
+            settings = asking(judge, limits__usd_per_day=1, **prices, **topics)
+            said = await doctor(kafka_broker.bootstrap, ingest__when_behind=when_behind, **settings)
+        assert said.status("retention", name) == status
+
+
 @pytest.fixture
 async def untouched(tmp_path: Path) -> AsyncIterator[KafkaBroker]:
     """A new broker that creates topics on use; no group has ever been on it."""

@@ -45,7 +45,7 @@ async def sent(broker: str, topics: Topics, name: str) -> None:
 async def test_while_paused_offsets_go_on_and_nothing_is_judged(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
-    """The scorer, also one that starts meanwhile, skips; a gauge and the pages say so; resume ends it."""
+    """The scorer, also one that starts meanwhile, skips, and the pages say so; resume ends it."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
     said = await told(broker, topics, "pause", "--for", "2h")
     assert said.startswith("all applications: paused until 20")

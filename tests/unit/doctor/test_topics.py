@@ -15,6 +15,7 @@ INPUT = Need("in.v1", "interactions", frozenset({"describe", "read"}))
 DEAD = Need("dead.v1", "dead_letters", frozenset({"describe", "write"}), frozenset({"read"}))
 READ, WRITE = frozenset({"describe", "read"}), frozenset({"write"})
 ALARMS = Need("alarms.v1", "alarms", READ, WRITE)
+CONTROL = Need("control.v1", "control", READ, WRITE)
 DAY_S = 86_400
 
 
@@ -70,6 +71,12 @@ def test_lacking_rights_are_named_as_the_broker_names_them() -> None:
     line = topics.rights(ALARMS, found(rights=READ))
     assert (line.status, line.mend) == (Status.WARN, "grant Write to this user")
     assert "no alarm is explained" in line.found
+    line = topics.rights(CONTROL, found(rights=frozenset({"describe"})))
+    assert (line.status, line.mend) == (Status.FAIL, "grant Read to this user")
+    assert "by scorers, too" in line.found
+    line = topics.rights(CONTROL, found(rights=READ))
+    assert (line.status, line.mend) == (Status.WARN, "grant Write to this user")
+    assert "pause and resume need it" in line.found
 
 
 def test_rights_that_are_not_told_are_not_guessed() -> None:
@@ -101,6 +108,27 @@ def test_the_group_needs_read() -> None:
 def test_scores_must_outlive_a_restart(configs: dict[str, str], status: Status) -> None:
     """Shorter than asked or compacted is a FAIL; a limit by size may be too short."""
     assert topics.kept(SCORES, configs, 3 * DAY_S).status is status
+
+
+@pytest.mark.parametrize(
+    ("configs", "status", "said"),
+    [
+        ({"retention.ms": "-1"}, Status.OK, "kept for ever"),
+        ({"retention.ms": str(7 * DAY_S * 1000)}, Status.OK, "kept 7 d"),
+        ({"retention.ms": str(2 * DAY_S * 1000)}, Status.OK, "lag grows"),
+        ({"retention.ms": str(2 * DAY_S * 1000 - 1)}, Status.WARN, "expires unread"),
+        ({"retention.bytes": "1000000"}, Status.WARN, "at most 1000000 bytes"),
+    ],
+)
+def test_what_waits_for_money_must_not_expire(
+    configs: dict[str, str], status: Status, said: str
+) -> None:
+    """The input is kept through the day without money, and the one that makes up for it."""
+    line = topics.waits(INPUT, configs)
+    assert (line.check, line.target, line.status) == ("retention", "in.v1", status)
+    assert said in line.found
+    assert "reading pauses" in line.found
+    assert bool(line.mend) == (configs != {"retention.ms": "-1"})
 
 
 def test_state_is_compacted_and_events_are_not() -> None:

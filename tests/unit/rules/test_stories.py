@@ -604,6 +604,49 @@ def test_who_waits_for_money_neither_lags_nor_is_blind(tmp_path: Path) -> None:
     stage.tells(late, (120, [lagging(306), blind(300)]), (320, []))
 
 
+MODEL = 'model="openai/gpt-4o"'
+
+
+def sharing(first: str, second: str) -> Story:
+    """Two scorers that share limits (1), or keep to their parts of them (0)."""
+    shown = zip(SCORERS, (first, second), strict=True)
+    return calm() | {of(p, "rag_monitor_limits_shared", MODEL): values for p, values in shown}
+
+
+def not_shared(scorers: int) -> Firing:
+    """So many of them keep to their parts."""
+    text = (
+        f"{scorers} scorers do not reach limits.redis, and each keeps to its part of the limits of "
+        "openai/gpt-4o: none is exceeded, and what a replica with less traffic leaves over is not "
+        "used."
+    )
+    return down("limits_not_shared", {**SCORE, "model": "openai/gpt-4o"}, text)
+
+
+def test_limits_that_are_not_shared_are_a_ticket(stage: Stage) -> None:
+    """While the Redis of the limits is away for five minutes or more; of one scorer, too."""
+    story = sharing(f"1x19 0x60 1x{LENGTH - 80}", f"1x19 0x40 1x{LENGTH - 60}")
+    stage.tells(story, (24, []), (30, [not_shared(2)]), (70, [not_shared(1)]), (82, []), (420, []))
+
+
+def test_a_redis_that_fails_over_is_no_ticket(stage: Stage) -> None:
+    """Four minutes of it, again and again; nor is one that is always there."""
+    fails_over = " ".join(["1x19 0x3"] * 19)
+    stage.tells(sharing(fails_over, constant(1)), (22, []), (100, []), (300, []))
+
+
+def test_scorers_that_restart_without_a_redis_stay_one_ticket(stage: Stage) -> None:
+    """A new one says that it shares, until it asks for the first time; what it replaces is gone."""
+    gone, shared = "1x19 0x39 stale", "rag_monitor_limits_shared"
+    story = sharing(gone, f"1x19 0x{LENGTH - 20}")
+    story[of("score-3", shared, MODEL)] = f"_x60 1x1 0x60 1x{LENGTH - 123}"
+    both = [not_shared(2)]
+    stage.tells(story, (59, both), (61, [not_shared(1)]), (66, both), (110, both))
+    recovered = sharing(gone, constant(1))
+    recovered[of("score-3", shared, MODEL)] = f"_x60 1x{LENGTH - 61}"
+    stage.tells(recovered, (59, [not_shared(1)]), (63, []))
+
+
 def test_a_dead_letter(stage: Stage) -> None:
     """The first one of its kind is a ticket for an hour, though its series begins with it."""
     story = calm()
