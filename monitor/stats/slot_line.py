@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -85,16 +84,24 @@ class Line:
         """What overlaps cost: in O(log n) for each slot that another covers in part only."""
         ends: dict[int, int] = {}
         for place in self._beyond:
-            index = bisect_left(self._keys, place)
-            reach, last = self._slots[index].reach, -place[1]
-            ends[reach] = max(ends.get(reach, reach), min(last, self._next_counted(index) - 1))
+            for reach, end in self._uncovered(place):
+                ends[reach] = max(ends.get(reach, reach), end)
         offsets = sum(end - reach for reach, end in ends.items())
         return Dropped(len(self._keys) - self._counted, offsets)
 
-    def _next_counted(self, index: int) -> int:
-        """The first offset that counts after a position."""
-        behind = (self._slots[i] for i in range(index + 1, len(self._slots)))
-        return next((s.candidate.first_offset for s in behind if s.counts), sys.maxsize)
+    def _uncovered(self, place: Place) -> Iterator[tuple[int, int]]:
+        """The parts of a slot that nothing counted covers: the offsets before them, their ends."""
+        index = bisect_left(self._keys, place)
+        reach, last = self._slots[index].reach, -place[1]
+        for behind in range(index + 1, len(self._slots)):
+            slot = self._slots[behind]
+            if reach >= last or slot.candidate.first_offset > last:
+                break
+            if slot.counts:
+                yield reach, slot.candidate.first_offset - 1
+                reach = slot.candidate.last_offset
+        if reach < last:
+            yield reach, last
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -120,6 +120,53 @@ def test_without_a_judgement_nobody_knows() -> None:
     assert affordable(Allowance(8, 60), Cost(0, 0, 0, 0.0), Spent(0, 0)) is None
 
 
+def test_blocks_that_close_early_are_not_made_longer() -> None:
+    """A pick for every 70 offsets, whatever the length: longer blocks would save none of them."""
+    pace = Pace(None, sheds=True, behind_s=600.0, first=256)
+    lengths = [pace.look(0.0, 3.0, 0.0).length]
+    for minute in range(1, 6):
+        for _ in range(20):
+            pace.picked(offsets=70)
+        lengths.append(pace.look(60.0 * minute, 3.0, 0.0).length)
+    assert lengths == [256] * 6
+    for _ in range(20):
+        pace.picked(offsets=70)
+    # With room for 200 a minute those of eight offsets fit.
+    assert pace.look(360.0, 200.0, 0.0).length == 16
+
+
+def test_what_waits_is_worked_off_although_no_more_is_taken() -> None:
+    """While 200 wait, nothing is taken but what has ended: as much as the budget, so it seems."""
+    pace, waiting, now = Pace(None, sheds=True, behind_s=600.0), 200.0, 0.0
+    pace.look(now, None, 0.0)
+    for _ in range(20):
+        now += 60.0
+        # The traffic is of 400 a minute, and 20 are judged; more than 200 are never taken.
+        picks = min(400 / pace.plan.length, 200 - waiting + 20)
+        for _ in range(int(picks)):
+            pace.picked()
+        waiting = max(0.0, waiting + picks - 20)
+        pace.look(now, 20.0, 0.0, int(waiting))
+    assert waiting < 20
+    assert pace.plan.length >= 16
+
+
+def test_the_first_look_with_costs_comes_early() -> None:
+    """But not at once, and only one; before it, blocks are as long as they were told to be."""
+    pace = Pace(None, sheds=True, behind_s=600.0, first=64)
+    assert pace.look(0.0, None, 0.0) == Plan(64)
+    assert [pace.is_due(now, costs_known=True) for now in (9.9, 10.0)] == [False, True]
+    assert not pace.is_due(10.0)
+    for _ in range(9):
+        pace.picked()
+    assert pace.look(10.0, 30.0, 0.0) == Plan(128)
+    assert [pace.is_due(now, costs_known=True) for now in (20.0, 69.9, 70.0)] == [
+        False,
+        False,
+        True,
+    ]
+
+
 @pytest.mark.parametrize("times", [1.0, 2.0, 3.0, 4.0, 64.0])
 @pytest.mark.parametrize("length", [1, 2, 8, 32])
 @pytest.mark.parametrize("share", [1.0, 0.25])
@@ -192,50 +239,3 @@ def test_a_burst_takes_no_more_than_limits_and_money_leave(
 ) -> None:
     """Ten a minute, with two calls, 2,000 tokens and four seconds each; an hour of the day left."""
     assert room(allowed, Cost(2, 2_000, 0.005, 4.0), 10.0, 3_600.0) == pytest.approx(expected)
-
-
-def test_blocks_that_close_early_are_not_made_longer() -> None:
-    """A pick for every 70 offsets, whatever the length: longer blocks would save none of them."""
-    pace = Pace(None, sheds=True, behind_s=600.0, first=256)
-    lengths = [pace.look(0.0, 3.0, 0.0).length]
-    for minute in range(1, 6):
-        for _ in range(20):
-            pace.picked(offsets=70)
-        lengths.append(pace.look(60.0 * minute, 3.0, 0.0).length)
-    assert lengths == [256] * 6
-    for _ in range(20):
-        pace.picked(offsets=70)
-    # With room for 200 a minute those of eight offsets fit.
-    assert pace.look(360.0, 200.0, 0.0).length == 16
-
-
-def test_what_waits_is_worked_off_although_no_more_is_taken() -> None:
-    """While 200 wait, nothing is taken but what has ended: as much as the budget, so it seems."""
-    pace, waiting, now = Pace(None, sheds=True, behind_s=600.0), 200.0, 0.0
-    pace.look(now, None, 0.0)
-    for _ in range(20):
-        now += 60.0
-        # The traffic is of 400 a minute, and 20 are judged; more than 200 are never taken.
-        picks = min(400 / pace.plan.length, 200 - waiting + 20)
-        for _ in range(int(picks)):
-            pace.picked()
-        waiting = max(0.0, waiting + picks - 20)
-        pace.look(now, 20.0, 0.0, int(waiting))
-    assert waiting < 20
-    assert pace.plan.length >= 16
-
-
-def test_the_first_look_with_costs_comes_early() -> None:
-    """But not at once, and only one; before it, blocks are as long as they were told to be."""
-    pace = Pace(None, sheds=True, behind_s=600.0, first=64)
-    assert pace.look(0.0, None, 0.0) == Plan(64)
-    assert [pace.is_due(now, costs_known=True) for now in (9.9, 10.0)] == [False, True]
-    assert not pace.is_due(10.0)
-    for _ in range(9):
-        pace.picked()
-    assert pace.look(10.0, 30.0, 0.0) == Plan(128)
-    assert [pace.is_due(now, costs_known=True) for now in (20.0, 69.9, 70.0)] == [
-        False,
-        False,
-        True,
-    ]

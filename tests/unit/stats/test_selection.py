@@ -283,3 +283,12 @@ def test_records_of_several_hours_leave_at_once() -> None:
     assert selection.remove_before(10_250.0) == []
     assert (len(selection), list(selection.counted())) == (19, slots[21:])
     assert selection.add(slots[20]) == []
+
+
+def test_offsets_that_only_dropped_slots_cover_may_lie_on_both_sides_of_one_that_counts() -> None:
+    """0 to 5 and 8 count; 4 to 9 and 5 to 7 do not: 6, 7 and 9 are covered by nothing else."""
+    selection = Selection()
+    for name, first, last in (("a", 0, 5), ("b", 4, 9), ("c", 8, 8), ("d", 5, 7)):
+        selection.add(record(name, first, last))
+    assert {one.interaction_id for one in selection.counted()} == {"a", "c"}
+    assert selection.dropped() == (2, 3)
