@@ -207,7 +207,7 @@ class Monitor:
     async def _controlled(self, telemetry: ScorerTelemetry) -> AsyncIterator[None]:
         """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
 
-        Only the latter must be known before anything is judged for the process to be ready.
+        Only the last must be known before anything is judged for the process to be ready.
         """
         sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
         directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()

@@ -6,6 +6,7 @@ exporters that grant the same minute have granted it once. Pure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
@@ -78,13 +79,12 @@ def granted(
 
     A day's grants add up to at most ``per_day_s``; the last of them is the shorter for it.
     """
-    start = now // GRANT_S * GRANT_S
     if last is not None and last.from_.timestamp() > now + DAY_S:
         last = None  # of a clock that is wrong by days
-    if last is not None and last.until.timestamp() > now:
-        if last.until.timestamp() > now + LEAD_S:
-            return None
-        start = last.from_.timestamp() // GRANT_S * GRANT_S + GRANT_S
+    ends = -math.inf if last is None else last.until.timestamp()
+    if ends > now + LEAD_S:
+        return None
+    start = math.ceil(ends / GRANT_S) * GRANT_S if ends > now else now // GRANT_S * GRANT_S
     day = datetime.fromtimestamp(start, allowed.zone).date()
     if last is not None and last.day > day:
         return None  # another exporter has midnight behind it
@@ -94,7 +94,8 @@ def granted(
         return None
     return BurstRecord.model_validate(
         {
-            "from": datetime.fromtimestamp(start, UTC),
+            # The running minute goes on: the latest record is all that scorers know.
+            "from": datetime.fromtimestamp(start - GRANT_S if ends == start else start, UTC),
             "until": datetime.fromtimestamp(start + seconds, UTC),
             "times": allowed.times,
             "day": day,

@@ -22,6 +22,7 @@ PAUSE: Final = "pause"
 BURST: Final = "burst"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
+LONGEST_BURST_S: Final = 120
 #: What is shown for all applications together; no label of an application.
 EVERY: Final = "*"
 
@@ -137,8 +138,9 @@ class PauseRecord(Keyed):
 class BurstRecord(Keyed):
     """Up to ``times`` as many judgements from ``from`` until ``until``, for the detectors named.
 
-    ``granted_s`` are the seconds that were granted of ``day`` (of ``budget.timezone``), these
-    included: how much is left follows from the record alone.
+    That is the minute that was running when it was written, and the next one. ``granted_s`` are
+    the seconds that were granted of ``day`` (of ``budget.timezone``), these included: how much is
+    left follows from the record alone.
     """
 
     schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
@@ -151,9 +153,9 @@ class BurstRecord(Keyed):
     asked_by: tuple[str, ...] = Field(default=(), description="metric/application/judge")
 
     @model_validator(mode="after")
-    def _is_counted(self) -> Self:
-        if not 0 < (self.until - self.from_).total_seconds() <= self.granted_s:
-            raise ValueError("until must follow from, by at most granted_s")
+    def _is_short(self) -> Self:
+        if not 0 < (self.until - self.from_).total_seconds() <= LONGEST_BURST_S:
+            raise ValueError(f"until must follow from, by at most {LONGEST_BURST_S} s")
         return self
 
     @property

@@ -103,11 +103,11 @@ class Intake:
 
     def _shed(self, records: Sequence[KafkaRecord], spans: Sequence[Span]) -> Sequence[KafkaRecord]:
         """What is left of them at the shares of their blocks, when the monitor is behind."""
-        if all(span.share == 1.0 for span in spans):
+        if all(span.share >= 1.0 for span in spans):
             return records
         left: list[KafkaRecord] = []
         for share, some in _by_share(records, spans):
-            left += self._screen_at(min(1.0, share))(some).left
+            left += some if share >= 1.0 else self._screen_at(share)(some).left
         self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 

@@ -39,7 +39,7 @@ class Topics(Section):
     scores: str = Field("rag.scores.v1", description="score records (written, replayed)")
     dead_letters: str = Field("rag.dead-letters.v1", description="records that could not be read")
     control: str = Field(
-        "rag.control.v1", description="baselines, calibrations, pauses (compacted)"
+        "rag.control.v1", description="baselines, calibrations, pauses, bursts (compacted)"
     )
     alarms: str = Field("rag.alarms.v1", description="drift alarms (compacted)")
 

@@ -65,6 +65,8 @@ def demo_settings(
         "drift.learn_slots": LEARN_SLOTS,
         "drift.learn_wait": LEARN_WAIT,
         "drift.settle": SETTLE,
+        # An incident of half a minute would be over before a burst says anything.
+        "drift.burst.per_day": "0s",
         "objectives": [
             {"metric": metric, "window": window, "bound": bound}
             for window in WINDOWS.split(",")

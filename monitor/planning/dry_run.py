@@ -79,12 +79,15 @@ async def rehearse(settings: Settings, now: float, health: Health) -> dict[str, 
     """
     cluster = connection(settings)
     stage = await _Stage.built(settings, now, cluster, health)
-    scan = await TopicScan.start(cluster, health, group_id=settings.kafka.group_id)
     try:
-        await stage.know(cluster, scan)
-        await stage.work_through(scan)
+        await stage.know(output_connection(settings, cluster))
+        # A client of its own: one that knows a group does not bear being assigned anew.
+        scan = await TopicScan.start(cluster, health, group_id=settings.kafka.group_id)
+        try:
+            await stage.work_through(scan)
+        finally:
+            await scan.stop()
     finally:
-        await scan.stop()
         await stage.aclose()
     return _told(stage)
 
@@ -167,15 +170,13 @@ class _Stage:
             self.pauses,
         )
 
-    async def know(self, cluster: Connection, scan: TopicScan) -> None:
+    async def know(self, output: Connection) -> None:
         """What was spent today, what is paused, and what is known of the screen."""
-        output = output_connection(self.settings, cluster)
-        own = None if output is cluster else await TopicScan.start(output, self.health)
+        scan = await TopicScan.start(output, self.health)
         try:
-            await self._learn(own or scan)
+            await self._learn(scan)
         finally:
-            if own is not None:
-                await own.stop()
+            await scan.stop()
 
     async def _learn(self, scan: TopicScan) -> None:
         topics, now = self.settings.kafka.topics, self.passing.now

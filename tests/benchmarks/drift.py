@@ -12,6 +12,8 @@ come, and tuned to the same run length), a rule on the mean of the last 100, and
 3. Learned baseline, three segments: worse inside the segments, the same masked by a shift of the
    mix, the shift alone, and the recovery.
 4. The same with picks that a screen directs, at correlation 0.6, one of twenty members.
+5. Bursts: seconds from a change to ×1.5 until the alarm, with the waits of exporter and scorers,
+   where evidence asks for more judgements and where it does not, at a steady pace.
 
     python tests/benchmarks/drift.py [--full] [--seed 1] [--runs 1000] [--without KSWIN]
 """
@@ -20,12 +22,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.bursting import BurstAllowance
+from monitor.config.watching import Burst
 from tests.benchmarks._sizes import parser
+from tests.benchmarks.drifting.bursts import Compared, compared
 from tests.benchmarks.drifting.directed import DirectedWorld
 from tests.benchmarks.drifting.ours import Detectors, agrees
 from tests.benchmarks.drifting.rivals import (
@@ -43,6 +49,9 @@ A: Final = 10_000.0
 BASELINE: Final = 0.08
 CONTROL: Final = 2_000
 MEANS: Final = (0.12, 0.16, 0.24, 0.40)
+#: Judged a minute, and by how much a burst has to shorten the time to the alarm.
+PACES: Final = (2, 20)
+SHORTER: Final = 0.2
 #: Most scores that a river detector may see after the change; it is then counted as this late.
 PATIENCE: Final = 5_000
 Lengths = NDArray[np.float64]
@@ -192,6 +201,46 @@ def directed_picks(seed: int, runs: int, learn: int, correlation: float = 0.6) -
         print(f"  {name:24} {shown(found)}   ({early:.1%} before)  at most {most}  {verdict}")
 
 
+def bursts(seed: int, runs: int, learn: int) -> None:
+    """Part 5."""
+    burst = Burst()
+    allowed = BurstAllowance(burst.times, burst.per_day_s, UTC)
+    print(f"\nBursts of up to ×{burst.times} for {burst.per_day} a day: seconds until ×1.5 is seen")
+    known = Known(np.random.default_rng([seed, 9]), runs, STANDARD)
+    full = DirectedWorld(np.random.default_rng([seed, 10]), runs, learn, A, 0.6)
+    for name, world, control, phase in (
+        ("known baseline", known, BASELINE, 1.5 * BASELINE),
+        ("learned, segments, directed", full, NORMAL, Phase(MIX, 1.5)),
+    ):
+        survive(world, control, CONTROL)
+        paths = evidence_paths(world, control, phase)
+        for per_minute in PACES:
+            show_burst(name, compared(paths, per_minute, allowed, A, seed), per_minute, allowed)
+
+
+def evidence_paths(world: Any, control: Any, phase: Any) -> Lengths:
+    """The evidence before the change, and after each slot, until all have long alarmed."""
+    found = [world.step(control)]
+    while (np.max(found, axis=0) < A).any():
+        found.append(world.step(phase))
+    return np.array([*found, *(world.step(phase) for _ in range(len(found)))])
+
+
+def show_burst(name: str, found: Compared, per_minute: int, allowed: BurstAllowance) -> None:
+    """One line."""
+    before, after = (np.array([run.after_s for run in runs]) for runs in found)
+    shorter, se = found.shorter
+    most_s = max(run.granted_s for run in found.with_bursts)
+    extra, bound = found.extra(per_minute), (allowed.times - 1) * allowed.per_day_s / 60
+    kept = most_s <= allowed.per_day_s and extra <= bound * per_minute
+    verdict = "ok" if shorter + 2 * se >= SHORTER and kept else "MISSED"
+    print(
+        f"  {name:28} {per_minute:2}/min {shown(before)} → {shown(after)}   "
+        f"{shorter:.1%} ± {se:.1%} shorter, at least {SHORTER:.0%}; granted at most {most_s} s, "
+        f"{extra:.0f} more judged of {bound * per_minute:.0f}  {verdict}"
+    )
+
+
 def recovery(seed: int, runs: int, learn: int) -> Lengths:
     """Slots from the recovery to R < A, in the runs whose alarm was open at that moment."""
     world = World(np.random.default_rng([seed, 7]), runs, learn, A)
@@ -224,6 +273,7 @@ def main() -> None:
     run_lengths(chosen.seed, runs)
     learned_baseline(chosen.seed, runs, chosen.learn)
     directed_picks(chosen.seed, runs // 3, chosen.learn)
+    bursts(chosen.seed, runs, chosen.learn)
     without = [*chosen.without, *([] if chosen.full else ["KSWIN"])]
     if river_is_missing():
         print("\nriver is not installed (make bench does it): ADWIN, Page-Hinkley, KSWIN left out")

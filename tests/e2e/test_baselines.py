@@ -95,8 +95,9 @@ async def exporter(
 
 
 async def baselines(broker: str, topics: Topics) -> list[BaselineRecord]:
-    """All that was ever written to the control topic."""
-    records = await read_all(broker, topics["kafka__topics__control"])
+    """All that were ever written to the control topic."""
+    control = await read_all(broker, topics["kafka__topics__control"])
+    records = [each for each in control if (each.key or b"").startswith(b"baseline/")]
     found = [BaselineRecord.model_validate_json(each.value or b"") for each in records]
     assert [each.key for each in records] == [each.key.encode() for each in found]
     return found

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -118,3 +119,43 @@ async def test_a_budget_without_a_price_is_a_configuration_error(
     said = scorer.log.read_text("utf-8").splitlines()[-1]
     assert "limits.usd_per_day" in said
     assert "judge.price.input_usd_per_million" in said
+
+
+@pytest.mark.timeout(240)
+async def test_a_restart_knows_what_second_judgements_have_cost(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """It stands on the records that came after them: all but what followed the last one."""
+    rng, broker, topics = Random(5), kafka_broker.bootstrap, await make_topics(partitions=1)
+    cases = [case(f"r{i}", rng, time.time() - 60, together=True) for i in range(5)]
+    inputs, spent = topics["kafka__topics__interactions"], "rag_monitor_budget_usd_spent"
+    async with JudgeServer(all_labels(cases)) as judge:
+        settings = asking(judge, limits__usd_per_day=1e9, **PRICES, **topics)
+        settings["judge__recheck_rate"] = 1
+        scorer = MonitorProcess("score", broker, tmp_path, "scorer", **settings)
+
+        async def judged_twice(count: int) -> Samples | None:
+            samples = await scorer.metrics()
+            done = total(samples, "rag_monitor_judge_rechecks_total", result="done")
+            return samples if done == count else None
+
+        try:
+            await scorer.ready()
+            for number, one in enumerate(cases, 1):
+                await produce(broker, inputs, as_logged([one]))
+                before = await until(partial(judged_twice, number), f"{number} judged twice")
+        finally:
+            await scorer.end()
+        again = MonitorProcess("score", broker, tmp_path, "again", **settings)
+        try:
+            await again.ready()
+            after = await again.metrics()
+        finally:
+            await again.end()
+    found = (await records(broker, topics["kafka__topics__scores"])).values()
+    beside = [record.rechecks_usd for record in found]
+    assert sum(usd > 0 for usd in beside) == 4
+    on_record = sum(record.usage.usd for record in found) + sum(beside)
+    assert total(after, spent) == pytest.approx(on_record)
+    last = total(before, spent) - on_record
+    assert 0 < last < 2 * max(beside)

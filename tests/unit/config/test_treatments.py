@@ -115,3 +115,23 @@ def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
     assert 2 <= found < 5, "one a minute of three calls each, of ten; by the latest ones"
     seats[1].limits.busy_s += 1e6
     assert judged(1, large) == pytest.approx(60 * 8 / (0.05 * 1e6)), "places are a limit, too"
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 4),
+        ({"drift.burst.times": "2"}, 2),
+        ({"drift.burst.per_day": "0s"}, 1),
+        ({"sampling.rate": "0.1", "ingest.when_behind": "completeness"}, 4),
+        ({"ingest.when_behind": "completeness"}, None),
+    ],
+)
+def test_a_burst_is_what_its_own_settings_allow(
+    settings: dict[str, str], expected: int | None
+) -> None:
+    """Whatever an exporter with other settings asks for; where all is judged there is none."""
+    loaded = load({}, flags=settings)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    found = slots(loaded, Redactor(None), Calibrations(), seats, burst=lambda: 8.0)
+    assert (None if found is None else found.burst()) == expected

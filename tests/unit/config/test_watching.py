@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from monitor.books import books, fixed_baselines, most_series, segment_names
+from monitor.books import books, burst_allowance, fixed_baselines, most_series, segment_names
 from monitor.config import Settings, load
 from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
@@ -172,3 +172,23 @@ def test_the_segments_of_an_application_have_a_name() -> None:
     name = segment_names(load({}, flags=flags))
     assert [name(each) for each in "abcd"] == ["model", "tier or tenant", "tier", "tenant"]
     assert segment_names(load({}))("a") is None
+
+
+@pytest.mark.parametrize(("flag", "value"), [("per_day", "0s"), ("times", "1")])
+def test_bursts_can_be_switched_off(flag: str, value: str) -> None:
+    """By either; by default they are on."""
+    assert load({}).drift.burst.per_day_s == 3_600
+    assert burst_allowance(load({})) is not None
+    off = load({}, flags={f"drift.burst.{flag}": value})
+    assert off.drift.burst.per_day_s == 0
+    assert burst_allowance(off) is None
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [("per_day", "2d"), ("per_day", "soon"), ("per_day", "0"), ("times", "0"), ("times", "65")],
+)
+def test_a_burst_that_makes_no_sense_is_named(flag: str, value: str) -> None:
+    """With its path."""
+    with pytest.raises(ConfigurationError, match=rf"drift\.burst\.{flag}"):
+        load({}, flags={f"drift.burst.{flag}": value})

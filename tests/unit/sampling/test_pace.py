@@ -16,6 +16,8 @@ from monitor.ingest.slots.pace import (
     Pace,
     Spent,
     affordable,
+    hastened,
+    room,
 )
 
 
@@ -163,3 +165,77 @@ def test_the_first_look_with_costs_comes_early() -> None:
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("times", [1.0, 2.0, 3.0, 4.0, 64.0])
+@pytest.mark.parametrize("length", [1, 2, 8, 32])
+@pytest.mark.parametrize("share", [1.0, 0.25])
+def test_a_burst_takes_at_most_so_many_times_as_many(
+    length: int, share: float, times: float
+) -> None:
+    """By shorter blocks first; and nothing more of somebody who is behind."""
+    plan = Plan(length, share)
+    found = hastened(plan, times)
+    assert is_length(found.length)
+    assert length / found.length * found.share / share <= times
+    assert found == plan if share < 1 or times == 1 else found != plan
+    assert found.share <= 1 or found.length == 1
+
+
+def test_a_burst_holds_at_once_and_ends_at_once() -> None:
+    """And with the next look it goes on, on top of what the budget allows."""
+    pace = Pace(32, sheds=True, behind_s=600.0)
+    pace.look(0.0, None, 0.0)
+    assert pace.burst(4.0) == pace.plan == Plan(8)
+    assert pace.look(60.0, None, 0.0) == Plan(8)
+    assert pace.look(120.0, None, 700.0) == Plan(32, 0.5)
+    assert pace.burst(1.0) == Plan(32, 0.5)
+
+
+def test_what_a_burst_takes_is_not_paid_back() -> None:
+    """After half an hour of it everything goes on as if there had been none."""
+    pace, taken, now = Pace(None, sheds=True, behind_s=600.0), list[int](), 0.0
+    pace.look(now, 30.0, 0.0)
+    for minute in range(120):
+        pace.burst(4.0 if 40 <= minute < 70 else 1.0)
+        picks = -(-2_300 // pace.plan.length)
+        for _ in range(picks):
+            pace.picked()
+        now += 60
+        pace.look(now, 30.0, 0.0)
+        taken.append(picks)
+    before, burst, after = (
+        sum(part) / len(part) for part in (taken[20:40], taken[40:70], taken[70:90])
+    )
+    assert before == pytest.approx(30, rel=0.1)
+    assert burst == pytest.approx(4 * before, rel=0.1)
+    assert after == pytest.approx(before, rel=0.1)
+
+
+def test_a_larger_share_of_everything_is_no_more_than_everything() -> None:
+    """So with blocks of one it counts how much likelier the picks were taken."""
+    pace = Pace(1, sheds=True, behind_s=600.0)
+    pace.look(0.0, None, 0.0)
+    assert pace.burst(4.0) == Plan(1, 4.0)
+    for _ in range(30):
+        pace.picked(1.5)
+    pace.look(60.0, None, 0.0)
+    assert pace.expected == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        (Allowance(8, requests_per_minute=80), HEADROOM * 4),
+        (Allowance(8, requests_per_minute=10), HEADROOM / 2),
+        (Allowance(8, tokens_per_minute=60_000), HEADROOM * 3),
+        (Allowance(1), HEADROOM * 1.5),
+        (Allowance(64, usd_per_minute=0.1), 6.5),
+        (Allowance(64, usd_per_minute=0.0), 1.0),
+    ],
+)
+def test_a_burst_takes_no_more_than_limits_and_money_leave(
+    allowed: Allowance, expected: float
+) -> None:
+    """Ten a minute, with two calls, 2,000 tokens and four seconds each; an hour of the day left."""
+    assert room(allowed, Cost(2, 2_000, 0.005, 4.0), 10.0, 3_600.0) == pytest.approx(expected)

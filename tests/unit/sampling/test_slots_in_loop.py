@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -106,6 +107,7 @@ async def staged(
     segment_text: Callable[[str], str] = str,
     plain: bool = False,
     pace: Pace | None = None,
+    key: str = "interaction_id",
 ) -> AsyncIterator[Stage]:
     """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
@@ -122,7 +124,7 @@ async def staged(
         slots = replace(slots, pace=pace, allowed=allowed, monotonic=lambda: waited[0])
     gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
     treatment = Treatment(
-        Sampler(rate), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
+        Sampler(rate, key), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
     )
     scorer = Scorer(
         ScorerSettings("s", 1_000_000),
@@ -347,6 +349,51 @@ async def test_who_is_behind_takes_a_smaller_share_and_says_so(length: int) -> N
         assert stage.is_balanced()
 
 
+@pytest.mark.parametrize("key", ["interaction_id", "record_key"])
+@pytest.mark.parametrize(("length", "m"), [(1, 1), (8, None)])
+async def test_a_burst_takes_a_larger_share_of_blocks_that_begin_in_it(
+    length: int, m: int | None, key: str
+) -> None:
+    """What the smaller share takes, and more; q says so, and afterwards it is what it was."""
+    async with staged(length, rate=0.2, key=key) as stage:
+        usual = await _taken(stage, 0)
+    async with staged(length, rate=0.2, key=key, share=3.0) as stage:
+        more = await _taken(stage, 0)
+        assert {one.sampling.q for one in stage.scores} == {0.2 * 3.0}
+        assert {one.sampling.m for one in stage.scores} == {m} or m is None
+        assert stage.ended("not_sampled", "lag") == 0
+        assert stage.is_balanced()
+    async with staged(length, rate=0.2, key=key, share=9.0) as stage:
+        everything = await _taken(stage, 0)
+        assert {one.sampling.q for one in stage.scores} == {1.0}
+    assert (usual < more < everything) if length == 1 else usual and more and everything
+    assert len(everything) == 240 // length
+
+
+async def test_a_burst_begins_with_the_next_block_and_ends_with_one() -> None:
+    """What was read before is taken as it was meant to be then."""
+    pace = Pace(8, sheds=True, behind_s=600.0)
+    async with staged(judge=OfflineJudge(), pace=pace) as stage:
+        pace.look(0.0, None, 0.0)
+        await stage.read(*(record(n) for n in range(4)))
+        pace.burst(4.0)
+        await stage.read(*(record(n) for n in range(4, 16)))
+        await stage.committed(16)
+        pace.burst(1.0)
+        await stage.read(*(record(n) for n in range(16, 32)))
+        await stage.committed(32)
+        assert [one.sampling.m for one in stage.scores] == [8, 2, 2, 2, 2, 8, 8]
+        assert stage.is_balanced()
+
+
+async def _taken(stage: Stage, first: int) -> set[str]:
+    """Whom of 240 interactions there are records of."""
+    records = [record(n)._replace(key=f"k{n}".encode()) for n in range(first, first + 240)]
+    await stage.read(*records)
+    await stage.committed(first + 240)
+    return {one.interaction_id for one in stage.scores}
+
+
 async def test_an_application_that_rules_split_has_no_slots() -> None:
     """Its interactions stand for themselves at an eighth of the rate; the other one's do not."""
 
@@ -366,6 +413,34 @@ async def test_an_application_that_rules_split_has_no_slots() -> None:
         whole = [one.sampling for one in stage.scores if one.application == "whole"]
         assert {(s.m, s.q) for s in whole} == {(4, 1.0)}
         assert stage.is_balanced()
+
+
+async def test_what_stands_for_itself_is_unbiased_whatever_its_rules_take() -> None:
+    """Tenant acme, always wrong, at twice the others' rate: each weighs what it was taken for."""
+
+    def ruled(otherwise: Treatment) -> Traffic:
+        def is_acme(found: Interaction) -> bool:
+            return found.attributes.get("tenant") == "acme"
+
+        return Traffic(otherwise.at(0.5), [Case("split".__eq__, (is_acme,), otherwise)])
+
+    def one(n: int) -> Record:
+        if n % 10 < 3:
+            wrong = {"response": "Nobody mends it.", "attributes": {"tenant": "acme"}}
+            return record(n, application="split", **wrong)
+        return record(n, application="split")
+
+    async with staged(8, traffic=ruled) as stage:
+        for first in range(0, 4_000, 500):
+            await stage.read(*map(one, range(first, first + 500)))
+        await stage.committed(4_000)
+        assert {score.sampling.q for score in stage.scores} == {1 / 8, 1 / 16}
+        x = [float(str(score.scores["faithfulness"])) for score in stage.scores]
+        w = [1 / (score.sampling.q or 1.0) for score in stage.scores]
+    estimate = sum(a * b for a, b in zip(w, x, strict=True)) / sum(w)
+    error = math.sqrt(0.7 * 0.3 * sum(a * a for a in w)) / sum(w)
+    assert abs(estimate - 0.7) < 2 * error
+    assert abs(sum(x) / len(x) - 0.7) > 4 * error, "without weights it would be"
 
 
 async def test_a_bug_in_picking_costs_one_slot() -> None:

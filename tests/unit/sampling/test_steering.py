@@ -37,6 +37,7 @@ class Bench:
         self, allowed: Allowance, money: Purse | None = None, *, share: float = 1.0
     ) -> None:
         self.now, self.registry, self.money = 0.0, CollectorRegistry(), money
+        self.asked = 1.0
         self.pace = Pace(None, sheds=True, behind_s=600.0)
         gathering: Gathering[Member] = Gathering(lambda: self.pace.plan, lambda: self.now)
         self.steering = Steering(
@@ -49,6 +50,7 @@ class Bench:
                 lambda: share,
                 lambda: self.now,
                 lambda: self.now,
+                lambda: self.asked,
             ),
             ScorerTelemetry(self.registry),
         )
@@ -106,3 +108,74 @@ def test_what_was_over_budget_has_cost_nothing() -> None:
     bench.now += 60
     bench.steering.turn()
     assert bench.shown("judgements_affordable") == HEADROOM * 5
+
+
+def test_a_burst_begins_and_ends_between_two_looks() -> None:
+    """The gauge says what is taken, and not what was asked for."""
+    bench = Bench(Allowance(64, requests_per_minute=600))
+    bench.steering.turn()
+    for _ in range(20):
+        bench.minute(19_200, Usage(calls=1))
+    before = bench.pace.plan.length
+    assert before > 1
+    bench.asked, bench.now = 4.0, bench.now + 1
+    bench.steering.turn()
+    assert bench.pace.plan.length == before, "the limits leave no room"
+    assert bench.shown("burst") == 1
+    free = Bench(Allowance(64), Purse(14.4))
+    free.steering.turn()
+    for _ in range(20):
+        free.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
+    before = free.pace.plan.length
+    free.asked, free.now = 4.0, free.now + 1
+    free.steering.turn()
+    assert (free.pace.plan.length, free.shown("burst")) == (before // 4, 4)
+    assert free.shown("sampling_block") == before // 4
+    free.asked, free.now = 1.0, free.now + 1
+    free.steering.turn()
+    assert (free.pace.plan.length, free.shown("burst")) == (before, 1)
+
+
+def test_who_is_behind_takes_no_part_in_a_burst() -> None:
+    """It has enough to do."""
+    bench = Bench(Allowance(64))
+    bench.steering.turn()
+    bench.asked, bench.steering.lag_s = 4.0, 601.0
+    bench.steering.turn()
+    assert bench.shown("burst") == 1
+    bench.steering.lag_s = 0.0
+    bench.steering.turn()
+    assert bench.shown("burst") == 4
+
+
+def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> None:
+    """What is left is spread over the rest of the day: a sixth less, neither nothing nor all."""
+    money = Purse(14.4)
+    bench = Bench(Allowance(64), money)
+    bench.steering.turn()
+    gone = []
+    for minute in range(1_439):
+        bench.asked = 4.0 if 240 <= minute < 300 else 1.0
+        bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
+        gone.append(money.gone)
+    usual, burst, after = (
+        gone[239] / 240,
+        (gone[299] - gone[239]) / 60,
+        (gone[359] - gone[299]) / 60,
+    )
+    assert 3 * usual <= burst <= 4.4 * usual
+    assert 0.6 * usual <= after <= 1.0 * usual
+    assert 0.85 * 14.4 <= gone[-1] <= 14.4
+
+
+def test_a_burst_before_midnight_leaves_some_of_the_money() -> None:
+    """Its last hour has eight dollars; four times as many would take them in a quarter of it."""
+    money = Purse(14.4)
+    bench = Bench(Allowance(64), money)
+    bench.steering.turn()
+    for minute in range(1_439):
+        bench.asked = 4.0 if minute >= 1_380 else 1.0
+        before = money.gone
+        bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
+        assert money.gone > before
+    assert 0.85 * 14.4 <= money.gone <= 14.4

@@ -1,0 +1,136 @@
+"""``score --dry-run`` plans as the scorers would: by limits, money, pauses; and leaves no trace."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+
+from monitor.config import load
+from monitor.control import PauseRecord
+from monitor.health import Health
+from monitor.planning.dry_run import rehearse
+from monitor.records import Outcome, ScoreRecord, Source, Usage
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.plain import encoded, interaction
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce, read_all
+from tests.unit.records.made import JUDGE, forced
+
+#: Noon: no midnight comes between.
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
+PRICED = {
+    "judge.kind": "llm",
+    "judge.model": "openai/judge",
+    "judge.api_base": "http://127.0.0.1:1/v1",
+    "judge.price.input_usd_per_million": "1",
+    "judge.price.output_usd_per_million": "4",
+}
+
+
+async def rehearsed(broker: str, topics: Topics, **settings: str) -> dict[str, Any]:
+    """What the command prints as JSON, at noon."""
+    names = {name.replace("__", "."): value for name, value in topics.items()}
+    flags = {"kafka.bootstrap_servers": broker, **names, **PRICED, **settings}
+    return await rehearse(load({}, flags=flags), NOON, Health(time.monotonic))
+
+
+async def sent(broker: str, topics: Topics, count: int, minutes: float) -> None:
+    """So many interactions, evenly over the minutes before noon, and one record that is none."""
+    records = []
+    for number in range(count):
+        then = NOON - 60 * minutes * (1 - number / count)
+        value = encoded(interaction(f"d{number:04d}"))
+        records.append(Record(value, timestamp_ms=int(then * 1000)))
+    records.append(Record(b"nothing", timestamp_ms=int(NOON * 1000)))
+    await produce(broker, topics["kafka__topics__interactions"], records)
+
+
+def spent(days_ago: int, usd: float) -> Record:
+    """A score record of eleven o'clock that says so."""
+    then = datetime.fromtimestamp(NOON, UTC) - timedelta(days=days_ago, hours=1)
+    record = ScoreRecord(
+        application="bot",
+        interaction_id=f"old{days_ago}",
+        event_time=then,
+        judged_at=then,
+        source=Source(topic="t", partition=0, offset=days_ago),
+        judge=JUDGE,
+        sampling=forced("with_reference"),
+        outcome=Outcome.SCORED,
+        usage=Usage(calls=1, usd=usd),
+    )
+    return Record(record.to_json(), timestamp_ms=int(then.timestamp() * 1000))
+
+
+@pytest.mark.timeout(150)
+async def test_limits_make_blocks_longer(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """40 a minute for 20 minutes, and 12 requests a minute: blocks of 16 soon, and nobody waits."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(2)
+    await sent(broker, topics, 800, 20)
+    auto = {"sampling.block": "auto", "sampling.directed": "false"}
+    free = await rehearsed(broker, topics, **auto)
+    assert free["judged"] == free["outcomes"]["scored"] == 800
+    assert free["outcomes"]["dead_lettered/invalid_json"] == 1
+    found = await rehearsed(broker, topics, **auto, **{"limits.requests_per_minute": "12"})
+    outcomes = found["outcomes"]
+    assert found["consumed"] == sum(outcomes.values()) == 801
+    # In the first minute nobody knows what they cost; then about four judgements a minute.
+    assert 40 <= found["judged"] <= 40 + 60 + 20 * 4
+    assert outcomes["not_sampled/slot"] > 500
+    assert found["block"] >= 8
+    assert found["seconds"] == pytest.approx(20 * 60, abs=2)
+    assert found["usage"]["calls"] <= 3 * 40 + 12 * found["seconds"] / 60
+    assert found == await rehearsed(broker, topics, **auto, **{"limits.requests_per_minute": "12"})
+
+
+@pytest.mark.timeout(150)
+async def test_the_rest_of_the_days_money_is_all_there_is(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """What scorers have spent today is gone; yesterday's is not. The rest ends as over_budget."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(2)
+    await sent(broker, topics, 100, 5)
+    free = await rehearsed(broker, topics)
+    one = free["usage"]["usd"] / 100
+    for day, usd in ((0, 30 * one), (1, 50 * one)):
+        await produce(broker, topics["kafka__topics__scores"], [spent(day, usd)])
+    found = await rehearsed(broker, topics, **{"limits.usd_per_day": f"{70 * one:.9f}"})
+    assert found["outcomes"]["over_budget/usd_per_day"] == pytest.approx(60, abs=10)
+    assert found["judged"] == pytest.approx(40, abs=10)
+    assert found["usage"]["usd"] <= 42 * one
+
+
+@pytest.mark.timeout(150)
+async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """No group, no score record, no dead letter, no alarm, nothing on the control topic."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(1)
+    names = ("bot", "other", "bot")
+    records = [Record(encoded(interaction(f"i{n}", application=a))) for n, a in enumerate(names)]
+    await produce(broker, topics["kafka__topics__interactions"], [*records, Record(b"{")])
+    pause = PauseRecord(application="bot")
+    control = [Record(pause.to_json(), key=pause.key.encode())]
+    await produce(broker, topics["kafka__topics__control"], control)
+    found = await rehearsed(broker, topics)
+    assert found["outcomes"] == {
+        "not_sampled/paused": 2,
+        "scored": 1,
+        "dead_lettered/invalid_json": 1,
+    }
+    for name in ("scores", "dead_letters", "alarms"):
+        assert await read_all(broker, topics[f"kafka__topics__{name}"]) == []
+    assert len(await read_all(broker, topics["kafka__topics__control"])) == 1
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    try:
+        groups = {name for name, _ in await admin.list_consumer_groups()}
+    finally:
+        await admin.close()
+    assert topics["kafka__group_id"] not in groups
