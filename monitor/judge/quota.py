@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -62,12 +63,38 @@ class Quota(Protocol):
         """Give back connections."""
 
 
+class Eased:
+    """A share that becomes larger when it has been for a whole window, and smaller at once.
+
+    What others have taken by theirs counts for so long with whoever counts a sliding window.
+
+    >>> share = Eased(60.0)
+    >>> [share.at(now, part) for now, part in [(0, 0.5), (1, 1.0), (60, 1.0), (61, 1.0), (62, 0.5)]]
+    [0.5, 0.5, 0.5, 1.0, 0.5]
+    """
+
+    def __init__(self, window_s: float) -> None:
+        self._window_s = window_s
+        self._since: deque[tuple[float, float]] = deque()
+
+    def at(self, now: float, share: float) -> float:
+        """The least share of the window that ends now; ``share`` holds from now on."""
+        since = self._since
+        while since and since[-1][1] > share:
+            since.pop()
+        if not since or since[-1][1] < share:
+            since.append((now, share))
+        while len(since) > 1 and since[1][0] <= now - self._window_s:
+            since.popleft()
+        return since[0][1]
+
+
 class LocalQuota:
     """A ``Quota`` of this process alone; ``clock`` gives monotonic seconds.
 
     A minute's worth is not spent at once: of any ten seconds at most one and a half times their
     part, since providers may look at less than a minute. ``share`` is the part of the limits that
-    this process keeps to, over 0 and up to 1.
+    this process keeps to, over 0 and up to 1; a larger one holds a window later.
     """
 
     def __init__(
@@ -77,7 +104,8 @@ class LocalQuota:
         window_s: float = WINDOW_S,
         share: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        self._clock, self._share, self._window_s = clock, share, window_s
+        self._clock, self._share = clock, share
+        self._eased = Eased(window_s)
         self._requests = _rates(limits.requests, window_s)
         self._tokens = _rates(limits.tokens, window_s)
         self._estimates: dict[str, TokenEstimate] = {}
@@ -149,7 +177,7 @@ class LocalQuota:
             rate.fill(now)
 
     def _scale(self) -> None:
-        share = self._share()
+        share = self._eased.at(self._clock(), self._share())
         for rate in (*self._requests, *self._tokens):
             rate.scale(share)
 

@@ -16,8 +16,8 @@ class Stage:
     """A quota with a clock that is set by hand."""
 
     def __init__(self, limits: PerMinute, share: float = 1.0) -> None:
-        self.now = 0.0
-        self.quota = LocalQuota(limits, lambda: self.now, share=lambda: share)
+        self.now, self.share = 0.0, share
+        self.quota = LocalQuota(limits, lambda: self.now, share=lambda: self.share)
 
     async def taken(self, number: int, size: int = 0) -> list[Share]:
         """So many calls, for which there is room."""
@@ -116,3 +116,25 @@ async def test_without_limits_nothing_is_counted() -> None:
     stage = Stage(PerMinute())
     assert await stage.taken(1_000) == [Share("verify_claims", 0)] * 1_000
     assert (stage.quota.used_ratio(REQUESTS), stage.quota.used_ratio(TOKENS)) == (0, 0)
+
+
+async def test_what_a_leaving_replica_took_is_counted_for_a_window() -> None:
+    """Its part is taken over a minute later, and given up at once: the provider still counts it."""
+    stage = Stage(PerMinute(requests=60), share=0.5)
+    await stage.taken(1)
+    stage.now, stage.share = 100.0, 1.0
+    await stage.taken(7)  # seven and a half of any ten seconds, as before
+    one_more = asyncio.create_task(stage.taken(1))
+    await turns()
+    assert not one_more.done()
+    stage.now = 110.1
+    stage.look_again()
+    await one_more
+    stage.now = 100.0 + WINDOW_S
+    await stage.taken(15)
+    stage.now, stage.share = 300.0, 0.5
+    await stage.taken(7)
+    one_more = asyncio.create_task(stage.taken(1))
+    await turns()
+    assert not one_more.done()
+    one_more.cancel()
