@@ -27,8 +27,8 @@ NONE: Final = "No calls"
 
 
 def _share(part: str, whole: str) -> str:
-    """Absent, and not NaN, while there is nothing to share."""
-    return f"({part}) / ({whole}) >= 0"
+    """0 where the part has never happened; absent, and not NaN, while there is no whole."""
+    return f"({part} or 0 * {whole}) / ({whole}) >= 0"
 
 
 def tiles() -> list[tuple[int, Json]]:
@@ -52,7 +52,7 @@ def tiles() -> list[tuple[int, Json]]:
         (3, tile(_STATE, state, trend=False, steps=NEUTRAL, words=words, absent="No scorer")),
         (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
         (3, tile(_FAILING, Query(or_unknown(failing)), trend=False, steps=shares, absent=NONE)),
-        (3, tile(_LOST, Query(or_unknown(failed)), trend=False, steps=shares)),
+        (3, tile(_LOST, Query(or_unknown(failed)), trend=False, steps=shares, absent="No scores")),
         (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30), absent=NONE)),
         (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
         (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),

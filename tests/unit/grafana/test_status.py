@@ -1,4 +1,4 @@
-"""The first tile of *Quality*, and what is paused, as promtool evaluates them."""
+"""The first tile of *Quality*, shares, and what is paused, as promtool evaluates them."""
 
 from __future__ import annotations
 
@@ -86,6 +86,30 @@ def test_every_dashboard_says_what_is_paused(
         {"labels": f'{{application="{name}"}}', "value": value} for name, value in said.items()
     ]
     found = evaluated("Paused by hand", inputs, expected, tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("panel", "series", "share"),
+    [
+        ("Lost", {'rag_monitor_interactions_total{outcome="scored"}': 3}, 0),
+        (
+            "Lost",
+            {
+                'rag_monitor_interactions_total{outcome="scored"}': 3,
+                'rag_monitor_interactions_total{outcome="judge_failed"}': 1,
+            },
+            0.25,
+        ),
+        ("Failing", {'rag_monitor_judge_calls_total{result="ok"}': 3}, 0),
+    ],
+)
+def test_what_never_went_wrong_is_none_of_it(
+    panel: str, series: dict[str, int], share: float, tmp_path: Path
+) -> None:
+    """A share is 0, and not unknown, before its first failure."""
+    inputs = [{"series": name, "values": f"0+{grown}x10"} for name, grown in series.items()]
+    found = evaluated(panel, inputs, [{"labels": "{}", "value": share}], tmp_path)
     assert found.returncode == 0, found.stdout + found.stderr
 
 
