@@ -198,8 +198,12 @@ class Pace:
 
     def demand(self, now: float) -> float:
         """Picks a minute since the last look."""
+        return self.per_minute(self._picks, now)
+
+    def per_minute(self, amount: float, now: float) -> float:
+        """What has come since the last look, as that of a minute; 0 before the first."""
         elapsed_s = 0.0 if self._looked_at is None else now - self._looked_at
-        return 60 * self._picks / elapsed_s if elapsed_s > 0 else 0.0
+        return 60 * amount / elapsed_s if elapsed_s > 0 else 0.0
 
     def is_behind(self, lag_s: float) -> bool:
         """Whether there is no time for more."""
