@@ -44,12 +44,14 @@ def test_a_model_may_have_limits_of_its_own(tmp_path: Path) -> None:
         ("budget.timezone", "Mars/Olympus"),
         ("budget.timezone", ""),
         ("limits.usd_per_day", "0"),
+        ("limits.usd_per_day", "inf"),
         ("limits.requests_per_minute", "0"),
         ("limits.stop_probe", "5"),
         ("limits.redis.prefix", "x:"),
         ("limits.models", '{"m": {"requests": 3}}'),
         ("judge.price.input_usd_per_million", "1"),
         ("judge.price.input_usd_per_million", "-1"),
+        ("judge.price.input_usd_per_million", "inf"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_path(path: str, value: str) -> None:
