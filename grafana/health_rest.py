@@ -116,20 +116,21 @@ def _skipped() -> Json:
         "now that overlap one that counts (`rag_monitor_slots_dropped`).",
         A_MINUTE,
     )
-    left_out = {
-        kind: per_minute(f"rag_monitor_{kind}_records_total", "result", 'result!="read"')
-        for kind in ("score", "control", "alarm")
-    }
-    queries = [
-        Query(or_zero(expression, "result"), f"{kind} {{{{result}}}}")
-        for kind, expression in left_out.items()
-    ]
+    left_out = " or ".join(_left_out(kind) for kind in ("score", "control", "alarm"))
+    records = Query(or_zero(left_out, "kind"), "{{kind}} {{result}}")
     overlapping = Query("max(rag_monitor_slots_dropped)", _OVERLAPPING)
-    plain = named(_OVERLAPPING, unit="short")
-    return lines(texts, *queries, overlapping, overrides=[plain], min=0)
+    plain = named(_OVERLAPPING, unit="short", custom__axisLabel="slots")
+    return lines(texts, records, overlapping, overrides=[plain], min=0)
 
 
 _OVERLAPPING: Final = "overlapping slots"
+
+
+def _left_out(kind: str) -> str:
+    """One series a result of the records of one topic, with the topic's kind as a label."""
+    name = f"rag_monitor_{kind}_records_total"
+    found = per_minute(name, "result", 'result!="read"')
+    return f'label_replace({found}, "kind", "{kind}", "", "")'
 
 
 def _mended() -> Json:

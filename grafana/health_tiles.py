@@ -49,7 +49,7 @@ def tiles() -> list[tuple[int, Json]]:
         ),
         (3, tile(_RATE, consumed, trend=False, steps=((None, DOUBT), (1e-9, GOOD)))),
         (3, tile(_LOST, Query(lost), steps=one)),
-        (3, tile(_LAG, lag, steps=zero_is_good(60, 600))),
+        (3, tile(_LAG, lag, trend=False, steps=zero_is_good(60, 600))),
         (3, tile(_DEAD, Query(or_zero(dead), instant=True), trend=False, steps=one)),
         (3, tile(_REPLAY, left, steps=zero_is_good(1), absent="No exporter")),
         (3, tile(_MEMORY, memory, trend=False, steps=NEUTRAL)),

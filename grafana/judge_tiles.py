@@ -69,7 +69,7 @@ def _usd() -> str:
 STATES: Final = (
     (0.0, "judging", "Judging", GOOD),
     (1.0, "waiting", "Waiting", DOUBT),
-    (2.0, "circuit_open", "Paused", WORSE),
+    (2.0, "circuit_open", "No answer", WORSE),
     (3.0, "stopped", "Stopped", WORSE),
 )
 
@@ -85,7 +85,7 @@ def _state() -> str:
 _STATE: Final = Texts(
     "Judge",
     "The worst `rag_monitor_judge_state` of all models: waiting for limits or as its provider "
-    "asks, paused because it does not answer (circuit_open), or stopped because it refuses. "
+    "asks, no answer from it (circuit_open: judging pauses), or stopped because it refuses. "
     "Judging with the offline judge; *No scorer* where none is seen "
     "(`rag_monitor_interactions_in_flight`).",
 )

@@ -9,12 +9,15 @@ from grafana.kinds import tile
 from grafana.parts import GOOD, NEUTRAL, WORSE, Json, Query, Texts
 from grafana.promql import or_unknown
 
-#: One series an application; ``*`` is all of them.
-PAUSED: Final = "max by (application) (rag_monitor_paused)"
+#: One series an application; the one of all of them, ``*``, in words.
+PAUSED: Final = (
+    'label_replace(max by (application) (rag_monitor_paused), "application", "all applications", '
+    '"application", "[*]")'
+)
 _TEXTS: Final = Texts(
     "Paused by hand",
-    "`rag_monitor_paused`: an application that is not judged, by `rag-monitor pause`; `*` is all "
-    "of them. Its interactions end as not_sampled, paused, and its gauges grow old. Until when "
+    "`rag_monitor_paused`: an application that is not judged, by `rag-monitor pause`. "
+    "Its interactions end as not_sampled, paused, and its gauges grow old. Until when "
     "says the page `/` of every process; `rag-monitor resume` ends it.",
 )
 
@@ -24,7 +27,7 @@ def band() -> Band:
     nothing = 'label_replace(0 * max(rag_monitor_ready), "application", "Nothing", "", "")'
     query = Query(
         or_unknown(f"{PAUSED} or on () {nothing}", "application", "Unknown"),
-        "{{application}}",
+        "{{application}}:",
         instant=True,
     )
     words = {0.0: ("judging goes on", GOOD), 1.0: ("paused", WORSE)}
@@ -38,6 +41,8 @@ def band() -> Band:
         steps=NEUTRAL,
     )
     found["options"]["orientation"] = "auto"
+    # Beside each other, and not at the two ends of a line as wide as the page.
+    found["options"]["justifyMode"] = "center"
     found["options"]["text"] = {"titleSize": 14, "valueSize": 14}
     return Band(2, [(24, found)])
 

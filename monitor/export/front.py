@@ -136,6 +136,7 @@ body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem aut
 h1, h2 {{ line-height: 1.2; }}
 h2 {{ font-size: 1.1rem; margin: 1.5rem 0 0; }}
 p, ul {{ margin: 0.3rem 0; }}
+time {{ white-space: nowrap; }}
 strong {{ border-left: 0.3rem solid #d32f2f; padding-left: 0.4rem; }}
 </style>
 </head>

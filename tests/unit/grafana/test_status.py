@@ -18,14 +18,18 @@ TWO = ("a", "b")
 Json = dict[str, Any]
 
 
-def story(learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 0) -> list[str]:
-    """What two exporters show, and a second application that is well."""
+def story(
+    learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 0, paused: str = ""
+) -> list[str]:
+    """What two exporters show; ``paused`` is an application or ``*``."""
     values = {
         f'rag_score_samples{{metric="faithfulness", window="1h", {WHO}': samples,
         f"rag_monitor_baseline_learning{{{WHO}": learning,
         f'rag_drift_alarm{{metric="faithfulness", direction="worse", {WHO}': alarm,
         f'rag_objective_breached{{metric="faithfulness", window="1h", {WHO}': breached,
     }
+    if paused:
+        values[f'rag_monitor_paused{{application="{paused}"'] = 1
     return [f'{name}, instance="{one}"}} {value}' for name, value in values.items() for one in TWO]
 
 
@@ -36,14 +40,18 @@ def story(learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 
         ("Learning", story(learning=1)),
         ("No traffic", story(samples=0)),
         ("No traffic", story(samples=0, learning=1)),
+        ("Paused", story(samples=0, paused="bot")),
+        ("Paused", story(samples=0, learning=1, paused="*")),
+        ("OK", story(paused="bot")),
         ("Below objective", story(breached=1)),
+        ("Below objective", story(breached=1, samples=0, paused="*")),
         ("Worse", story(breached=1, alarm=1)),
         ("Worse", story(alarm=1, samples=0)),
         ("No exporter", []),
     ],
 )
 def test_the_worst_that_is_the_case_is_said(word: str, series: list[str], tmp_path: Path) -> None:
-    """An alarm before a broken objective, before silence, before learning."""
+    """An alarm before a broken objective, before silence and its reason, before learning."""
     inputs = [
         {"series": name, "values": f"{value}x10"}
         for name, _, value in (each.rpartition(" ") for each in series)
@@ -58,7 +66,10 @@ def test_the_worst_that_is_the_case_is_said(word: str, series: list[str], tmp_pa
     [
         ({"rag_monitor_ready": 1}, {"Nothing": 0}),
         ({"rag_monitor_ready": 0}, {"Nothing": 0}),
-        ({"rag_monitor_ready": 1, 'rag_monitor_paused{application="*"}': 1}, {"*": 1}),
+        (
+            {"rag_monitor_ready": 1, 'rag_monitor_paused{application="*"}': 1},
+            {"all applications": 1},
+        ),
         ({f'rag_monitor_paused{{application="{a}"}}': 1 for a in TWO}, dict.fromkeys(TWO, 1)),
     ],
 )
