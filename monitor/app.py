@@ -67,6 +67,7 @@ from monitor.treatments import (
     require_prices,
     slots,
     traffic,
+    unused_limits,
     with_rechecks,
 )
 
@@ -177,6 +178,8 @@ class Monitor:
                 if each.section.kind == "offline"
             }
             self._judges = lambda: offline | states(telemetry.judge_state.collect())
+            for unused in unused_limits(self.settings, judges):
+                logger().warning("limits_unused", model=unused, what="no judge asks this model")
             budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend, affords)

@@ -23,6 +23,16 @@ class Desk(NamedTuple):
     limit_s: float
 
 
+async def pause(desk: Desk, record: PauseRecord, now: float) -> None:
+    """Begin a pause.
+
+    Raises ``DependencyRefused`` when it cannot be written in time, and at once where no topic is: a
+    producer would wait for one.
+    """
+    await in_force(desk, now)
+    await publish(desk, [(record.key, record.to_json())])
+
+
 async def resume(
     desk: Desk, application: str | None, now: float
 ) -> tuple[list[PauseRecord], list[PauseRecord]]:

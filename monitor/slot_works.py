@@ -113,7 +113,8 @@ class Steering:
         before_usd, (allowed, _) = self._spent_usd, self._allowed()
         if slots.money is not None:
             self._spent_usd = slots.money.spent(slots.wall())
-        spent = Spent(demand, max(0.0, self._spent_usd - before_usd))
+        usd = slots.pace.per_minute(max(0.0, self._spent_usd - before_usd), now)
+        spent = Spent(demand, usd)
         self._affordable = affordable(allowed, self._costs.mean, spent)
         slots.pace.look(now, self._affordable, self.lag_s, self.waiting)
 

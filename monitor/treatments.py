@@ -190,6 +190,12 @@ def require_prices(seats: Sequence[Seat]) -> None:
             )
 
 
+def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:
+    """Models of ``limits.models`` that no judge asks: most likely, their names are misspelt."""
+    asked = {one.model for seat in seats for one in seat.pressures.made()}
+    return sorted(settings.limits.models.keys() - asked)
+
+
 def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
     """Which interactions are judged, and how, by application."""
 

@@ -21,6 +21,12 @@ Overrides = Annotated[
     typer.Option("--set", help="One setting, like --set sampling.rate=0.1; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Connecting = Annotated[
+    float,
+    typer.Option(
+        "--timeout", min=0.1, help="Seconds to wait for a broker that is away, reading from topics."
+    ),
+]
 
 
 def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:

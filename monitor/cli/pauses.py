@@ -52,7 +52,7 @@ def pause(
     desk, now = _desk(config, set_, limit)
     until = None if for_ is None else _until(for_, now)
     record = PauseRecord(application=_name(application), until=until)
-    asyncio.run(pausing_desk.publish(desk, [(record.key, record.to_json())]))
+    asyncio.run(pausing_desk.pause(desk, record, now))
     typer.echo(_told(record))
 
 

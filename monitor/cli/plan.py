@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -58,6 +58,7 @@ def plan(
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
+    limit: Connecting = 60.0,
 ) -> None:
     """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
     import json as dumps
@@ -69,7 +70,7 @@ def plan(
     _require_some(settings)
     if from_topic:
         _require_price(settings)
-        per_minute, takes = _measured(settings, minutes)
+        per_minute, takes = _measured(settings, minutes, limit)
         per_minute = per_minute if traffic is None else _rate(traffic)
     else:
         per_minute, takes = _rate(traffic), _typical(settings)
@@ -117,7 +118,7 @@ def _rate(traffic: str | None) -> float:
     return per_minute("--traffic", traffic)
 
 
-def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
+def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float, Takes]:
     """Interactions a minute of the topic, and what a judgement of them takes.
 
     Ends with 1 where there was none: nothing is wrong, but there is nothing to plan with.
@@ -130,7 +131,8 @@ def _measured(settings: Settings, minutes: float) -> tuple[float, Takes]:
     from monitor.planning.topic import measured
 
     logs.configure("error", settings.log.format)
-    found = asyncio.run(measured(settings, time.time(), minutes, Health(time.monotonic)))
+    health = Health(time.monotonic)
+    found = asyncio.run(measured(settings, time.time(), minutes, health, limit_s))
     if found is None:
         names = ", ".join(settings.kafka.topics.interactions)
         typer.echo(

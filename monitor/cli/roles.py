@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
 
 if TYPE_CHECKING:
     from monitor.app import Role
@@ -39,17 +39,20 @@ def score(
         ),
     ] = False,
     json: AsJson = False,
+    limit: Connecting = 60.0,
 ) -> None:
     """Run the scorer: consume interactions, judge a part of them, write score records."""
     if dry_run:
-        _rehearse(config, set_, json)
+        _rehearse(config, set_, json, limit)
         return
     if json:
         raise typer.BadParameter("--json goes with --dry-run")
     _serve(config, set_, ["score"])
 
 
-def _rehearse(config: Path | None, overrides: list[str] | None, as_json: bool) -> None:
+def _rehearse(
+    config: Path | None, overrides: list[str] | None, as_json: bool, limit_s: float
+) -> None:
     import asyncio
     import json
     import time
@@ -60,7 +63,7 @@ def _rehearse(config: Path | None, overrides: list[str] | None, as_json: bool) -
 
     settings = settings_of(config, overrides)
     logs.configure("error", settings.log.format)
-    found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic)))
+    found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic), limit_s))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return

@@ -113,10 +113,14 @@ class Price(Section):
     input_usd_per_million: float | None = Field(
         None,
         ge=0,
+        allow_inf_nan=False,
         description="US dollars for a million tokens of prompts; default: litellm's list",
     )
     output_usd_per_million: float | None = Field(
-        None, ge=0, description="US dollars for a million tokens of replies; default: as above"
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens of replies; default: as above",
     )
 
     @model_validator(mode="after")

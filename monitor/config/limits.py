@@ -66,6 +66,7 @@ class Limits(ModelLimits):
     usd_per_day: float | None = Field(
         None,
         gt=0,
+        allow_inf_nan=False,
         description="US dollars that judging may cost in a day of budget.timezone, by all scorers "
         "and models; then interactions end as over_budget until the next day",
     )

@@ -227,7 +227,7 @@ class LlmClient:
             raise _failure(error) from None
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
-        return _reply(response, self._settings, self.model_id)
+        return _reply(response, self._settings, self.model_id, (system, user))
 
 
 def _bytes(*texts: str) -> int:
@@ -313,14 +313,29 @@ def _abilities(model: str, provider: str) -> Abilities:
     return Abilities.read(provider, frozenset(parameters), info)
 
 
-def _reply(response: Any, settings: LlmSettings, answered: str) -> Reply:
+def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, str]) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
+    text = content if isinstance(content, str) else ""
+    usage = _usage(response, settings)
     return Reply(
-        text=content if isinstance(content, str) else "",
+        text=text,
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
-        usage=_usage(response, settings),
+        # Some servers and gateways leave it out; limits and budget would hold nothing back.
+        usage=usage if usage.tokens else _counted(asked, text, settings),
+    )
+
+
+def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
+    """The usage of a reply that says none."""
+    prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
+    price = _price_per_million(settings) or (0.0, 0.0)
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        usd=(prompt * price[0] + completion * price[1]) / 1e6,
     )
 
 

@@ -86,21 +86,44 @@ _NO_CREDIT = _Row(
             "budget_exceeded",
         }
     ),
-    ("credit balance is too low", "budget has been exceeded", "insufficient_quota"),
+    (
+        "credit balance is too low",
+        "budget has been exceeded",
+        "insufficient_quota",
+        "reached your specified api usage limits",
+    ),
 )
 _BAD_KEY = _Row(
     (400, 401, 403),
     Action.STOP,
     "auth",
     frozenset({"invalid_api_key", "api_key_invalid", "expiredtokenexception", "invalid_grant"}),
-    ("api key not valid", "api key expired", "incorrect api key provided", "invalid_grant"),
+    (
+        "api key not valid",
+        "api key expired",
+        "incorrect api key provided",
+        "invalid_grant",
+        "this organization has been disabled",
+        "user location is not supported",
+    ),
 )
 _NO_MODEL = _Row(
     (400,),
     Action.STOP,
     "rejected",
-    frozenset({"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model"}),
+    frozenset(
+        {
+            "model_not_found",
+            "deploymentnotfound",
+            "unknown_model",
+            "invalid_model",
+            "model_decommissioned",
+            "operationnotsupported",
+        }
+    ),
     (
+        "invalid model id",
+        "model not exist",
         "is not a valid model id",
         "provided model identifier is invalid",
         "invalid model name passed in",

@@ -10,6 +10,7 @@ from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer, RecordRefused
+from monitor.kafka.replay import TopicScan
 
 
 @asynccontextmanager
@@ -26,6 +27,17 @@ async def in_time(
             f"Kafka {connection.bootstrap_servers}: {doing} was not done within {limit_s:g} s "
             f"({waits}); --timeout gives it more"
         ) from error
+
+
+async def scan(
+    connection: Connection, health: Health, limit_s: float, *, group_id: str | None = None
+) -> TopicScan:
+    """A client that reads topics, however long they are; connected within the limit, or not.
+
+    Raises ``DependencyRefused``, also for a broker that is away for longer than that.
+    """
+    async with in_time(connection, health, limit_s, "connecting"):
+        return await TopicScan.start(connection, health, group_id=group_id)
 
 
 async def publish(

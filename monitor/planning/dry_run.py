@@ -24,6 +24,7 @@ from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.spending import SLACK_S, add
 from monitor.ingest.worker import Work
 from monitor.judge.rehearsal import RehearsedJudge
+from monitor.kafka import errands
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Outgoing, Producer
 from monitor.kafka.replay import TopicScan
@@ -72,17 +73,22 @@ class Counting(Producer):
             self.judged += found.outcome != Outcome.OVER_BUDGET
 
 
-async def rehearse(settings: Settings, now: float, health: Health) -> dict[str, Any]:
+async def rehearse(
+    settings: Settings, now: float, health: Health, limit_s: float = 60.0
+) -> dict[str, Any]:
     """What would be judged and spent from ``now`` on (epoch seconds).
+
+    A broker that is away is waited for, for ``limit_s`` seconds.
 
     Raises ``DependencyRefused``, and ``ConfigurationError`` for a budget without a price.
     """
     cluster = connection(settings)
     stage = await _Stage.built(settings, now, cluster, health)
     try:
-        await stage.know(output_connection(settings, cluster))
+        await stage.know(output_connection(settings, cluster), limit_s)
         # A client of its own: one that knows a group does not bear being assigned anew.
-        scan = await TopicScan.start(cluster, health, group_id=settings.kafka.group_id)
+        group = settings.kafka.group_id
+        scan = await errands.scan(cluster, health, limit_s, group_id=group)
         try:
             await stage.work_through(scan)
         finally:
@@ -170,9 +176,9 @@ class _Stage:
             self.pauses,
         )
 
-    async def know(self, output: Connection) -> None:
+    async def know(self, output: Connection, limit_s: float) -> None:
         """What was spent today, what is paused, and what is known of the screen."""
-        scan = await TopicScan.start(output, self.health)
+        scan = await errands.scan(output, self.health, limit_s)
         try:
             await self._learn(scan)
         finally:

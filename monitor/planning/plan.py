@@ -90,8 +90,10 @@ def _judged(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
     # How many at once is another matter: judge.concurrency costs nothing.
     cost = Cost(takes.calls, takes.tokens, takes.usd, 0.0)
     allowed = Allowance(settings.judge.concurrency, *settings.limits.of(settings.judge.model or ""))
-    money = settings.limits.usd_per_day
-    return judged(assumed.per_minute, settings.sampling.rate, cost, allowed, money)
+    money, sampling = settings.limits.usd_per_day, settings.sampling
+    # As short as ``auto`` may make them: limits ask for more than that.
+    block = 1 if sampling.block == "auto" else sampling.block
+    return judged(assumed.per_minute, sampling.rate, cost, allowed, money, block)
 
 
 def quality(settings: Settings, assumed: Assumed) -> Quality:

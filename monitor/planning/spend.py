@@ -17,10 +17,26 @@ class Judged(NamedTuple):
     usd_per_day: float
 
 
+def slots_of(rate: float, block: int) -> float:
+    """Slots an offset, in blocks of a fixed length: one a block that the hash takes anything of.
+
+    Of one application and kind; more of them have more.
+
+    >>> slots_of(0.5, 1), slots_of(1.0, 32), slots_of(0.5, 2)
+    (0.5, 0.03125, 0.375)
+    """
+    return (1.0 - (1.0 - rate) ** block) / block
+
+
 def judged(
-    per_minute: float, rate: float, cost: Cost, allowed: Allowance, usd_per_day: float | None
+    per_minute: float,
+    rate: float,
+    cost: Cost,
+    allowed: Allowance,
+    usd_per_day: float | None,
+    block: int = 1,
 ) -> Judged:
-    """How many of ``per_minute`` interactions are judged, ``rate`` of them at most.
+    """How many of ``per_minute`` interactions are judged: what ``rate`` and ``block`` make of them.
 
     Requests and tokens keep a little headroom, as the scorers do; the money of a day is spent.
 
@@ -33,7 +49,7 @@ def judged(
     tokens = affordable(allowed._replace(requests_per_minute=None), cost, Spent(0, 0))
     money = None if usd_per_day is None or not cost.usd else usd_per_day / cost.usd / DAY_MINUTES
     bounds = {
-        "traffic" if rate == 1.0 else "sampling.rate": per_minute * rate,
+        _wanted_by(rate, block): per_minute * slots_of(rate, block),
         "requests_per_minute": requests,
         "tokens_per_minute": tokens,
         "usd_per_day": money,
@@ -41,3 +57,9 @@ def judged(
     known = {name: bound for name, bound in bounds.items() if bound is not None}
     name = min(known, key=lambda each: known[each])
     return Judged(known[name], name, round(known[name] * DAY_MINUTES * cost.usd, 6))
+
+
+def _wanted_by(rate: float, block: int) -> str:
+    if block > 1:
+        return "sampling.block"
+    return "traffic" if rate == 1.0 else "sampling.rate"

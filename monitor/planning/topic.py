@@ -14,8 +14,8 @@ from monitor.ingest.filters import Filter
 from monitor.ingest.formats import native
 from monitor.judge.rehearsal import RehearsedJudge
 from monitor.judging import judgeable
+from monitor.kafka import errands
 from monitor.kafka.record import KafkaRecord
-from monitor.kafka.replay import TopicScan
 from monitor.planning.plan import Takes
 from monitor.records import Interaction, Source, Usage
 from monitor.treatments import llm_settings
@@ -50,22 +50,26 @@ class Thinned:
 
 
 async def measured(
-    settings: Settings, now: float, minutes: float, health: Health
+    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
 ) -> Measured | None:
     """The last ``minutes`` of the topics, by the broker's time; ``now`` is epoch seconds.
 
+    Connecting may take ``limit_s`` seconds.
+
     None where nothing was sent in them that could be judged. Raises ``DependencyRefused``.
     """
-    seen = await _read(settings, now, minutes, health)
+    seen = await _read(settings, now, minutes, health, limit_s)
     if not seen.count:
         return None
     return Measured(seen.count / minutes, await _rehearsed(settings, seen.kept))
 
 
-async def _read(settings: Settings, now: float, minutes: float, health: Health) -> Thinned:
+async def _read(
+    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
+) -> Thinned:
     seen, start_ms = Thinned(), int((now - 60 * minutes) * 1000)
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
-    scan = await TopicScan.start(connection(settings), health)
+    scan = await errands.scan(connection(settings), health, limit_s)
     try:
         for topic in settings.kafka.topics.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):

@@ -329,7 +329,7 @@ def main() -> int:
         # Below the bar by chance alone: by two standard errors.
         slack = 2 * math.sqrt(COVERAGE * (1 - COVERAGE) / runs)
         held = (
-            abs(found.off) <= 2
+            max(map(abs, (found.off, found.segment_off, found.uniform_off))) <= 2
             and found.coverage >= COVERAGE - slack
             and steady <= BARS.get(correlation, math.inf)
         )

@@ -11,13 +11,16 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from monitor.config import load
 from monitor.control import PauseRecord
+from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.planning.dry_run import rehearse
+from monitor.planning.topic import measured
 from monitor.records import Outcome, ScoreRecord, Source, Usage
 from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.plain import encoded, interaction
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.ports import free_ports
 from tests.unit.records.made import JUDGE, forced
 
 #: Noon: no midnight comes between.
@@ -64,6 +67,20 @@ def spent(days_ago: int, usd: float) -> Record:
         usage=Usage(calls=1, usd=usd),
     )
     return Record(record.to_json(), timestamp_ms=int(then.timestamp() * 1000))
+
+
+@pytest.mark.timeout(60)
+async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
+    """Neither by a dry run nor by a plan from the topic; both say what was found."""
+    (port,) = free_ports(1)
+    address, health = f"127.0.0.1:{port}", Health(time.monotonic)
+    settings = load({}, flags={"kafka.bootstrap_servers": address})
+    for asked in (
+        rehearse(settings, NOON, health, 2.0),
+        measured(settings, NOON, 10.0, health, 2.0),
+    ):
+        with pytest.raises(DependencyRefused, match=rf"{address}: connecting .* within 2 s"):
+            await asked
 
 
 @pytest.mark.timeout(150)

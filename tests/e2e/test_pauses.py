@@ -21,7 +21,7 @@ from tests.servers.kafka_topics import produce, read_all
 
 
 async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
-    """What a command prints, ended with ``code``."""
+    """What a command prints, or complains of where it ends with another code than 0."""
     environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "monitor", *arguments),
@@ -31,7 +31,7 @@ async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> s
     )
     out, complaint = await process.communicate()
     assert process.returncode == code, complaint.decode()
-    return out.decode()
+    return (complaint if code else out).decode()
 
 
 async def sent(broker: str, topics: Topics, name: str) -> None:
@@ -39,6 +39,17 @@ async def sent(broker: str, topics: Topics, name: str) -> None:
     rng = Random(1)
     cases = [case(f"{name}{i}", rng, time.time() - 10) for i in range(10)]
     await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
+
+
+@pytest.mark.timeout(120)
+async def test_without_the_topic_a_pause_is_refused_at_once(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """It says what is missing, and does not wait for the topic, however long it might."""
+    topics = {**await make_topics(), "kafka__topics__control": "nowhere"}
+    complaint = await told(kafka_broker.bootstrap, topics, "pause", "--timeout", "100000", code=3)
+    assert "nowhere" in complaint.splitlines()[-1]
+    assert "no topic" in complaint
 
 
 @pytest.mark.timeout(200)

@@ -187,16 +187,23 @@ class Pace:
         self._covered += (self.plan.length if offsets is None else offsets) / times
 
     def is_due(self, now: float, *, costs_known: bool = False) -> bool:
-        """Whether it is time for a look: once a minute, but sooner for the first with costs."""
+        """Whether it is time for a look: once a minute, but sooner for the first with costs.
+
+        Where the length is given nobody waits for costs, and no look is the first with them.
+        """
         if self._looked_at is None:
             return True
-        is_first = costs_known and not self._has_budget
+        is_first = costs_known and not self._has_budget and not self._is_fixed
         return now - self._looked_at >= (FIRST_LOOK_S if is_first else LOOK_S)
 
     def demand(self, now: float) -> float:
         """Picks a minute since the last look."""
+        return self.per_minute(self._picks, now)
+
+    def per_minute(self, amount: float, now: float) -> float:
+        """What has come since the last look, as that of a minute; 0 before the first."""
         elapsed_s = 0.0 if self._looked_at is None else now - self._looked_at
-        return 60 * self._picks / elapsed_s if elapsed_s > 0 else 0.0
+        return 60 * amount / elapsed_s if elapsed_s > 0 else 0.0
 
     def is_behind(self, lag_s: float) -> bool:
         """Whether there is no time for more."""

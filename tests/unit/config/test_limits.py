@@ -11,7 +11,13 @@ from prometheus_client import CollectorRegistry
 from monitor.config import load
 from monitor.errors import ConfigurationError
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import build_budget, build_judges, llm_settings, require_prices
+from monitor.treatments import (
+    build_budget,
+    build_judges,
+    llm_settings,
+    require_prices,
+    unused_limits,
+)
 
 LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
 PRICE = {"judge.price.input_usd_per_million": "1.5", "judge.price.output_usd_per_million": "6"}
@@ -38,12 +44,14 @@ def test_a_model_may_have_limits_of_its_own(tmp_path: Path) -> None:
         ("budget.timezone", "Mars/Olympus"),
         ("budget.timezone", ""),
         ("limits.usd_per_day", "0"),
+        ("limits.usd_per_day", "inf"),
         ("limits.requests_per_minute", "0"),
         ("limits.stop_probe", "5"),
         ("limits.redis.prefix", "x:"),
         ("limits.models", '{"m": {"requests": 3}}'),
         ("judge.price.input_usd_per_million", "1"),
         ("judge.price.input_usd_per_million", "-1"),
+        ("judge.price.input_usd_per_million", "inf"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_path(path: str, value: str) -> None:
@@ -51,6 +59,20 @@ def test_what_cannot_be_is_refused_by_its_path(path: str, value: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load({}, flags={path: value})
     assert str(caught.value).startswith(path.rpartition(".")[0])
+
+
+def test_limits_of_a_model_that_nobody_asks_are_told() -> None:
+    """Of judges, fallbacks and extraction each is asked; the rest is no model of ours."""
+    named = ["openai/gpt-4o-mini", "openai/b", "openai/e", "gpt-4o-mini"]
+    flags = {
+        **LLM,
+        "judge.fallback_models": '["openai/b"]',
+        "judge.extract_model": "openai/e",
+        "limits.models": json.dumps({name: {"requests_per_minute": 1} for name in named}),
+    }
+    settings = load({}, flags=flags)
+    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    assert unused_limits(settings, seats) == ["gpt-4o-mini"]
 
 
 def test_seats_of_one_model_share_what_its_provider_bears() -> None:

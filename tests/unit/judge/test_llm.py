@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing
 from typing import Any
 
 import pytest
+from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from monitor.judge.identity import LlmSettings
-from monitor.judge.llm import LlmJudge
+from monitor.judge.llm import LlmClient, LlmJudge
 from monitor.judge.observe import CountedCalls
 from monitor.judge.protocol import Bill
 from monitor.records import Judgement, Usage
@@ -114,6 +116,33 @@ async def test_the_model_is_what_the_provider_last_returned() -> None:
         await judge.aclose()
     assert judgement.judge.model == empty.judge.model == "judge-2026-03-03"
     assert empty.usage == Usage()
+
+
+class _Unsaid:
+    """A gate that answers in the judge's place, without a usage."""
+
+    async def __call__(self, text: str) -> web.Response | None:
+        said = '{"claims":["The warranty lasts 24 months."]}'
+        message = {"role": "assistant", "content": said}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        return web.json_response({"object": "chat.completion", "model": "m", "choices": choices})
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+async def test_usage_that_a_provider_does_not_say_is_counted() -> None:
+    """Or else neither tokens a minute nor the day's money would hold anything back."""
+    user = json.dumps({"task": "extract_claims", "question": "q", "text": "text " * 200})
+    async with JudgeServer(LABELS, gate=_Unsaid()) as server:
+        client = LlmClient(settings(server, "openai/gpt-4o-mini"))
+        usage = (await client("extract_claims", "system", user)).usage
+        await client.aclose()
+    assert usage.calls == 1
+    assert 200 < usage.prompt_tokens < 300
+    assert 5 < usage.completion_tokens < 20
+    expected = (usage.prompt_tokens * 0.15 + usage.completion_tokens * 0.6) / 1e6
+    assert usage.usd == pytest.approx(expected)
 
 
 async def test_reasoning_tokens_are_counted_apart() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.config import Settings, load
 from monitor.ingest.slots.pace import Allowance, Cost
-from monitor.planning.plan import Assumed, quality, text, watch
+from monitor.planning.plan import Assumed, Takes, made, quality, text, watch
 from monitor.planning.spend import Judged, judged
 from monitor.stats.threshold import threshold
 
@@ -65,6 +65,25 @@ def test_the_rate_bounds_what_is_judged() -> None:
     assert half.usd_per_day == pytest.approx(3 * 1_440 * 0.01)
     free = judged(6, 1.0, COST._replace(usd=0.0), Allowance(8), 1.0)
     assert free == (6.0, "traffic", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("block", "per_minute", "bound_by"),
+    [
+        ("auto", 6_000.0, "sampling.rate"),
+        (1, 6_000.0, "sampling.rate"),
+        (32, 375, "sampling.block"),
+    ],
+)
+def test_blocks_of_a_fixed_length_bound_what_is_judged(
+    block: int | str, per_minute: float, bound_by: str
+) -> None:
+    """One of each; those of ``auto`` are as short as limits allow."""
+    chosen = settings(sampling__block=block, sampling__rate=0.5)
+    found = made(chosen, ASSUMED, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
+    assert found["judged_per_minute"] == pytest.approx(per_minute)
+    assert found["bound_by"] == bound_by
+    assert found["sampling_probability"] == pytest.approx(per_minute / 12_000)
 
 
 @pytest.mark.parametrize(

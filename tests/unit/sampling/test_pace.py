@@ -73,6 +73,16 @@ def test_a_fixed_length_stays() -> None:
     assert {minute.plan for minute in found} == {Plan(32)}
 
 
+def test_a_fixed_length_is_looked_at_once_a_minute() -> None:
+    """Also when costs are known: what is shed doubles with each look."""
+    pace = Pace(1, sheds=True, behind_s=600.0)
+    pace.look(0.0, None, 0.0)
+    for start in (0.0, 60.0):
+        times = (start + 10.0, start + 59.9, start + 60.0)
+        assert [pace.is_due(now, costs_known=True) for now in times] == [False, False, True]
+        pace.look(start + 60.0, 30.0, 700.0)
+
+
 def test_who_is_behind_and_falls_back_takes_less_until_it_has_caught_up() -> None:
     """Half of it each minute; and twice as much when the lag is gone."""
     pace = Pace(1, sheds=True, behind_s=600.0)

@@ -55,8 +55,10 @@ class Bench:
             ScorerTelemetry(self.registry),
         )
 
-    def minute(self, interactions: int, usage: Usage, seconds: float = 1.0) -> int:
-        """One judgement for each block; how many."""
+    def minute(
+        self, interactions: int, usage: Usage, seconds: float = 1.0, took_s: float = 60.0
+    ) -> int:
+        """One judgement for each block; how many. It may be over sooner."""
         picks = -(-interactions // self.pace.plan.length)
         for _ in range(picks):
             self.steering.picked(self.pace.plan.length)
@@ -64,7 +66,7 @@ class Bench:
             self.steering.judged(ending, seconds)
             if self.money is not None:
                 self.money.gone += usage.usd
-        self.now += 60.0
+        self.now += took_s
         self.steering.turn()
         return picks
 
@@ -95,6 +97,16 @@ def test_the_days_money_lasts_until_midnight() -> None:
         gone.append(money.gone)
     assert 0.4 * 14.4 <= gone[720] <= 0.6 * 14.4
     assert 0.85 * 14.4 <= gone[-1] <= 14.4
+
+
+def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:
+    """A tenth of a cent for each judgement, and one cent a minute: ten, and not sixty."""
+    bench = Bench(Allowance(64), Purse(14.4))
+    bench.steering.turn()
+    bench.minute(100, Usage(calls=1, usd=0.001), seconds=0.1, took_s=10.0)
+    shown = bench.shown("judgements_affordable")
+    assert shown is not None
+    assert 0.9 * HEADROOM * 10 <= shown <= HEADROOM * 10
 
 
 def test_what_was_over_budget_has_cost_nothing() -> None:
