@@ -37,6 +37,7 @@ _OUTAGE_EVENTS = {
     "kafka_token_unavailable",
 }
 _OUTAGE_LOGGERS = ("aiokafka", "asyncio")
+_COORDINATOR = "aiokafka.consumer.group_coordinator"
 
 
 class Budget:
@@ -118,6 +119,13 @@ def configure(level: str, form: str) -> None:
     _quiet_libraries()
 
 
+def configure_command(form: str) -> None:
+    """For what ends with a line of its own that says what was wrong: libraries add none."""
+    configure("error", form)
+    for name in ("aiokafka", _COORDINATOR):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 #: What is added to every event, ours and those of libraries.
 _SHARED: Final[Sequence[Any]] = (
     structlog.stdlib.add_log_level,
@@ -192,7 +200,7 @@ def _quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for name in ("aiokafka", "aiohttp.access", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("aiokafka.consumer.group_coordinator").setLevel(logging.ERROR)
+    logging.getLogger(_COORDINATOR).setLevel(logging.ERROR)
 
 
 def logger() -> structlog.stdlib.BoundLogger:

@@ -33,7 +33,7 @@ def alarms(
     import asyncio
     import time
 
-    from monitor import pausing_desk
+    from monitor import logs, pausing_desk
     from monitor.access import connection, output_connection
     from monitor.export.alarm_list import lines, read_alarms
     from monitor.health import Health
@@ -41,6 +41,7 @@ def alarms(
     from monitor.pausing_desk import Desk
 
     settings = settings_of(config, set_)
+    logs.configure_command(settings.log.format)
     outputs = output_connection(settings, connection(settings))
     topic = settings.kafka.topics.alarms
     control = settings.kafka.topics.control

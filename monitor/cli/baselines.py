@@ -154,7 +154,7 @@ def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> t
     from monitor.health import Health
 
     settings = settings_of(config, overrides)
-    logs.configure("error", settings.log.format)
+    logs.configure_command(settings.log.format)
     topics = settings.kafka.topics
     desk = Desk(
         output_connection(settings, connection(settings)),

@@ -111,7 +111,7 @@ def _settings(
     given = {"judge.kind": judge, "judge.model": model}
     options = [f"{path}={value}" for path, value in given.items() if value is not None]
     settings = settings_of(config, [*(overrides or []), *options])
-    logs.configure("error", settings.log.format)
+    logs.configure_command(settings.log.format)
     return settings
 
 

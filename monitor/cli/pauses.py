@@ -125,7 +125,7 @@ def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> t
     from monitor.pausing_desk import Desk
 
     settings = settings_of(config, overrides)
-    logs.configure("error", settings.log.format)
+    logs.configure_command(settings.log.format)
     cluster = output_connection(settings, connection(settings))
     desk = Desk(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)
     return desk, time.time()

@@ -130,7 +130,7 @@ def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float
     from monitor.health import Health
     from monitor.planning.topic import measured
 
-    logs.configure("error", settings.log.format)
+    logs.configure_command(settings.log.format)
     health = Health(time.monotonic)
     found = asyncio.run(measured(settings, time.time(), minutes, health, limit_s))
     if found is None:

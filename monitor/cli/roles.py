@@ -62,7 +62,7 @@ def _rehearse(
     from monitor.planning.dry_run import rehearse
 
     settings = settings_of(config, overrides)
-    logs.configure("error", settings.log.format)
+    logs.configure_command(settings.log.format)
     found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic), limit_s))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
