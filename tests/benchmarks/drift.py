@@ -46,6 +46,8 @@ from tests.benchmarks.drifting.segmented import MIX, NORMAL, SHIFTED, WORSE_MIX,
 from tests.benchmarks.drifting.streams import STANDARD, STREAMS, Stream, whole
 
 A: Final = 10_000.0
+#: That of one judged a second: three metrics, one false alarm a week.
+LARGE_A: Final = 1_814_400.0
 BASELINE: Final = 0.08
 CONTROL: Final = 2_000
 MEANS: Final = (0.12, 0.16, 0.24, 0.40)
@@ -60,9 +62,11 @@ Lengths = NDArray[np.float64]
 class Known:
     """Many runs with the known baseline."""
 
-    def __init__(self, rng: np.random.Generator, runs: int, stream: Stream) -> None:
+    def __init__(
+        self, rng: np.random.Generator, runs: int, stream: Stream, threshold: float = A
+    ) -> None:
         self.runs, self._rng, self._stream = runs, rng, stream
-        self._detectors = Detectors(runs, A)
+        self._detectors = Detectors(runs, threshold)
 
     def step(self, mean: float) -> Lengths:
         """One score in each run; the evidence."""
@@ -87,11 +91,11 @@ def until_alarm(world: Any, phase: Any) -> Lengths:
     return np.array(lengths, dtype=float)
 
 
-def survive(world: Any, phase: Any, slots: int) -> float:
+def survive(world: Any, phase: Any, slots: int, threshold: float = A) -> float:
     """Let slots pass, drop the runs that alarm, and give their share."""
     before = world.runs
     for _ in range(slots):
-        world.keep(world.step(phase) < A)
+        world.keep(world.step(phase) < threshold)
     found: float = 1.0 - world.runs / before
     return found
 
@@ -202,41 +206,55 @@ def directed_picks(seed: int, runs: int, learn: int, correlation: float = 0.6) -
 
 
 def bursts(seed: int, runs: int, learn: int) -> None:
-    """Part 5."""
+    """Part 5; at the larger threshold without a bar."""
     burst = Burst()
     allowed = BurstAllowance(burst.times, burst.per_day_s, UTC)
-    print(f"\nBursts of up to ×{burst.times} for {burst.per_day} a day: seconds until ×1.5 is seen")
-    known = Known(np.random.default_rng([seed, 9]), runs, STANDARD)
-    full = DirectedWorld(np.random.default_rng([seed, 10]), runs, learn, A, 0.6)
+    for threshold, least in ((A, SHORTER), (LARGE_A, 0.0)):
+        print(
+            f"\nBursts of up to ×{burst.times} for {burst.per_day} a day, A = {threshold:,.0f}: "
+            "seconds until ×1.5 is seen"
+        )
+        bursts_at(threshold, least, allowed, seed, runs, learn)
+
+
+def bursts_at(
+    threshold: float, least: float, allowed: BurstAllowance, seed: int, runs: int, learn: int
+) -> None:
+    """Part 5 at one threshold."""
+    known = Known(np.random.default_rng([seed, 9]), runs, STANDARD, threshold)
+    full = DirectedWorld(np.random.default_rng([seed, 10]), runs, learn, threshold, 0.6)
     for name, world, control, phase in (
         ("known baseline", known, BASELINE, 1.5 * BASELINE),
         ("learned, segments, directed", full, NORMAL, Phase(MIX, 1.5)),
     ):
-        survive(world, control, CONTROL)
-        paths = evidence_paths(world, control, phase)
+        survive(world, control, CONTROL, threshold)
+        paths = evidence_paths(world, control, phase, threshold)
         for per_minute in PACES:
-            show_burst(name, compared(paths, per_minute, allowed, A, seed), per_minute, allowed)
+            found = compared(paths, per_minute, allowed, threshold, seed)
+            show_burst(name, found, per_minute, allowed, least)
 
 
-def evidence_paths(world: Any, control: Any, phase: Any) -> Lengths:
+def evidence_paths(world: Any, control: Any, phase: Any, threshold: float) -> Lengths:
     """The evidence before the change, and after each slot, until all have long alarmed."""
     found = [world.step(control)]
-    while (np.max(found, axis=0) < A).any():
+    while (np.max(found, axis=0) < threshold).any():
         found.append(world.step(phase))
     return np.array([*found, *(world.step(phase) for _ in range(len(found)))])
 
 
-def show_burst(name: str, found: Compared, per_minute: int, allowed: BurstAllowance) -> None:
+def show_burst(
+    name: str, found: Compared, per_minute: int, allowed: BurstAllowance, least: float
+) -> None:
     """One line."""
     before, after = (np.array([run.after_s for run in runs]) for runs in found)
     shorter, se = found.shorter
     most_s = max(run.granted_s for run in found.with_bursts)
     extra, bound = found.extra(per_minute), (allowed.times - 1) * allowed.per_day_s / 60
     kept = most_s <= allowed.per_day_s and extra <= bound * per_minute
-    verdict = "ok" if shorter + 2 * se >= SHORTER and kept else "MISSED"
+    verdict = "ok" if shorter + 2 * se >= least and kept else "MISSED"
     print(
         f"  {name:28} {per_minute:2}/min {shown(before)} → {shown(after)}   "
-        f"{shorter:.1%} ± {se:.1%} shorter, at least {SHORTER:.0%}; granted at most {most_s} s, "
+        f"{shorter:.1%} ± {se:.1%} shorter, at least {least:.0%}; granted at most {most_s} s, "
         f"{extra:.0f} more judged of {bound * per_minute:.0f}  {verdict}"
     )
 
