@@ -8,15 +8,13 @@ when a test says so.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from pathlib import Path
 
-from monitor import logs
 from monitor.__main__ import main
-from monitor.app import Monitor, Role, stop_on_signals
-from monitor.config import load
+from monitor.app import Monitor, Role
+from tests.e2e.altered import serve
 
 #: Of the environment; the monitor itself would take one with its own prefix for a setting.
 CLOCK = "CLOCKED_BY"
@@ -31,16 +29,9 @@ def set_to(clock: Path, now: float) -> None:
 
 def role() -> None:
     """Run it until a signal ends it."""
+    clock = Path(os.environ[CLOCK])
     roles: list[Role] = ["score" if sys.argv[1] == "score" else "export"]
-    settings, clock = load(os.environ, None, {}), Path(os.environ[CLOCK])
-    logs.configure(settings.log.level, settings.log.format)
-
-    async def serve() -> None:
-        stop = asyncio.Event()
-        stop_on_signals(stop)
-        await Monitor(settings, lambda: float(clock.read_text("utf-8"))).run(roles, stop)
-
-    asyncio.run(serve())
+    serve(lambda settings: Monitor(settings, lambda: float(clock.read_text("utf-8"))), roles)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 
-from monitor import logs
 from monitor.__main__ import main
 from monitor.alarms import AlarmRecord
-from monitor.app import Monitor, stop_on_signals
+from monitor.app import Monitor
 from monitor.compacted import Keyed
-from monitor.config import load
 from monitor.export.publishing import Outbox
 from monitor.exporter import Exporter
 from monitor.kafka.producer import Producer
+from tests.e2e.altered import serve
 
 
 class DyingOutbox(Outbox):
@@ -43,15 +41,7 @@ class DyingMonitor(Monitor):
 
 def export() -> None:
     """Run it until it dies."""
-    settings = load(os.environ, None, {})
-    logs.configure(settings.log.level, settings.log.format)
-
-    async def serve() -> None:
-        stop = asyncio.Event()
-        stop_on_signals(stop)
-        await DyingMonitor(settings).run(["export"], stop)
-
-    asyncio.run(serve())
+    serve(DyingMonitor, ["export"])
 
 
 if __name__ == "__main__":

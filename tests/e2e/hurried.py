@@ -8,7 +8,6 @@ but for what time it is there, and who sets the length.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -17,16 +16,15 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from monitor import logs
 from monitor.__main__ import main
-from monitor.app import Monitor, stop_on_signals
-from monitor.config import load
+from monitor.app import Monitor
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.slots.blocks import Plan
 from monitor.ingest.slots.meters import Meters
 from monitor.scorer import Scorer
 from monitor.slot_works import Slots
 from monitor.slotting import Member
+from tests.e2e.altered import serve
 
 #: Of the environment; the monitor itself would take one with its own prefix for a setting.
 TIMES, LENGTHS = "BLOCKS_TIMES", "BLOCKS_LENGTHS"
@@ -91,15 +89,7 @@ class _Slower(Meters):
 
 def score() -> None:
     """Run it until a signal ends it."""
-    settings = load(os.environ, None, {})
-    logs.configure(settings.log.level, settings.log.format)
-
-    async def serve() -> None:
-        stop = asyncio.Event()
-        stop_on_signals(stop)
-        await HurriedMonitor(settings).run(["score"], stop)
-
-    asyncio.run(serve())
+    serve(HurriedMonitor, ["score"])
 
 
 if __name__ == "__main__":

@@ -7,16 +7,13 @@ all work is done. The harness must catch it losing records, or the harness prove
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Mapping
 
-from monitor import logs
 from monitor.__main__ import main
-from monitor.app import Monitor, stop_on_signals
-from monitor.config import load
+from monitor.app import Monitor
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
+from tests.e2e.altered import serve
 
 
 class PositionConsumer(GroupConsumer):
@@ -38,15 +35,7 @@ class NaiveMonitor(Monitor):
 
 def score() -> None:
     """Run it until a signal ends it."""
-    settings = load(os.environ, None, {})
-    logs.configure(settings.log.level, settings.log.format)
-
-    async def serve() -> None:
-        stop = asyncio.Event()
-        stop_on_signals(stop)
-        await NaiveMonitor(settings).run(["score"], stop)
-
-    asyncio.run(serve())
+    serve(NaiveMonitor, ["score"])
 
 
 if __name__ == "__main__":

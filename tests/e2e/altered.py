@@ -1,0 +1,24 @@
+"""Running a monitor that is the product but for what a test has changed in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+
+from monitor import logs
+from monitor.app import Monitor, Role, stop_on_signals
+from monitor.config import Settings, load
+
+
+def serve(altered: Callable[[Settings], Monitor], roles: Sequence[Role]) -> None:
+    """Run it with the settings of the environment, until a signal ends it."""
+    settings = load(os.environ, None, {})
+    logs.configure(settings.log.level, settings.log.format)
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        stop_on_signals(stop)
+        await altered(settings).run(list(roles), stop)
+
+    asyncio.run(run())
