@@ -8,6 +8,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from tests.servers.kafka_topics import admin_client
+
 
 class Snapshot(NamedTuple):
     """Topic → partitions, (topic, partition) → end offset, topic → settings; groups, and committed
@@ -21,9 +23,7 @@ class Snapshot(NamedTuple):
 
 async def snapshot(bootstrap: str) -> Snapshot:
     """The cluster now; the internal topics stand in it, too."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
+    async with admin_client(bootstrap) as admin:
         topics = {
             topic["topic"]: sorted(part["partition"] for part in topic["partitions"])
             for topic in await admin.describe_topics()
@@ -34,8 +34,6 @@ async def snapshot(bootstrap: str) -> Snapshot:
             {topic: await _settings(admin, topic) for topic in topics},
             {group: await _committed(admin, group) for group in await _groups(admin)},
         )
-    finally:
-        await admin.close()
 
 
 async def _ends(bootstrap: str, topics: dict[str, list[int]]) -> dict[tuple[str, int], int]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 
 from tests.e2e.process import MonitorProcess, total, until
 from tests.e2e.secured import login, own_topics, scores
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import SecuredBroker
-from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 
 
 @pytest.mark.timeout(120)
@@ -49,9 +48,5 @@ async def _letters(address: str, topics: dict[str, str]) -> list[Record]:
 
 
 async def _topics(address: str) -> set[str]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
+    async with admin_client(address) as admin:
         return set(await admin.list_topics())
-    finally:
-        await admin.close()

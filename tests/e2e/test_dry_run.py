@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 
 from monitor.config import load
 from monitor.control import PauseRecord
@@ -19,7 +18,7 @@ from monitor.records import Outcome, ScoreRecord, Source, Usage
 from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.plain import encoded, interaction
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, produce, read_all
+from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.servers.ports import free_ports
 from tests.unit.records.made import JUDGE, forced
 
@@ -144,10 +143,6 @@ async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
     for name in ("scores", "dead_letters", "alarms"):
         assert await read_all(broker, topics[f"kafka__topics__{name}"]) == []
     assert len(await read_all(broker, topics["kafka__topics__control"])) == 1
-    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
-    await admin.start()
-    try:
+    async with admin_client(broker) as admin:
         groups = {name for name, _ in await admin.list_consumer_groups()}
-    finally:
-        await admin.close()
     assert topics["kafka__group_id"] not in groups

@@ -10,13 +10,12 @@ import uuid
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from tests.e2e.conftest import Topics
 from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
-from tests.servers.kafka_topics import create_topic
+from tests.servers.kafka_topics import admin_client, create_topic
 from tests.servers.ports import free_ports
 from tests.tools import requires_tool
 
@@ -80,12 +79,8 @@ async def test_topics_are_created_on_request_and_traffic_flows(
 
 async def settings_of(broker: str, topic: str) -> dict[str, str]:
     """The settings of a topic, as the broker tells them."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
-    await admin.start()
-    try:
+    async with admin_client(broker) as admin:
         answer = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
-    finally:
-        await admin.close()
     return {entry[0]: entry[1] for entry in answer[0].resources[0][4]}
 
 

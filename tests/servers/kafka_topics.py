@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import for_code
+from aiokafka.errors import NodeNotReadyError, for_code
 
 
 @dataclass(frozen=True)
@@ -24,30 +25,47 @@ class Record:
     offset: int | None = None
 
 
+@asynccontextmanager
+async def admin_client(bootstrap: str) -> AsyncIterator[AIOKafkaAdminClient]:
+    """A client that knows a broker to ask.
+
+    A broker that was frozen answers a moment before its controller counts it again; meanwhile its
+    metadata name no broker at all, and a client that started on them can send nothing.
+    """
+    while True:
+        admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        try:
+            await admin.start()
+            await admin.describe_cluster()
+            break
+        except NodeNotReadyError:
+            await admin.close()
+            await asyncio.sleep(0.1)
+        except BaseException:
+            await admin.close()
+            raise
+    try:
+        yield admin
+    finally:
+        await admin.close()
+
+
 async def create_topic(
     bootstrap: str, name: str, partitions: int = 1, config: Mapping[str, str] | None = None
 ) -> None:
     """Create a topic; raises ``TopicAlreadyExistsError`` when there is one."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
+    async with admin_client(bootstrap) as admin:
         topic = NewTopic(name, partitions, 1, topic_configs=dict(config or {}))
         for _, code, message in (await admin.create_topics([topic])).topic_errors:
             if code:
                 raise for_code(code)(message)
         await _until_it_has_leaders(admin, name, partitions)
-    finally:
-        await admin.close()
 
 
 async def delete_topic(bootstrap: str, name: str) -> None:
     """Delete a topic; others may be told of it for a moment more."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
+    async with admin_client(bootstrap) as admin:
         await admin.delete_topics([name])
-    finally:
-        await admin.close()
 
 
 async def produce(bootstrap: str, topic: str, records: Iterable[Record]) -> list[Record]:
@@ -90,12 +108,8 @@ async def read_all(bootstrap: str, topic: str) -> list[Record]:
 
 async def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
     """Partition → the offset that the group has committed; those without one are left out."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
+    async with admin_client(bootstrap) as admin:
         found = await admin.list_consumer_group_offsets(group)
-    finally:
-        await admin.close()
     return {
         place.partition: mark.offset
         for place, mark in found.items()
@@ -104,12 +118,8 @@ async def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
 
 
 async def _partitions(bootstrap: str, topic: str) -> list[TopicPartition]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
+    async with admin_client(bootstrap) as admin:
         (found,) = await admin.describe_topics([topic])
-    finally:
-        await admin.close()
     if found["error_code"]:
         raise for_code(found["error_code"])(topic)
     return [TopicPartition(topic, n) for n in sorted(p["partition"] for p in found["partitions"])]
