@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.metrics.catalogue import CATALOGUE, Metric, defined_for
-from monitor.records import JudgeIdentity, Kind, Outcome, SamplingRecord, ScoreRecord
+from monitor.records import JudgeIdentity, Kind, Outcome, ScoreRecord
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import Sums, as_worse, segment_terms, terms
 
@@ -179,7 +179,6 @@ class Reader:
             sampling.first_offset or 0,
             sampling.last_offset or 0,
             self._slot(record, place),
-            _share(sampling),
         )
 
     def _slot(self, record: ScoreRecord, place: int) -> Slot | None:
@@ -242,15 +241,6 @@ class _Shape:
                 for score, turned in zip(scores, self._turned, strict=True)
             ]
         )
-
-
-def _share(sampling: SamplingRecord) -> float:
-    """What was taken of the traffic, of an interaction that was judged for itself; else 1.
-
-    Of slots of blocks the later one holds: another reader may have cut longer ones.
-    """
-    is_alone = sampling.m == 1 and sampling.first_offset == sampling.last_offset
-    return _number(sampling.q) if is_alone and sampling.q is not None else 1.0
 
 
 def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:

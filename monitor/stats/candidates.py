@@ -10,8 +10,7 @@ class Candidate(NamedTuple):
     """One score record, as far as choosing needs it; times in seconds since the epoch.
 
     ``digest`` is the SHA-256 of the record. Offsets (both inclusive, 0 or more) are ignored
-    without a slot. ``payload`` is the caller's and never looked at. ``share`` is the share of the
-    traffic of which an interaction was taken that stands for no others of a block; else 1.
+    without a slot. ``payload`` is the caller's and never looked at.
     """
 
     application: str
@@ -27,7 +26,6 @@ class Candidate(NamedTuple):
     first_offset: int
     last_offset: int
     payload: object
-    share: float = 1.0
 
 
 class Change(NamedTuple):
@@ -37,7 +35,7 @@ class Change(NamedTuple):
     sign: int
 
 
-_Rank = tuple[bool, bool, float, float, bytes]
+_Rank = tuple[bool, bool, float, bytes]
 
 
 class Group:
@@ -70,12 +68,4 @@ class Group:
 
 
 def _rank(candidate: Candidate) -> _Rank:
-    # Judged of all, and after a crash once more of a third: if it now stood for three, the two that
-    # are not taken again would count twice, for themselves and by it.
-    return (
-        candidate.has_slot,
-        candidate.has_values,
-        candidate.share,
-        candidate.judged_at,
-        candidate.digest,
-    )
+    return candidate.has_slot, candidate.has_values, candidate.judged_at, candidate.digest

@@ -3,8 +3,7 @@
 Two rules, in this order:
 
 1. One record per application and interaction id: one with a slot before one without, with values
-   before failed, of those that stand for no others of a block the one of the larger share, then the
-   latest ``judged_at``, then the larger SHA-256 of the record.
+   before failed, then the latest ``judged_at``, then the larger SHA-256 of the record.
 2. One slot per offset: the slots of those records, per topic, partition, application and kind,
    are walked by first offset, longest first, ties by interaction id; a slot that overlaps the last
    one counted does not count. Neither rule looks at a value, so neither biases a mean.

@@ -77,14 +77,12 @@ def weighed(
     shares = Counter(record.sampling.q or 0.0 for record in chosen)
     known = {record.interaction_id for record in chosen}
     pairs = {(record.interaction_id, record.sampling.q) for record in records}
-    # What the hash takes of these interactions, and not of any: that much less is left to chance.
-    taken = {q: sum(is_screened(one.key or b"", q) for one in fed) / len(fed) for q in shares}
     return Weighed(
         len(fed),
         len(fed) - len(below),
         len(chosen),
         shares,
-        math.fsum(count / taken[q] for q, count in shares.items()),
+        math.fsum(count / q for q, count in shares.items()),
         math.sqrt(math.fsum(count * (1 - q) / q**2 for q, count in shares.items())),
         sum(times > 1 for times in Counter(name for name, _ in pairs).values()),
         tuple(sorted(name for name in below - known if is_screened(name.encode(), least))),

@@ -173,12 +173,10 @@ def bucket_of(windows: Mapping[str, int]) -> int:
 def counted(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """One record per interaction, then one slot per offset."""
 
-    def rank(record: ScoreRecord) -> tuple[bool, bool, float, float, bytes]:
+    def rank(record: ScoreRecord) -> tuple[bool, bool, float, bytes]:
         digest = hashlib.sha256(record.to_json()).digest()
-        judged_at, s = record.judged_at.timestamp(), record.sampling
-        alone = s.m == 1 and s.first_offset == s.last_offset
-        share = (s.q or 1.0) if alone else 1.0
-        return not s.forced, bool(record.scores), share, judged_at, digest
+        judged_at = record.judged_at.timestamp()
+        return not record.sampling.forced, bool(record.scores), judged_at, digest
 
     best: dict[tuple[str, str], ScoreRecord] = {}
     for record in sorted(records, key=rank):

@@ -33,7 +33,6 @@ def candidates(draw: st.DrawFn) -> Candidate:
         first_offset=first,
         last_offset=first + draw(st.sampled_from([0, 0, 1, 3, 7])),
         payload=draw(st.tuples(st.integers(1, 9), st.floats(0.1, 1), st.floats(0, 1))),
-        share=draw(st.sampled_from([1.0, 1.0, 0.3])),
     )
 
 
@@ -54,8 +53,8 @@ def winners_of(records: Iterable[Candidate]) -> list[Candidate]:
     winners = []
     for _, group in groupby(sorted(set(records), key=interaction), interaction):
         by_digest = sorted(group, key=lambda c: c.digest, reverse=True)
-        by_share = sorted(sorted(by_digest, key=lambda c: -c.judged_at), key=lambda c: -c.share)
-        winners.append(sorted(by_share, key=lambda c: (not c.has_slot, not c.has_values))[0])
+        by_time = sorted(by_digest, key=lambda c: -c.judged_at)
+        winners.append(sorted(by_time, key=lambda c: (not c.has_slot, not c.has_values))[0])
     return winners
 
 
@@ -167,8 +166,7 @@ def record(id: str, first: int = 0, last: int = 0, **changed: Any) -> Candidate:
         pytest.param(
             {"has_values": False, "judged_at": 1.0}, {"has_slot": False}, id="a slot before all"
         ),
-        pytest.param({"share": 0.3}, {"has_values": False}, id="values before the share"),
-        pytest.param({"judged_at": 1.0}, {"share": 0.3}, id="the larger share before the time"),
+        pytest.param({"judged_at": 1.0}, {"has_values": False}, id="values before the time"),
         pytest.param(
             {"judged_at": 21.0, "digest": b"a"}, {"digest": b"z"}, id="the time before the digest"
         ),
