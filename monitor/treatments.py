@@ -117,7 +117,7 @@ def _quota(
     """The limits of a model, and how much of them is used."""
     limits, redis = PerMinute(*settings.limits.of(model)), settings.limits.redis
     if redis.url is None or limits == PerMinute():
-        quota: Quota = LocalQuota(limits, time.monotonic, share=share)
+        quota: Quota = LocalQuota(limits, time.monotonic, share=share, inherits=True)
     else:
         made = RedisLimits(
             redis.url.get_secret_value(), prefix=redis.prefix, timeout_s=redis.timeout_s
