@@ -181,19 +181,29 @@ def judges_of(seat: Seat) -> tuple[Judge, ...]:
 
 def require_prices(seats: Sequence[Seat]) -> None:
     """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
+    for number, model in _unpriced(seats):
+        what = (
+            "leave it out of judge.fallback_models: judge.price is not for those"
+            if number
+            else "give judge.price.input_usd_per_million and judge.price.output_usd_per_million"
+        )
+        raise ConfigurationError(
+            f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
+            f"it costs would count as nothing; {what}"
+        )
+
+
+def unpriced(seats: Sequence[Seat]) -> list[str]:
+    """Models whose price nobody knows. After ``prepare``."""
+    return sorted({model for _, model in _unpriced(seats)})
+
+
+def _unpriced(seats: Sequence[Seat]) -> Iterator[tuple[int, str]]:
+    """The models, each with its place among its seat's judges: 0 is the one that is asked first."""
     for seat in seats:
         for number, judge in enumerate(judges_of(seat)):
             for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
-                what = (
-                    "leave it out of judge.fallback_models: judge.price is not for those"
-                    if number
-                    else "give judge.price.input_usd_per_million and "
-                    "judge.price.output_usd_per_million"
-                )
-                raise ConfigurationError(
-                    f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
-                    f"it costs would count as nothing; {what}"
-                )
+                yield number, model
 
 
 def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:

@@ -50,11 +50,11 @@ def plan(
         bool, typer.Option("--from-topic", help="Measure traffic and tokens on the topic.")
     ] = False,
     minutes: Annotated[
-        float,
+        float | None,
         typer.Option(
-            min=0.1, max=MOST_MINUTES, help="With --from-topic: the last so many minutes."
+            min=0.1, max=MOST_MINUTES, help="With --from-topic: the last so many minutes; 10."
         ),
-    ] = 10.0,
+    ] = None,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
@@ -65,12 +65,14 @@ def plan(
 
     from monitor.planning.plan import Assumed, made, text
 
-    _require_numbers(mean=mean, correlation=correlation, minutes=minutes)
+    _require_numbers(mean=mean, correlation=correlation, minutes=minutes or 0.0)
+    if minutes is not None:
+        _require_topic(from_topic)
     settings = settings_of(config, [*(set_ or []), *_given(budget, model)])
     _require_some(settings)
     if from_topic:
         _require_price(settings)
-        per_minute, takes = _measured(settings, minutes, limit)
+        per_minute, takes = _measured(settings, minutes or 10.0, limit)
         per_minute = per_minute if traffic is None else _rate(traffic)
     else:
         per_minute, takes = _rate(traffic), _typical(settings)
@@ -89,6 +91,13 @@ def _require_numbers(**options: float) -> None:
     for name, value in options.items():
         if math.isnan(value):
             raise ConfigurationError(f"--{name}: found nan, expected a number")
+
+
+def _require_topic(from_topic: bool) -> None:
+    from monitor.errors import ConfigurationError
+
+    if not from_topic:
+        raise ConfigurationError("--minutes: goes with --from-topic, and has no meaning without")
 
 
 def _require_some(settings: Settings) -> None:

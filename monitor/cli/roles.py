@@ -73,6 +73,9 @@ def _rehearse(
         f"would judge {found['judged']:,} of {found['consumed']:,}: {usage['calls']:,} calls, "
         f"{tokens}, {usage['usd']:.4f} USD"
     )
+    if found["unpriced"]:
+        names = ", ".join(found["unpriced"])
+        typer.echo(f"counted as 0 USD, since the price is not in litellm's list: {names}")
     for name, number in found["outcomes"].items():
         typer.echo(f"    {name:30} {number:,}")
 

@@ -46,6 +46,7 @@ from monitor.treatments import (
     require_prices,
     slots,
     traffic,
+    unpriced,
 )
 
 #: Taken in at once: so many records of a partition, so much time of all.
@@ -112,6 +113,7 @@ class _Stage:
     ) -> None:
         self.settings, self.health, self._seats = settings, health, seats
         self.counting, self.telemetry = counting, telemetry
+        self.unpriced: list[str] = []
         self.budget = build_budget(settings)
         self.calibrations, self.pauses = Calibrations(), Pauses()
         self.passing = Passing(
@@ -139,13 +141,15 @@ class _Stage:
     ) -> _Stage:
         telemetry = ScorerTelemetry(new_registry())
         seats = build_judges(settings, telemetry)
+        for seat in seats:
+            await seat.judge.prepare()
         if build_budget(settings) is not None:
-            for seat in seats:
-                await seat.judge.prepare()
             require_prices(seats)
         counting = Counting(cluster, health, settings.kafka.topics.scores)
         rehearsed = [_rehearsed(settings, seat) for seat in seats]
-        return cls(settings, rehearsed, counting, telemetry, health, now)
+        stage = cls(settings, rehearsed, counting, telemetry, health, now)
+        stage.unpriced = unpriced(seats)
+        return stage
 
     def _clock(self) -> float:
         return self.passing.now
@@ -233,6 +237,7 @@ def _told(stage: _Stage) -> dict[str, Any]:
         "outcomes": {name: int(n) for name, n in sorted(outcomes.items())},
         # Summed in whatever order judgements end.
         "usage": {**usage.model_dump(), "usd": round(usage.usd, 9)},
+        "unpriced": stage.unpriced,
         "block": 1 if stage.slots is None else stage.slots.pace.plan.length,
         "seconds": round(stage.passing.now - stage.passing.started, 3),
     }

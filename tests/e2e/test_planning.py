@@ -109,6 +109,7 @@ async def test_neither_asks_commits_or_writes(
         )
         first = await told(broker, settings, "score", "--dry-run")
         again = await told(broker, settings, "score", "--dry-run")
+        unpriced = await told(broker, asking(judge, **topics), "score", "--dry-run")
         assert judge.log == []
     assert plan["traffic_per_minute"] == INTERACTIONS / 2
     one = plan["judgement"]
@@ -120,6 +121,9 @@ async def test_neither_asks_commits_or_writes(
     assert first["consumed"] == INTERACTIONS
     assert first["judged"] == first["outcomes"]["scored"] > 0.9 * INTERACTIONS
     assert first["usage"]["usd"] == pytest.approx(usd * INTERACTIONS, rel=0.2)
+    assert first["unpriced"] == []
+    assert unpriced["unpriced"] == [settings["judge__model"]]
+    assert unpriced["usage"]["usd"] == 0
     assert await read_all(broker, topics["kafka__topics__scores"]) == []
     assert await read_all(broker, topics["kafka__topics__dead_letters"]) == []
 
