@@ -415,6 +415,12 @@ def _uncollected() -> Iterator[None]:
     """No garbage collection meanwhile: of what modules make nothing is garbage.
 
     Looking through it again and again would be a fifth of the time that the import takes.
+
+    >>> with _uncollected():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
     """
     was_on = gc.isenabled()
     gc.disable()
