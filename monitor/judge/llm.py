@@ -6,13 +6,14 @@ The only importer of litellm, and only once a judgement needs it: the import tak
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import os
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -403,11 +404,12 @@ def count_tokens(text: str) -> int:
 def _litellm() -> Any:
     """The library, made quiet: no price list from the network, no banners, no traffic in logs."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    import litellm
+    with _uncollected():
+        import litellm
 
-    # The first call would import these on the event loop: hundreds of modules, half a second.
-    for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
-        importlib.import_module(name)
+        # The first call would import these on the event loop: hundreds of modules, half a second.
+        for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
+            importlib.import_module(name)
 
     # Said of calls that are cancelled while the library makes their request in a thread.
     warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
@@ -416,3 +418,24 @@ def _litellm() -> Any:
     # Retries are counted by the observer; stamina's own hooks would print them.
     stamina.instrumentation.set_on_retry_hooks(())
     return litellm
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: of what modules make nothing is garbage.
+
+    Looking through it again and again would be a fifth of the time that the import takes.
+
+    >>> with _uncollected():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

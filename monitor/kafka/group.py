@@ -62,7 +62,8 @@ def member_options(group_id: str, drain_s: float) -> dict[str, Any]:
         # While it drains for the last time nobody polls.
         "max_poll_interval_ms": int(max(300.0, longest_s) * 1000),
         "max_partition_fetch_bytes": 262_144,
-        "metadata_max_age_ms": 60_000,
+        # A topic that was deleted and made anew is read again after so long at most.
+        "metadata_max_age_ms": 30_000,
     }
 
 

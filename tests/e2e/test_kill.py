@@ -31,7 +31,7 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
     broker = kafka_broker.bootstrap
     slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.1),))
     async with JudgeServer(all_labels(cases), slow) as judge:
-        llm = asking(judge, **topics)
+        llm = asking(judge, judge__model="judge", **topics)
         exporter = MonitorProcess("export", broker, tmp_path, "export", **topics)
         scorers = [MonitorProcess("score", broker, tmp_path, f"s{i}", **llm) for i in range(2)]
         try:

@@ -46,7 +46,13 @@ async def test_every_gauge_equals_the_batch_computation(
             kafka_broker.bootstrap,
             tmp_path,
             "monitor",
-            **asking(judge, judge__concurrency=32, export__windows=",".join(AGES), **topics),
+            **asking(
+                judge,
+                judge__model="judge",
+                judge__concurrency=32,
+                export__windows=",".join(AGES),
+                **topics,
+            ),
         )
         try:
             await monitor.ready()

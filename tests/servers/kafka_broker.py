@@ -39,6 +39,11 @@ def missing_kafka() -> str | None:
     return None
 
 
+def class_archive() -> Path:
+    """Where ``tests.servers.kafka_classes`` puts its archive; Java goes on when it is not there."""
+    return kafka_libs() / "classes.jsa"
+
+
 class KafkaBroker(Started):
     """One broker with its data, log and settings in ``directory``; a context manager.
 
@@ -102,7 +107,7 @@ class KafkaBroker(Started):
             raise RuntimeError("the broker runs already")
         if not self._settings.exists():
             self._format()
-        java = ["java", *_JVM, *self._jvm_options, "-cp", f"{kafka_libs()}/*"]
+        java = ["java", *_JVM, *_archived(), *self._jvm_options, "-cp", f"{kafka_libs()}/*"]
         self._process = GuardedProcess([*java, "kafka.Kafka", str(self._settings)], self.log)
         try:
             self._wait(time.monotonic() + patience_s)
@@ -110,10 +115,10 @@ class KafkaBroker(Started):
             self.kill()
             raise
 
-    def stop(self) -> None:
-        """Shut down in order; by force when that takes longer than 20 s."""
+    def stop(self, patience_s: float = 20.0) -> None:
+        """Shut down in order; by force when that takes longer than ``patience_s``."""
         if self._process is not None:
-            self._process.end()
+            self._process.end(patience_s)
 
     def kill(self) -> None:
         """SIGKILL: the broker gets no chance to flush or to say goodbye."""
@@ -142,7 +147,8 @@ class KafkaBroker(Started):
     def _format(self) -> None:
         draft = self._settings.with_suffix(".draft")
         draft.write_text(self._lines())
-        tool = ["java", *_JVM, "-cp", f"{kafka_libs()}/*", "kafka.tools.StorageTool"]
+        java = ["java", *_JVM, *_archived(), "-cp", f"{kafka_libs()}/*"]
+        tool = [*java, "kafka.tools.StorageTool"]
         arguments = ["format", "-t", _CLUSTER_ID, "-c", str(draft), *self._format_options]
         done = subprocess.run([*tool, *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -159,6 +165,11 @@ class KafkaBroker(Started):
                 tail = self.log.read_text(errors="replace")[-3000:]
                 raise RuntimeError(f"the broker did not start:\n{tail}")
             time.sleep(0.05)
+
+
+def _archived() -> list[str]:
+    archive = class_archive()
+    return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
 
 def _listens(port: int) -> bool:

@@ -15,6 +15,7 @@ from aiokafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionErro
 
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_classes import is_usable
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.servers.ports import free_ports
 from tests.tools import requires_tool
@@ -147,3 +148,12 @@ def _fake_java(directory: Path) -> Path:
     (directory / "bin").mkdir()
     (directory / "bin" / "java").touch(mode=0o755)
     return directory / "bin"
+
+
+def test_an_archive_that_java_cannot_use_is_made_anew(tmp_path: Path) -> None:
+    """One that is not there, or is none, is not taken for an archive."""
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    archive = tmp_path / "classes.jsa"
+    assert not is_usable(archive)
+    archive.write_bytes(b"no archive")
+    assert not is_usable(archive)

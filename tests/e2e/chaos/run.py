@@ -169,7 +169,7 @@ async def _staged(setup: Setup, directory: Path) -> AsyncIterator[Stage]:
         usual: dict[str, Any] = {f"kafka__topics__{key}": name for key, name in TOPICS.items()}
         if setup.judge_latency_s is not None:
             judge = JudgeServer(labels_of(traffic), _latency(setup.judge_latency_s))
-            usual |= asking(await stack.enter_async_context(judge))
+            usual |= asking(await stack.enter_async_context(judge), judge__model="judge")
         usual |= {"export__windows": ",".join(AGES), "kafka__group_id": GROUP, **setup.settings}
         exporter = MonitorProcess("export", broker.bootstrap, directory, "exporter", **usual)
         stack.callback(exporter.kill)
