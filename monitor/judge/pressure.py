@@ -153,7 +153,7 @@ class Pressure:
             yield
         except CallFailed as failure:
             self._failed(failure.fault, began)
-            if failure.fault.action is not Action.RETRY:
+            if failure.fault.action is not Action.RETRY and call.tokens is None:
                 call.tokens = 0  # refused before anything was computed
             raise
         except JudgeFailed:  # an answer, if a bad one
@@ -177,9 +177,11 @@ class Pressure:
         """Whether the judgement that may begin now is the circuit's probe."""
         while True:
             now, breaker = self._clock(), self._breaker
-            if breaker.stopped is not None:
+            if breaker.stopped is not None and breaker.probing:
+                await self._until(None)  # or all would go on at once when it is answered
+            elif breaker.stopped is not None:
                 return False  # its calls are turned away: it fails at once, and offsets go on
-            if now < self._paused_until:
+            elif now < self._paused_until:
                 await self._until(self._paused_until)
             elif breaker.is_open:
                 if breaker.may_probe(now):
@@ -217,11 +219,14 @@ class Pressure:
     def _worked(self, began: float) -> None:
         self._pauses = 0
         self._breaker.worked(began)
-        self._window.worked(self._under_way)
+        self._window.worked(self._under_way, began)
 
     def _failed(self, fault: Fault, began: float) -> None:
-        now = self._clock()
-        self._breaker.failed(fault, began, now)
+        now, breaker = self._clock(), self._breaker
+        asked = breaker.stopped is None and not breaker.is_open
+        breaker.failed(fault, began, now)
+        if asked and (breaker.stopped is not None or breaker.is_open):
+            self._window.begin_again(now)
         if fault.action is Action.WAIT:
             self._window.refused(began, now)
             self._wait(fault, began, now)
