@@ -13,7 +13,7 @@ from typing import Protocol
 
 from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Breaker, Patience
-from monitor.judge.deadline import held
+from monitor.judge.deadline import asking, held
 from monitor.judge.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
 from monitor.judge.quota import LocalQuota, PerMinute, Quota, Share
 from monitor.judge.refusals import Action
@@ -135,8 +135,9 @@ class Pressure:
         try:
             share, call = await self._share(task, size), Call()
             try:
-                async with self._noted(call):
-                    yield call
+                with asking(lambda: call.tokens != 0):
+                    async with self._noted(call):
+                        yield call
             finally:
                 self.count(call.tokens or 0)
                 if call.tokens is not None:
@@ -213,7 +214,7 @@ class Pressure:
         while (left_s := self._paused_until - self._clock()) > 0 and self._pause is not None:
             if left_s > MAX_RETRY_AFTER_S:
                 raise CallFailed(self._pause)
-            with held():
+            with held(lambda: self._paused_until - self._clock()):
                 await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
 
     def _worked(self, began: float) -> None:
@@ -227,8 +228,9 @@ class Pressure:
         breaker.failed(fault, began, now)
         if asked and (breaker.stopped is not None or breaker.is_open):
             self._window.begin_again(now)
-        if fault.action is Action.WAIT:
+        elif fault.action is Action.WAIT:
             self._window.refused(began, now)
+        if fault.action is Action.WAIT:
             self._wait(fault, began, now)
 
     def _wait(self, fault: Fault, began: float, now: float) -> None:
