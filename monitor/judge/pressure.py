@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -249,11 +249,10 @@ class Pressure:
     async def _until(self, then: float | None) -> None:
         """Wait until ``then``, or until something moves."""
         timeout_s = None if then is None else max(0.0, then - self._clock())
-        moved = self._moved
-        try:
-            await asyncio.wait_for(moved.wait(), timeout_s)
-        except TimeoutError:
-            return
+        # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the event.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._moved.wait()
 
     def _move(self) -> None:
         """Wake all that wait, and say what has changed."""

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -197,10 +198,10 @@ class LocalQuota:
                 return self.note(task, size)
             self._opens_at = now + max(waits)
             self._settled.clear()
-            try:
-                await asyncio.wait_for(self._settled.wait(), max(waits))
-            except TimeoutError:
-                continue
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the event.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(waits)):
+                    await self._settled.wait()
 
     def _estimate(self, task: str) -> TokenEstimate:
         return self._estimates.setdefault(task, TokenEstimate())
