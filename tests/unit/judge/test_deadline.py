@@ -13,6 +13,7 @@ from monitor.judge.faults import CallFailed, Fault
 from monitor.judge.pressure import Pressure
 from monitor.judge.quota import LocalQuota, PerMinute
 from monitor.judge.refusals import Action
+from monitor.judge.shared_quota import SharedQuota
 from tests.unit.judge.test_quota import turns
 
 
@@ -74,6 +75,46 @@ async def test_limits_say_how_long_they_hold() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Full:
+    """A limit of all replicas that has no room for half a minute."""
+
+    step = 1
+
+    async def take(self, cost: int) -> float:
+        return 30.0
+
+
+class Unheard:
+    """Nobody listens."""
+
+    def shared(self, model: str, yes: bool) -> None:
+        return
+
+    def failed(self, reason: str) -> None:
+        raise AssertionError("the store does answer")
+
+
+async def test_shared_limits_say_how_long_they_hold_too() -> None:
+    """As the store has said when it was asked; what has cost nothing is left at once."""
+    quota = SharedQuota(
+        "m", PerMinute(4), (Full(), None), Unheard(), lambda: 0.0, share=lambda: 1.0
+    )
+    deadline = Deadline(60.0)
+
+    async def judge() -> None:
+        async with deadline, Pressure("m", quota=quota).call():
+            raise AssertionError("there is no room")
+
+    task = asyncio.create_task(judge())
+    await turns()
+    assert deadline.may_be_left(inf)
+    deadline.has_cost()
+    assert deadline.may_be_left(29.0)
+    assert not deadline.may_be_left(30.0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_provider_that_asks_for_patience_says_how_long() -> None:
