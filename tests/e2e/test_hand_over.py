@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -14,11 +13,10 @@ from tests.e2e.conftest import MakeTopics
 from tests.e2e.labelled import all_labels, as_logged, case
 from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
-from tests.servers.judge_weather import Weather
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
 
-CASES = 8
+CASES = 6
 
 
 @pytest.mark.timeout(150)
@@ -30,9 +28,7 @@ async def test_what_waits_for_a_limit_is_handed_over_at_once(
     rng, broker = Random(9), kafka_broker.bootstrap
     cases = [case(f"w{i:03d}", rng, time.time() - 60, together=True) for i in range(CASES)]
     topics = await make_topics(partitions=1)
-    weather = Weather()
-    weather.refusal = 400, {"error": {"code": "content_filter"}}, {}  # the one of this minute
-    async with JudgeServer(all_labels(cases), gate=weather) as judge:
+    async with JudgeServer(all_labels(cases)) as judge:
         limited = asking(
             judge, limits__requests_per_minute=1, ingest__drain_s=600, judge__concurrency=4
         )
@@ -46,25 +42,23 @@ async def test_what_waits_for_a_limit_is_handed_over_at_once(
                 samples = await first.metrics()
                 under_way = total(samples, "rag_monitor_interactions_in_flight")
                 waiting = total(samples, "rag_monitor_judge_state", **state)
-                return (under_way, waiting) == (CASES - 1, 1)
+                return (under_way, waiting) == (CASES, 1)
 
             await until(all_wait, "a limit that all wait for")
         finally:
             await first.end()
-        assert len(weather.requests) == 1
-        weather.refusal = None
+        assert judge.log == [], "whoever was here before may have had the one of this minute"
         second = MonitorProcess("score", broker, tmp_path, "second", **asking(judge), **topics)
         try:
             await second.ready()
 
             async def all_scored() -> bool:
-                return outcomes(await second.metrics()) == {"scored": CASES - 1}
+                return outcomes(await second.metrics()) == {"scored": CASES}
 
             await until(all_scored, "all scores")
         finally:
             await second.end()
         assert len({entry.conversation for entry in judge.log}) == len(judge.log)
     read = await read_all(broker, topics["kafka__topics__scores"])
-    records = [read_score_record(record.value or b"") for record in read]
-    assert sorted(record.interaction_id for record in records) == [one.id for one in cases]
-    assert Counter(record.reason for record in records) == {"content_filter": 1, None: CASES - 1}
+    ids = [read_score_record(record.value or b"").interaction_id for record in read]
+    assert sorted(ids) == [one.id for one in cases]
