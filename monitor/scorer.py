@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakSet
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import score_records
@@ -87,6 +88,8 @@ class Scorer:
         self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
         self._waiting: set[asyncio.Task[None] | None] = set()
         self._penniless: set[asyncio.Task[None] | None] = set()
+        #: Works that have written a record: whoever begins them again pays again.
+        self._written: WeakSet[asyncio.Task[None] | None] = WeakSet()
         telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
 
     def room(self, partition: Partition) -> int | None:
@@ -126,12 +129,19 @@ class Scorer:
         """Whether the work waits for its block to close, or for the others of its block."""
         return self._slots is not None and task in self._slots.parked
 
-    def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits: at the judge, for money, for a dead letter, or its block."""
-        if self.waits_for_block(task):
+    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
+        """Whether the work waits: at the judge, for money, for a dead letter, or its block.
+
+        Also for limits, where nothing was asked yet, or they let nothing go on in time.
+        """
+        if self.waits_for_block(task) or self._may_be_left(task, within_s):
             return True
         waiting = task in self._waiting or task in self._penniless
         return waiting or task in self._dead_letters.gate.held_works
+
+    def _may_be_left(self, task: asyncio.Task[None], within_s: float) -> bool:
+        deadline = self._judging.get(task)
+        return deadline is not None and deadline.may_be_left(within_s)
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -254,6 +264,7 @@ class Scorer:
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
+        self._written.add(asyncio.current_task())
         self._count(interaction, ending)
         # Of the preferred model: against another one, a second judgement says nothing of batching.
         preferred = ending.judge == treatment.judge.identity
@@ -282,6 +293,8 @@ class Scorer:
             async with admitted(treatment):
                 self._waiting.discard(task)
                 began, deadline = self._clock(), treatment.limits.deadline()
+                if task in self._written:  # another interaction of its slot
+                    deadline.has_cost()
                 judging = paid_for(interaction, treatment, self._clock, deadline)
                 ending = await self._watched(judging, deadline)
         finally:

@@ -7,6 +7,7 @@ a crash at any moment reads again, and loses nothing.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Sequence
 
 from monitor.errors import MonitorError
@@ -143,7 +144,7 @@ class ConsumingLoop:
             held.waiting.clear()
         await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
         for held in given:
-            self._places.hand_over_waiting(held, reason)
+            self._places.hand_over_waiting(held, reason, math.inf)
         await self._drain(given, reason)
         late = [task for held in given for task in self._places.fence(held, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
@@ -161,8 +162,8 @@ class ConsumingLoop:
             if left_s <= 0 or self._failure is not None:
                 return
             await asyncio.wait(tasks, timeout=min(left_s, self._limits.commit_interval_s))
-            for held in given:  # some have come to where they wait for what was handed over
-                self._places.hand_over_waiting(held, reason)
+            for held in given:  # some have come to where they wait, some cannot end in time
+                self._places.hand_over_waiting(held, reason, until - _monotonic())
             await self._commit(given)
 
     async def _keep_up(self, liveness: Liveness) -> None:

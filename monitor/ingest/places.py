@@ -130,10 +130,10 @@ class Places:
                     item.told = True
                     task.cancel(Reason.STUCK.value)
 
-    def hand_over_waiting(self, held: Held, reason: Reason) -> None:
-        """What waits for a place is left to the next owner at once; the rest may end."""
+    def hand_over_waiting(self, held: Held, reason: Reason, within_s: float) -> None:
+        """What waits is left to the next owner at once; the rest may end in so many seconds."""
         for task, item in held.under_way.items():
-            if self._worker.waits(task):
+            if self._worker.waits(task, within_s):
                 item.handed_over = True
                 task.cancel(reason.value)
 

@@ -37,8 +37,11 @@ class Worker(Protocol):
     def waits_for_limits(self) -> bool:
         """Whether work stands still that nothing but a limit holds up: so long is nothing stuck."""
 
-    def waits(self, task: asyncio.Task[None]) -> bool:
-        """Whether its work waits for a place: nothing is lost by leaving it to somebody else."""
+    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
+        """Whether its work waits, and nothing is lost by leaving it to somebody else.
+
+        Also where something would be, of work that cannot end in so many seconds.
+        """
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition it takes now; None without a bound.

@@ -1,9 +1,12 @@
-"""The deadline of a judgement, which stands still while one of its calls waits for a limit."""
+"""The deadline of a judgement, which stands still while one of its calls waits for a limit.
+
+It knows its calls, too: whether any was paid for, is under way, and how long the others wait.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -15,7 +18,8 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self._timeout = asyncio.timeout(seconds)
-        self._holders = 0
+        self._holders: list[Callable[[], float]] = []
+        self._under_way, self._is_paid = 0, False
         self._left_s = 0.0
         self._is_over = True
         self._before: Token[Deadline | None] | None = None
@@ -44,20 +48,42 @@ class Deadline:
     @property
     def is_held(self) -> bool:
         """Whether it stands still."""
-        return self._holders > 0
+        return bool(self._holders)
 
-    def hold(self) -> None:
-        """The clock stands still until as many have called ``go_on``."""
-        self._holders += 1
-        if self._holders == 1 and self._runs():
+    def may_be_left(self, within_s: float) -> bool:
+        """Whether nothing is lost by leaving the judgement: it only waits for limits.
+
+        That is while no call is under way, and none was answered, or those that wait cannot be made
+        in so many seconds.
+        """
+        if not self._holders or self._under_way:
+            return False
+        return not self._is_paid or max(left_s() for left_s in self._holders) > within_s
+
+    def begin(self) -> None:
+        """A call is under way."""
+        self._under_way += 1
+
+    def end(self) -> None:
+        """It is not any more."""
+        self._under_way -= 1
+
+    def has_cost(self) -> None:
+        """Something was paid for that is lost with the judgement."""
+        self._is_paid = True
+
+    def hold(self, left_s: Callable[[], float]) -> None:
+        """The clock stands still until all have called ``go_on``, in ``left_s`` at the earliest."""
+        self._holders.append(left_s)
+        if len(self._holders) == 1 and self._runs():
             when = self._timeout.when()
             self._left_s = 0.0 if when is None else when - asyncio.get_running_loop().time()
             self._timeout.reschedule(None)
 
-    def go_on(self) -> None:
+    def go_on(self, left_s: Callable[[], float]) -> None:
         """One who has held it does not any more."""
-        self._holders -= 1
-        if self._holders == 0 and self._runs():
+        self._holders.remove(left_s)
+        if not self._holders and self._runs():
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
 
     def _runs(self) -> bool:
@@ -74,14 +100,36 @@ def is_bounded() -> bool:
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """While inside, the time of the current judgement, if there is one, stands still."""
+def asking(is_paid: Callable[[], bool]) -> Iterator[None]:
+    """While inside, a call of the current judgement, if there is one, is under way.
+
+    ``is_paid`` says in the end whether it may have cost something.
+    """
     deadline = _CURRENT.get()
     if deadline is None:
         yield
         return
-    deadline.hold()
+    deadline.begin()
     try:
         yield
     finally:
-        deadline.go_on()
+        deadline.end()
+        if is_paid():
+            deadline.has_cost()
+
+
+@contextmanager
+def held(left_s: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
+    """While inside, the time of the current judgement, if there is one, stands still.
+
+    ``left_s`` gives the seconds until it can go on at the earliest.
+    """
+    deadline = _CURRENT.get()
+    if deadline is None:
+        yield
+        return
+    deadline.hold(left_s)
+    try:
+        yield
+    finally:
+        deadline.go_on(left_s)

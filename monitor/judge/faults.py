@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from monitor.errors import JudgeFailed
+from monitor.judge.answered import error_in
 from monitor.judge.refusals import Action, Said, action_for, read_body
+from monitor.records import Usage
 
 MAX_RETRY_AFTER_S = 60.0  # a longer wait outlives every deadline: fail now and say why
 
@@ -49,20 +51,23 @@ class Fault:
 class CallFailed(JudgeFailed):
     """One request gave no reply; ``fault`` says whether to send it again."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.note, reason=fault.reason)
+    def __init__(self, fault: Fault, usage: Usage | None = None) -> None:
+        super().__init__(fault.note, reason=fault.reason, usage=usage)
         self.fault = fault
 
 
-def explain(error: BaseException, now: datetime) -> Fault | None:
+def explain(error: BaseException, now: datetime, answer: str = "") -> Fault | None:
     """The fault behind a client error; None if the server did answer, but unreadably.
 
-    ``now`` (UTC) turns a Retry-After date into seconds. Notes hold status, code and class names
-    only: messages may quote the traffic.
+    ``answer`` is the body that the client was given, where it was given one: a status that says
+    that all is well is outdone by an error in it. ``now`` (UTC) turns a Retry-After date into
+    seconds. Notes hold status, code and class names only: messages may quote the traffic.
     """
     chain = list(_chain(error))
     status = next(filter(None, map(_answered, chain)), None)
     if status is None:
+        if (inside := fault_in(answer)) is not None:
+            return inside
         if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
             return Fault("timeout", "no answer in time", Action.RETRY)
         if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
@@ -76,6 +81,16 @@ def explain(error: BaseException, now: datetime) -> Fault | None:
         if status is None:
             return Fault("rejected", _names(chain))
     return _refused(status, chain, now)
+
+
+def fault_in(answer: str) -> Fault | None:
+    """What is wrong by the body of an answer whose status says that all is well."""
+    found = error_in(answer)
+    if found is None:
+        return None
+    status, said = found
+    action, reason = action_for(status, said)
+    return Fault(reason, f"status {status} in the body", action, said.wait_s)
 
 
 def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any
@@ -29,7 +29,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
-from monitor.judge.faults import CallFailed, explain
+from monitor.judge.faults import CallFailed, Fault, explain, fault_in
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
@@ -176,11 +176,17 @@ class LlmClient:
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
         backoff, size = Backoff(retries, self._rng, self._observe), _bytes(system, user)
+        spent = Usage()  # an answer that breaks off with an error has its price, too
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
             with attempt:
                 route = await self.prepare()
-                async with self._pressure.call(task, size) as call:
-                    return await self._attempt(task, system, user, route, call)
+                try:
+                    async with self._pressure.call(task, size) as call:
+                        reply = await self._attempt(task, system, user, route, call)
+                except JudgeFailed as failure:
+                    spent = failure.usage = spent + (failure.usage or Usage())
+                    raise
+                return replace(reply, usage=spent + reply.usage)
         raise AssertionError("the last attempt returns or raises")
 
     async def prepare(self) -> _Route:
@@ -210,6 +216,7 @@ class LlmClient:
             return reply
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
+            call.tokens = usage.tokens or None
             raise
         finally:
             self._observe.call_finished(task, self._clock() - started, usage, error)
@@ -219,13 +226,16 @@ class LlmClient:
         form = response_format(route.structured, task, user)
         if form is not None:
             arguments["response_format"] = form
+        answer = _Answer()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await _litellm().acompletion(**arguments)
+                response = await _litellm().acompletion(**arguments, logger_fn=answer)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             # Not chained: its message may quote the traffic.
-            raise _failure(error) from None
+            raise _failure(explain(error, datetime.now(UTC), answer.body)) from None
+        if (fault := fault_in(answer.body)) is not None:
+            raise _failure(fault, _usage(response, self._settings))
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
         return _reply(response, self._settings, self.model_id, (system, user))
@@ -235,16 +245,28 @@ def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _failure(error: Exception) -> JudgeFailed:
-    fault = explain(error, datetime.now(UTC))
+class _Answer:
+    """The body that the library was given, before it makes something better of it."""
+
+    def __init__(self) -> None:
+        self.body = ""
+
+    def __call__(self, details: Mapping[str, Any]) -> None:
+        """The library's hook for what it sends and gets; the first text is the provider's."""
+        found = details.get("original_response")
+        if not self.body and isinstance(found, str):
+            self.body = found
+
+
+def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
     if fault is not None and fault.action is not Action.SHRINK:
-        return CallFailed(fault)
+        return CallFailed(fault, usage)
     rejected = (
         ReplyRejected(f"the model takes no request as long as this ({fault.note})", reason=TOO_LONG)
         if fault
         else ReplyRejected("the reply holds no message")
     )
-    rejected.usage = Usage(calls=1)
+    rejected.usage = usage or Usage(calls=1)
     return rejected
 
 

@@ -6,14 +6,14 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Breaker, Patience
-from monitor.judge.deadline import held
+from monitor.judge.deadline import asking, held
 from monitor.judge.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
 from monitor.judge.quota import LocalQuota, PerMinute, Quota, Share
 from monitor.judge.refusals import Action
@@ -135,8 +135,9 @@ class Pressure:
         try:
             share, call = await self._share(task, size), Call()
             try:
-                async with self._noted(call):
-                    yield call
+                with asking(lambda: call.tokens != 0):
+                    async with self._noted(call):
+                        yield call
             finally:
                 self.count(call.tokens or 0)
                 if call.tokens is not None:
@@ -153,7 +154,7 @@ class Pressure:
             yield
         except CallFailed as failure:
             self._failed(failure.fault, began)
-            if failure.fault.action is not Action.RETRY:
+            if failure.fault.action is not Action.RETRY and call.tokens is None:
                 call.tokens = 0  # refused before anything was computed
             raise
         except JudgeFailed:  # an answer, if a bad one
@@ -177,9 +178,11 @@ class Pressure:
         """Whether the judgement that may begin now is the circuit's probe."""
         while True:
             now, breaker = self._clock(), self._breaker
-            if breaker.stopped is not None:
+            if breaker.stopped is not None and breaker.probing:
+                await self._until(None)  # or all would go on at once when it is answered
+            elif breaker.stopped is not None:
                 return False  # its calls are turned away: it fails at once, and offsets go on
-            if now < self._paused_until:
+            elif now < self._paused_until:
                 await self._until(self._paused_until)
             elif breaker.is_open:
                 if breaker.may_probe(now):
@@ -211,19 +214,23 @@ class Pressure:
         while (left_s := self._paused_until - self._clock()) > 0 and self._pause is not None:
             if left_s > MAX_RETRY_AFTER_S:
                 raise CallFailed(self._pause)
-            with held():
+            with held(lambda: self._paused_until - self._clock()):
                 await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
 
     def _worked(self, began: float) -> None:
         self._pauses = 0
         self._breaker.worked(began)
-        self._window.worked(self._under_way)
+        self._window.worked(self._under_way, began)
 
     def _failed(self, fault: Fault, began: float) -> None:
-        now = self._clock()
-        self._breaker.failed(fault, began, now)
-        if fault.action is Action.WAIT:
+        now, breaker = self._clock(), self._breaker
+        asked = breaker.stopped is None and not breaker.is_open
+        breaker.failed(fault, began, now)
+        if asked and (breaker.stopped is not None or breaker.is_open):
+            self._window.begin_again(now)
+        elif fault.action is Action.WAIT:
             self._window.refused(began, now)
+        if fault.action is Action.WAIT:
             self._wait(fault, began, now)
 
     def _wait(self, fault: Fault, began: float, now: float) -> None:
@@ -242,11 +249,10 @@ class Pressure:
     async def _until(self, then: float | None) -> None:
         """Wait until ``then``, or until something moves."""
         timeout_s = None if then is None else max(0.0, then - self._clock())
-        moved = self._moved
-        try:
-            await asyncio.wait_for(moved.wait(), timeout_s)
-        except TimeoutError:
-            return
+        # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the event.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._moved.wait()
 
     def _move(self) -> None:
         """Wake all that wait, and say what has changed."""

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -116,6 +117,7 @@ class LocalQuota:
         self._quickest_s = float("inf")
         self._first = asyncio.Lock()
         self._settled = asyncio.Event()
+        self._opens_at = float("-inf")
         self.waiting = 0
 
     async def take(self, task: str, size: int) -> Share:
@@ -124,7 +126,7 @@ class LocalQuota:
             return Share(task, size)
         self.waiting += 1
         try:
-            with held():
+            with held(self.left_s):
                 async with self._first:
                     return await self.room(task, size)
         finally:
@@ -158,6 +160,10 @@ class LocalQuota:
 
     async def aclose(self) -> None:
         """Nothing to give back."""
+
+    def left_s(self) -> float:
+        """Seconds until the next call can go, unless one gives back some of what it has taken."""
+        return self._opens_at - self._clock()
 
     def estimate(self, task: str, size: int) -> int:
         """Tokens to reserve."""
@@ -197,11 +203,12 @@ class LocalQuota:
             waits += [rate.wait_s(now, tokens) for rate in self._tokens]
             if max(waits) <= 0:
                 return self.note(task, size)
+            self._opens_at = now + max(waits)
             self._settled.clear()
-            try:
-                await asyncio.wait_for(self._settled.wait(), max(waits))
-            except TimeoutError:
-                continue
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the event.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(waits)):
+                    await self._settled.wait()
 
     def _estimate(self, task: str) -> TokenEstimate:
         return self._estimates.setdefault(task, TokenEstimate())

@@ -107,6 +107,8 @@ _BAD_KEY = _Row(
         "user location is not supported",
     ),
 )
+#: Too much of the money that is there is promised to requests under way; it comes back with them.
+_PROMISED = _Row((402,), Action.WAIT, "rate_limited", frozenset({"openrouter_in_flight_budget"}))
 _NO_MODEL = _Row(
     (400,),
     Action.STOP,
@@ -139,6 +141,7 @@ _TABLE = (
     _FILTERED,
     _NO_CREDIT,
     _BAD_KEY,
+    _PROMISED,
     _NO_MODEL,
     _THROTTLED,
     _Row((401, 402, 403), Action.STOP, "auth"),
@@ -179,9 +182,20 @@ def read_body(text: str) -> Said:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return Said(message=text[:2_000].lower())
+    return said_by(body)
+
+
+def said_by(body: Any) -> Said:
+    """The same of a body that is read already."""
     parts = list(_objects(body, 6))
-    codes = {v.lower() for part in parts for k in _CODE_KEYS if isinstance(v := part.get(k), str)}
+    codes = {code for part in parts for code in _codes(part)}
     return Said(frozenset(codes), _message(body, parts)[:2_000].lower(), _retry_delay(parts))
+
+
+def _codes(part: dict[str, Any]) -> Iterator[str]:
+    metadata = part.get("metadata")  # may quote the request elsewhere
+    limit = metadata.get("limit_source") if isinstance(metadata, dict) else None
+    yield from (v.lower() for v in (*map(part.get, _CODE_KEYS), limit) if isinstance(v, str))
 
 
 def _objects(value: Any, depth: int) -> Iterator[dict[str, Any]]:

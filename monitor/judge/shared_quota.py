@@ -73,7 +73,7 @@ class SharedQuota:
         self._own = LocalQuota(limits, clock, window_s, share)
         self._first = asyncio.Lock()
         self._away = False
-        self._ask_at = self._both_until = float("-inf")
+        self._ask_at = self._both_until = self._opens_at = float("-inf")
         #: Tokens that calls have used beyond what was taken for them, or less.
         self._debt = 0
         self.waiting = 0
@@ -83,7 +83,7 @@ class SharedQuota:
         """Wait for it; the deadline of the judgement does not run meanwhile."""
         self.waiting += 1
         try:
-            with held():
+            with held(self.left_s):
                 async with self._first:
                     return await self._room(task, size)
         finally:
@@ -108,6 +108,10 @@ class SharedQuota:
         """Close the store."""
         if self._close is not None:
             await self._close()
+
+    def left_s(self) -> float:
+        """Seconds until the next call can go, at the earliest."""
+        return max(self._own.left_s(), self._opens_at - self._clock())
 
     async def _room(self, task: str, size: int) -> Share:
         share: Share | None = None
@@ -146,6 +150,7 @@ class SharedQuota:
             wait_s = await limiter.take(amount)
             if wait_s <= 0:
                 return amount
+            self._opens_at = self._clock() + wait_s
             await asyncio.sleep(wait_s)
 
     def _fall_back(self, failure: LimiterFailed) -> None:

@@ -32,6 +32,8 @@ ENDLESS: dict[Fault, str] = {
     Fault.SERVER_ERROR: "server_error",
     Fault.TIMEOUT: "timeout",
     Fault.TRICKLE: "timeout",
+    Fault.BODY_ERROR: "server_error",
+    Fault.CHOICE_ERROR: "server_error",
     **dict.fromkeys(sorted(MALFORMED), "malformed_reply"),
     # The wire format is halved down to one claim before it is given up.
     Fault.CUT_JSON: "output_limit",

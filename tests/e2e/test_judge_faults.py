@@ -24,6 +24,8 @@ REASONS = {
     Fault.RATE_LIMITED: "rate_limited",
     Fault.SERVER_ERROR: "server_error",
     Fault.TIMEOUT: "timeout",
+    Fault.BODY_ERROR: "server_error",
+    Fault.CHOICE_ERROR: "server_error",
     Fault.CUT_JSON: "output_limit",  # as if it were cut there, whatever the provider says
 } | dict.fromkeys(sorted(MALFORMED - {Fault.CUT_JSON}), "malformed_reply")
 ONCE, ALWAYS, UNHARMED = 24, 4, 60

@@ -25,6 +25,8 @@ class Fault(StrEnum):
     TIMEOUT = "timeout"
     TRICKLE = "trickle"
     CUT_BODY = "cut_body"
+    BODY_ERROR = "body_error"
+    CHOICE_ERROR = "choice_error"
     CUT_JSON = "cut_json"
     EMPTY = "empty"
     PROSE_AROUND = "prose_around"
@@ -52,6 +54,8 @@ TRANSPORT = frozenset(
         Fault.TIMEOUT,
         Fault.TRICKLE,
         Fault.CUT_BODY,
+        Fault.BODY_ERROR,
+        Fault.CHOICE_ERROR,
     ]
 )
 # The reply's text cannot be read as the answer: every parser must reject these.

@@ -14,6 +14,8 @@ from tests.servers.judge_request import BadRequest, Request
 
 MODEL = "judge-sim-1"
 REASONING = 64  # tokens of a model that is told how hard to think
+#: What a gateway says of the model behind it, once it has sent a status of 200.
+BROKEN_OFF = {"code": 502, "message": "Provider returned error"}
 
 
 def dumps(value: object) -> str:

@@ -23,6 +23,7 @@ from aiohttp import web
 from tests.servers.judge_bias import Bias
 from tests.servers.judge_faults import Fault, FaultPlan, FaultRule, Injector
 from tests.servers.judge_http import (
+    BROKEN_OFF,
     MODEL,
     REASONING,
     completion,
@@ -158,6 +159,10 @@ class JudgeServer:
                 return error_response(429, "rate_limit_error", "too many requests", seconds)
             case FaultRule(fault=Fault.SERVER_ERROR):
                 return error_response(500, "server_error", "the server had an error")
+            case FaultRule(fault=Fault.BODY_ERROR):
+                return web.json_response({"error": BROKEN_OFF}, dumps=dumps)
+            case FaultRule(fault=Fault.CHOICE_ERROR):
+                answer["choices"][0] |= {"finish_reason": "error", "error": BROKEN_OFF}
             case FaultRule(fault=Fault.TIMEOUT):
                 await self._closed_within(math.inf)
             case FaultRule(fault=Fault.TRICKLE):

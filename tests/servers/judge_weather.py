@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from typing import Any
 
 from aiohttp import web
+
+
+def spoken(status: int, body: Any, headers: dict[str, str]) -> web.Response:
+    """A refusal as a provider sends it: a text, or JSON."""
+    if isinstance(body, str):
+        return web.Response(status=status, headers=headers, text=body)
+    return web.json_response(body, status=status, headers=headers)
 
 
 class Weather:
@@ -26,9 +32,7 @@ class Weather:
         """Turn a request away, hold it up, or let it through."""
         self.requests.append(time.monotonic())
         if self.refusal is not None:
-            status, body, headers = self.refusal
-            said = body if isinstance(body, str) else json.dumps(body)
-            return web.Response(status=status, headers=headers, text=said)
+            return spoken(*self.refusal)
         await asyncio.sleep(self.latency_s)
         return None
 

@@ -91,6 +91,22 @@ async def test_a_fault_without_end_hits_every_attempt() -> None:
     assert server.counts()["fault.500"] == 3
 
 
+async def test_an_error_may_stand_in_an_answer() -> None:
+    """Status 200, and the error in place of the choices, or beside a reply that is all there."""
+    faults = FaultPlan(
+        rules=(FaultRule(fault=Fault.BODY_ERROR), FaultRule(fault=Fault.CHOICE_ERROR))
+    )
+    async with JudgeServer(LABELS, faults) as server:
+        found = [await ask(server, VERIFY) for _ in range(3)]
+    assert [answer.status for answer in found] == [200] * 3
+    assert found[0].body == {"error": {"code": 502, "message": "Provider returned error"}}
+    assert [answer.text for answer in found[1:]] == [VERIFY_REPLY] * 2
+    choices = [answer.body["choices"][0] for answer in found[1:]]
+    assert choices[0]["error"] == found[0].body["error"]
+    assert [choice["finish_reason"] for choice in choices] == ["error", "stop"]
+    assert "error" not in choices[1]
+
+
 @pytest.mark.parametrize(
     "faults",
     [plan(Fault.TIMEOUT), plan(Fault.LATENCY, seconds=3600)],

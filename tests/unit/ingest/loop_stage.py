@@ -118,6 +118,7 @@ class Works:
         self.busy: set[tuple[int, int]] = set()
         self.queued: set[tuple[int, int]] = set()
         self.limited = False
+        self.late: dict[tuple[int, int] | None, float] = {}
         self.deaf: set[tuple[int, int]] = set()
         self.shut: set[Partition] = set()
         self.error: BaseException | None = None
@@ -152,8 +153,9 @@ class Works:
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         return self._names.get(task) in self.busy
 
-    def waits(self, task: asyncio.Task[None]) -> bool:
-        return self._names.get(task) in self.queued
+    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
+        name = self._names.get(task)
+        return name in self.queued or self.late.get(name, 0.0) > within_s
 
     def waits_for_limits(self) -> bool:
         return self.limited

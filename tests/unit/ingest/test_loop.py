@@ -92,6 +92,20 @@ async def test_what_waits_for_a_place_is_handed_over_at_once() -> None:
         assert stage.worker.done == [(0, 1), (0, 2)]
 
 
+async def test_what_cannot_end_within_the_drain_is_not_waited_for() -> None:
+    """Half done, and held by a limit for longer: handed over; what has time enough may end."""
+    async with staged(A, limits=SLOW_DRAIN) as stage:
+        await stage.read(batch(A, 1, 2, 3))
+        stage.worker.late = {(0, 2): 60.0, (0, 3): 3.0}
+        revoking = asyncio.create_task(stage.loop.revoked([A]))
+        await soon(lambda: stage.worker.cancelled, "the one that waits for longer")
+        stage.worker.end(A, 1, 3)
+        await revoking
+        assert stage.worker.cancelled == {(0, 2): "revoked"}
+        assert stage.worker.done == [(0, 1), (0, 3)]
+        assert stage.consumer.committed(A) == 2
+
+
 async def test_what_has_just_begun_is_handed_over_too_when_it_waits() -> None:
     """A rebalance that begins before its first step finds it waiting all the same."""
     async with staged(A, limits=replace(LIMITS, drain_s=20.0)) as stage:

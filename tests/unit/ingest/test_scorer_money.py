@@ -63,7 +63,7 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     await until(lambda: scorer.parked() == 1, "the end of the money", every_s=0.002)
     assert scorer.room(A) == 0
     assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 1
-    assert scorer.waits(task)
+    assert scorer.waits(task, 60.0)
     assert not scorer.is_busy(task)
     now[0] += DAY_S
     await task

@@ -131,15 +131,15 @@ def test_the_window_opens_quickly_and_after_a_refusal_slowly() -> None:
     """By one with each reply; halved once a crowd; then by one in a round of replies."""
     window = Window(first=4)
     for _ in range(12):
-        window.worked(under_way=99)
+        window.worked(under_way=99, began=0.0)
     assert window.size == 16
     for began in (1.0, 1.5, 2.0):  # all made before the first refusal came in
         window.refused(began, now=3.0)
     assert window.size == 8
     for _ in range(8):
-        window.worked(under_way=99)
+        window.worked(under_way=99, began=0.0)
     assert window.size == 8
-    window.worked(under_way=99)
+    window.worked(under_way=99, began=0.0)
     assert window.size == 9
     window.refused(3.0, now=4.0)  # made when the crowd was turned away: not of it
     assert window.size == 4
@@ -152,7 +152,37 @@ def test_what_is_not_used_does_not_grow() -> None:
     """A quiet hour is no proof that the provider bears a crowd."""
     window = Window(first=4)
     for _ in range(100):
-        window.worked(under_way=3)
+        window.worked(under_way=3, began=0.0)
     assert window.size == 4
-    window.worked(under_way=4)
+    window.worked(under_way=4, began=0.0)
     assert window.size == 5
+
+
+@pytest.mark.parametrize(("cuts", "quickly"), [(0, 40), (1, 16)])
+def test_after_a_stop_the_window_is_small_and_soon_as_before(cuts: int, quickly: int) -> None:
+    """Answers to older calls open nothing; after a refusal it is slow from where it was cut."""
+    window = Window(first=4)
+    for _ in range(28):
+        window.worked(under_way=99, began=0.0)
+    for _ in range(cuts):
+        window.refused(0.0, now=1.0)
+    for now in (2.0, 3.0):  # twice in a row: what was borne is not forgotten
+        window.begin_again(now)
+        assert window.size == 4
+    for _ in range(40):
+        window.worked(under_way=99, began=2.9)
+    assert window.size == 4
+    for size in range(5, quickly + 1):
+        window.worked(under_way=99, began=3.0)
+        assert window.size == size
+    window.worked(under_way=99, began=3.0)
+    assert window.size == (quickly if cuts else quickly + 1)
+
+
+def test_a_small_window_is_not_made_larger_by_a_stop() -> None:
+    """Who bore one at a time bears one."""
+    window = Window(first=4)
+    for now in range(1, 4):
+        window.refused(now, now)
+    window.begin_again(5.0)
+    assert window.size == 1

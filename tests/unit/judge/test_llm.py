@@ -10,14 +10,16 @@ import pytest
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from monitor.judge.faults import CallFailed
 from monitor.judge.identity import LlmSettings
 from monitor.judge.llm import LlmClient, LlmJudge
 from monitor.judge.observe import CountedCalls
+from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
 from monitor.records import Judgement, Usage
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.unit.judge.test_contract import LABELS, interaction
+from tests.unit.judge.test_contract import LABELS, QUESTION, RESPONSE, interaction
 
 KEY = "sk-unit"
 
@@ -183,6 +185,34 @@ async def test_reasoning_tokens_are_counted_apart() -> None:
     }
     assert "reasoning_tokens" in usage.model_dump()
     assert "reasoning_tokens" not in plain.model_dump()
+
+
+@pytest.mark.parametrize("model", ["openai/judge", "judge"])
+async def test_an_answer_that_breaks_off_is_paid_for_and_asked_again(model: str) -> None:
+    """Its text is all there and right, and still it is no reply; its tokens are on the bill."""
+    rule = FaultRule(fault=Fault.CHOICE_ERROR, task="verify_claims")
+    async with JudgeServer(LABELS, FaultPlan(rules=(rule,))) as server:
+        made = LlmSettings(model=model, api_base=server.url, api_key=KEY)
+        _, judgement = await judged(made)
+        asked = [entry.task for entry in server.log]
+    assert asked == ["extract_claims"] * 2 + ["verify_claims"] * 2
+    assert judgement.usage.calls == 4
+    assert judgement.verdicts.response_by_context == (True, False)
+
+
+async def test_what_broke_off_is_on_the_bill_of_a_failure() -> None:
+    """Three times the same, and given up: nothing is scored, all three are paid for."""
+    rule = FaultRule(fault=Fault.CHOICE_ERROR, task="extract_claims", times=None)
+    async with JudgeServer(LABELS, FaultPlan(rules=(rule,))) as server:
+        made = LlmSettings(model="openai/judge", api_base=server.url, api_key=KEY, retries=2)
+        client = LlmClient(made)
+        text = json.dumps({"task": "extract_claims", "question": QUESTION, "text": RESPONSE})
+        system = load_prompts().extract
+        with pytest.raises(CallFailed) as caught:
+            await client("extract_claims", system, text)
+        await client.aclose()
+    assert (caught.value.reason, caught.value.usage.calls) == ("server_error", 3)
+    assert caught.value.usage.prompt_tokens > 0
 
 
 async def test_a_byte_a_second_is_a_timeout() -> None:

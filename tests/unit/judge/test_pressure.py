@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count, pairwise
 from typing import Any
 
@@ -23,15 +23,19 @@ from monitor.judge.observe import ShownState
 from monitor.judge.pressure import Pressure, State
 from monitor.judge.pressures import Pressures
 from monitor.judge.refusals import Action
+from monitor.judge.window import FIRST
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.process import until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
 from tests.unit.judge.test_contract import LABELS, interaction
+from tests.unit.judge.test_quota import turns
 from tests.unit.judge.test_refusals import CASES, name
 
 TERMINAL = [case for case in CASES if case["action"] == "stop"]
 FOREVER = 3_600.0
+WITHDRAWN = CallFailed(Fault("auth", "status 401", Action.STOP))
+AWAY = CallFailed(Fault("connection", "no connection", Action.RETRY))
 
 
 class Stage:
@@ -128,18 +132,83 @@ async def _probed(made: Stage, weather: Weather, requests: int) -> bool:
 
 async def test_what_was_under_way_when_a_key_was_withdrawn_heals_nothing() -> None:
     """The provider still answers it; who asks after that is not sent to be refused again."""
-    withdrawn = CallFailed(Fault("auth", "status 401", Action.STOP))
     pressure = Pressure("m", Patience(stop_probe_s=FOREVER), clock=count().__next__)
     async with pressure.call():
         for _ in range(3):
             with pytest.raises(CallFailed):
                 async with pressure.call():
-                    raise withdrawn
+                    raise WITHDRAWN
         assert pressure.state is State.STOPPED
     assert pressure.state is State.STOPPED
     with pytest.raises(CallFailed):
         async with pressure.call():
             raise AssertionError("nobody is asked")
+
+
+async def test_a_wrong_key_costs_no_more_where_many_are_judged_at_once() -> None:
+    """Before the first good reply few are asked at once, whatever the concurrency."""
+    async with stage(concurrency=256) as (made, weather, _):
+        weather.refusal = 401, {"error": {"code": "invalid_api_key"}}, {}
+        assert await made.many(300) == {"auth": 300}
+        assert len(weather.requests) <= 20
+
+
+async def asked_by_many(pressure: Pressure, failure: CallFailed, times: int) -> None:
+    """So many judgements at once that the window is wide open; then all is refused."""
+    async with AsyncExitStack() as stack:
+        for _ in range(20):
+            await stack.enter_async_context(pressure.judgement())
+            async with pressure.call():
+                pass
+        for _ in range(times):
+            with pytest.raises(CallFailed):
+                async with pressure.call():
+                    raise failure
+
+
+@asynccontextmanager
+async def coming(pressure: Pressure, count: int) -> AsyncIterator[list[int]]:
+    """Judgements that come at once and stay; the numbers of those that were let in."""
+    inside = list[int]()
+
+    async def judge(number: int) -> None:
+        async with pressure.judgement():
+            inside.append(number)
+            await asyncio.Event().wait()
+
+    tasks = [asyncio.create_task(judge(number)) for number in range(count)]
+    await turns()
+    yield inside
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("failure", "times"), [(WITHDRAWN, 3), (AWAY, 4)])
+async def test_whoever_is_back_is_asked_by_few_at_first(failure: CallFailed, times: int) -> None:
+    """Twenty were judged at once before; the next few show whether it is so again."""
+    patience = Patience(open_after=4, stop_probe_s=0.0, first_wait_s=0.0)
+    pressure = Pressure("m", patience, clock=count().__next__)
+    await asked_by_many(pressure, failure, times)
+    assert pressure.state.value in ("stopped", "circuit_open")
+    async with pressure.judgement(), pressure.call():
+        pass
+    assert pressure.state is State.JUDGING
+    async with coming(pressure, 30) as inside:
+        assert len(inside) == FIRST
+
+
+async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
+    """Or all that came meanwhile would ask at once when it is answered."""
+    pressure = Pressure("m", Patience(stop_probe_s=0.0), clock=count().__next__)
+    await asked_by_many(pressure, WITHDRAWN, 3)
+    probe = pressure.call()
+    await probe.__aenter__()
+    async with coming(pressure, 30) as inside:
+        assert inside == []
+        await probe.__aexit__(None, None, None)
+        await turns()
+        assert len(inside) == FIRST
 
 
 async def test_a_refusal_of_single_interactions_stops_nothing() -> None:

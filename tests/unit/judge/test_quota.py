@@ -156,3 +156,19 @@ async def test_what_a_leaving_replica_took_is_counted_for_a_window() -> None:
     await turns()
     assert not one_more.done()
     one_more.cancel()
+
+
+@pytest.mark.parametrize("between", range(4))
+async def test_a_cancellation_that_comes_with_the_news_is_heeded(between: int) -> None:
+    """However close behind: nobody waits on for a share that nobody wants any more."""
+    stage = Stage(PerMinute(requests=1))
+    await stage.taken(1)
+    waiting = asyncio.create_task(stage.taken(1))
+    await turns()
+    stage.look_again()
+    for _ in range(between):
+        await asyncio.sleep(0)
+    waiting.cancel()
+    await turns()
+    assert waiting.cancelled()
+    assert stage.quota.waiting == 0

@@ -16,6 +16,7 @@ from monitor.judge.asking import TOO_LONG
 from monitor.judge.faults import CallFailed
 from monitor.judge.llm import LlmClient, LlmSettings
 from monitor.judge.refusals import Action, Said, action_for, read_body
+from tests.servers.judge_weather import spoken
 
 LINES = (Path(__file__).parents[2] / "data" / "provider_errors.jsonl").read_text("utf-8")
 CASES = [json.loads(line) for line in LINES.splitlines()]
@@ -41,9 +42,7 @@ async def refusing(case: dict[str, Any]) -> AsyncIterator[str]:
     """A server that answers everything with this refusal; its address."""
 
     async def refuse(_: web.Request) -> web.Response:
-        body = case["body"]
-        text = body if isinstance(body, str) else json.dumps(body)
-        return web.Response(status=case["status"], headers=case["headers"], text=text)
+        return spoken(case["status"], case["body"], case["headers"])
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", refuse)
