@@ -49,6 +49,7 @@ from monitor.pausing import Pauses
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
+from monitor.supervision import meanwhile
 from monitor.telemetry import (
     BudgetTelemetry,
     BurstTelemetry,
@@ -228,14 +229,11 @@ class Monitor:
             self.health if directs else Health(time.monotonic),
             known.set,
         )
-        async with asyncio.TaskGroup() as group:
-            following = group.create_task(_followed(follower, topic, self._pauses, needed=directs))
-            try:
-                with suppress(TimeoutError):  # what was paused before, if the topic is there
-                    await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
-                yield
-            finally:
-                following.cancel()
+        following = _followed(follower, topic, self._pauses, needed=directs)
+        async with meanwhile(("reading control records", following)):
+            with suppress(TimeoutError):  # what was paused before, if the topic is there
+                await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
+            yield
 
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a pause hold, or end."""
@@ -407,16 +405,11 @@ class Monitor:
                 lambda: exporter.alarms,
             )
         )
-        watch = asyncio.create_task(
-            watch_group(
-                self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
-            )
+        watch = watch_group(
+            self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
         )
-        try:
+        async with meanwhile(("the watch of the scorers' group", watch)):
             await until(stop, exporter.run())
-        finally:
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
 
     def _show_bursts(self, bursts: Bursts) -> None:
         allowed, clock = burst_allowance(self.settings), self.clock
@@ -445,8 +438,14 @@ async def _followed(follower: StateFollower, topic: str, pauses: Pauses, *, need
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
+    """Cancel it; what goes wrong in its clean-up is told, and keeps nobody from stopping."""
+    if task.done():
+        return
     task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await asyncio.wait({task})
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        logger().error("unclean_stop", error=type(error).__name__, exc_info=error)
 
 
 async def until(
@@ -467,9 +466,7 @@ async def until(
         return True
     finally:
         stopping.cancel()
-        if not task.done():  # its own clean-up comes first
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await _ended(task)  # its own clean-up comes first
 
 
 def keep_seconds(settings: Settings) -> int:
