@@ -23,7 +23,7 @@ from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
-from monitor.export.front import Front, states
+from monitor.export.front import Front, Money, over_budget, states
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
@@ -106,6 +106,7 @@ class Monitor:
         self._roles: Sequence[Role] = ()
         self._judges: Callable[[], dict[str, str]] | None = None
         self._consumer: GroupConsumer | None = None
+        self._budget: Budget | None = None
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
@@ -150,7 +151,20 @@ class Monitor:
         found = None if self._exporter is None else self.alarms.values()
         alarms = None if found is None else [one for one in found if one.state == "open"]
         judges = None if self._judges is None else self._judges()
-        return Front(__version__, self._roles, paused, judges, alarms)
+        return Front(__version__, self._roles, paused, judges, alarms, self._money())
+
+    def _money(self) -> Money | None:
+        budget, zone = self._budget, self.settings.budget.timezone
+        if budget is None:
+            return None
+        return Money(budget.left(self.clock()), budget.usd_per_day, zone)
+
+    def _states(self, telemetry: ScorerTelemetry) -> dict[str, str]:
+        """Of models: where today's money is spent, none is asked, whatever its provider does."""
+        found = states(telemetry.judge_state.collect())
+        if self._budget is None or not self._budget.is_spent(self.clock()):
+            return found
+        return {model: over_budget(state) for model, state in found.items()}
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:
         """Section → its cluster, and the topics on it that these roles cannot go on without."""
@@ -178,10 +192,10 @@ class Monitor:
                 for each in judges
                 if each.section.kind == "offline"
             }
-            self._judges = lambda: offline | states(telemetry.judge_state.collect())
+            self._judges = lambda: offline | self._states(telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
-            budget = build_budget(self.settings)
+            budget = self._budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend, affords)
             for seat in seats:

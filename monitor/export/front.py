@@ -17,6 +17,26 @@ from monitor.control import PauseRecord
 
 #: More than so many rows tell a person nothing.
 MOST_ROWS: Final = 50
+#: In the place of the state of a model that today's money does not pay for any more.
+OVER_BUDGET: Final = "over_budget"
+_JUDGES: Final = ("judging", "waiting")
+#: What a state means; one that is not here says it itself.
+_MEANS: Final = {
+    "waiting": "for its limits, or because its provider has asked for patience",
+    "circuit_open": "its provider does not answer; judging waits until it does",
+    "stopped": "its provider refuses: key, credit, model or address are wrong, and the log says "
+    "which (judge_state); interactions end as judge_failed until a probe, every few minutes, "
+    "is answered",
+    OVER_BUDGET: "today's money is spent; it is asked nothing before the next day",
+}
+
+
+class Money(NamedTuple):
+    """US dollars: what is left of today's."""
+
+    left: float
+    per_day: float
+    timezone: str
 
 
 class Front(NamedTuple):
@@ -30,12 +50,18 @@ class Front(NamedTuple):
     paused: Sequence[PauseRecord] | None = ()
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
+    money: Money | None = None
 
 
 def states(families: Iterable[Metric]) -> dict[str, str]:
     """Model → state, of the gauge ``rag_monitor_judge_state``."""
     samples = (sample for family in families for sample in family.samples)
     return {one.labels["model"]: one.labels["state"] for one in samples if one.value == 1}
+
+
+def over_budget(state: str) -> str:
+    """The state of a model when today's money is spent: one that could judge does not."""
+    return OVER_BUDGET if state in _JUDGES else state
 
 
 def front_page(
@@ -45,8 +71,8 @@ def front_page(
     sections = [
         _section("Pauses", _paused(front.paused)),
         _section("This process", _health(waiting, stuck)),
-        _section("Judge", _judges(front.judges)),
-        _section("Alarms", _alarms(front.alarms)),
+        _section("Judge", _judges(front.judges, front.paused or (), front.money)),
+        _section("Alarms", _alarms(front.alarms, front.paused)),
         _section("More", _LINKS),
     ]
     return _PAGE.format(
@@ -77,23 +103,44 @@ def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> str:
     return _listed(rows) if rows else "<p>It is ready, and nothing is stuck.</p>"
 
 
-def _judges(judges: Mapping[str, str] | None) -> str:
+def _judges(
+    judges: Mapping[str, str] | None, paused: Sequence[PauseRecord], money: Money | None
+) -> str:
     if judges is None:
         return "<p>This process asks no judge: see the pages of the scorers.</p>"
     if not judges:
         return "<p>No judge yet.</p>"
-    return _listed(
-        f"{escape(name)}: "
-        + (escape(state) if state in ("judging", "waiting") else _bad_word(state))
-        for name, state in judges.items()
-    )
+    rows = [_not_judged(paused)] if paused else []
+    rows += [f"{escape(name)}: {_state(state, paused)}" for name, state in judges.items()]
+    if money is not None:
+        left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
+        rows.append(f"Money: {left} ({escape(money.timezone)})")
+    return _listed(rows)
 
 
-def _alarms(alarms: Sequence[AlarmRecord] | None) -> str:
+def _not_judged(paused: Sequence[PauseRecord]) -> str:
+    """What the judges are not asked for; a pause of all is the only one that matters."""
+    named = [one for one in paused if not one.application] or list(paused)
+    more = f"; and {len(named) - 1} more, see above" if len(named) > 1 else ""
+    return f"{_bad_word('Paused by hand')}: {escape(str(named[0]))}{more}"
+
+
+def _state(state: str, paused: Sequence[PauseRecord]) -> str:
+    """A state as it is while pauses hold: nobody judges what is paused."""
+    means = f": {escape(_MEANS[state])}" if state in _MEANS else ""
+    if state not in _JUDGES:
+        return _bad_word(state) + means
+    if any(not one.application for one in paused):
+        return "asked nothing, since all applications are paused by hand"
+    return escape(state) + means + (", but not what is paused by hand" if paused else "")
+
+
+def _alarms(alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None) -> str:
     if alarms is None:
         return "<p>This process knows of no alarms: see the page of the exporter.</p>"
     if not alarms:
-        return "<p>No alarm is open.</p>"
+        none = "; none opens on what is paused, since it is not judged" if paused else ""
+        return f"<p>No alarm is open{none}.</p>"
     return _listed(f"{_bad_word('Open')}: {escape(one.answer)}" for one in alarms)
 
 
