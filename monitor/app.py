@@ -107,6 +107,7 @@ class Monitor:
         self._judges: Callable[[], dict[str, str]] | None = None
         self._consumer: GroupConsumer | None = None
         self._budget: Budget | None = None
+        self._pauses_read = asyncio.Event()
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
@@ -151,7 +152,10 @@ class Monitor:
         found = None if self._exporter is None else self.alarms.values()
         alarms = None if found is None else [one for one in found if one.state == "open"]
         judges = None if self._judges is None else self._judges()
-        return Front(__version__, self._roles, paused, judges, alarms, self._money())
+        read = self._pauses_read.is_set()
+        if self._exporter is not None:
+            read = read or self._exporter.is_ready
+        return Front(__version__, self._roles, paused, judges, alarms, self._money(), read)
 
     def _money(self) -> Money | None:
         budget, zone = self._budget, self.settings.budget.timezone
@@ -195,7 +199,7 @@ class Monitor:
             self._judges = lambda: offline | self._states(telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
-            budget = self._budget = build_budget(self.settings)
+            budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend, affords)
             for seat in seats:
@@ -228,7 +232,7 @@ class Monitor:
         Only the last must be known before anything is judged for the process to be ready.
         """
         sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
-        directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()
+        directs, known = sampling.block != 1 and sampling.directed, self._pauses_read
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
             key, value = record.key, record.value
@@ -339,6 +343,7 @@ class Monitor:
         await asyncio.wait({follower, known}, return_when="FIRST_COMPLETED")
         if not known.done():
             await follower
+        self._budget = budget  # before, nobody knows what is left of it
         return follower
 
     def _scorer(

@@ -42,7 +42,8 @@ class Money(NamedTuple):
 class Front(NamedTuple):
     """What a process knows of itself; None where its role knows nothing of it.
 
-    ``judges`` maps the name of a judge's model, or of the offline judge, to its state.
+    ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
+    ``pauses_read`` there may be more pauses than are known.
     """
 
     version: str
@@ -51,6 +52,7 @@ class Front(NamedTuple):
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
     money: Money | None = None
+    pauses_read: bool = True
 
 
 def states(families: Iterable[Metric]) -> dict[str, str]:
@@ -69,9 +71,9 @@ def front_page(
 ) -> str:
     """The page as HTML; ``now`` is when it was made."""
     sections = [
-        _section("Pauses", _paused(front.paused)),
+        _section("Pauses", _paused(front.paused, front.pauses_read)),
         _section("This process", _health(waiting, stuck)),
-        _section("Judge", _judges(front.judges, front.paused or (), front.money)),
+        _section("Judge", _judges(front, waits=bool(waiting))),
         _section("Alarms", _alarms(front.alarms, front.paused)),
         _section("More", _LINKS),
     ]
@@ -87,31 +89,33 @@ def _section(title: str, body: str) -> str:
     return f"<section>\n<h2>{title}</h2>\n{body}\n</section>"
 
 
-def _paused(paused: Sequence[PauseRecord] | None) -> str:
+def _paused(paused: Sequence[PauseRecord] | None, is_read: bool) -> str:
     if paused is None:
         return _bad(
             "Not known: the control topic cannot be read, so nothing is held back; see the log."
         )
     if not paused:
-        return "<p>Nothing is paused.</p>"
+        unread = "Not known yet: the control topic is still to be read."
+        return "<p>Nothing is paused.</p>" if is_read else f"<p>{unread}</p>"
     return _listed(f"{_bad_word('Paused')}: {escape(str(one))}" for one in paused)
 
 
 def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> str:
     rows = [f"{_bad_word('Stuck')}: {escape(name)}, for {s:.0f} s" for name, s in stuck.items()]
-    rows += [f"Waits: {escape(name)}: {escape(why)}" for name, why in waiting.items()]
+    rows += [
+        f"{_bad_word('Waits')}: {escape(name)}: {escape(why)}" for name, why in waiting.items()
+    ]
     return _listed(rows) if rows else "<p>It is ready, and nothing is stuck.</p>"
 
 
-def _judges(
-    judges: Mapping[str, str] | None, paused: Sequence[PauseRecord], money: Money | None
-) -> str:
+def _judges(front: Front, *, waits: bool) -> str:
+    judges, paused, money = front.judges, front.paused or (), front.money
     if judges is None:
         return "<p>This process asks no judge: see the pages of the scorers.</p>"
     if not judges:
         return "<p>No judge yet.</p>"
     rows = [_not_judged(paused)] if paused else []
-    rows += [f"{escape(name)}: {_state(state, paused)}" for name, state in judges.items()]
+    rows += [f"{escape(name)}: {_state(state, paused, waits)}" for name, state in judges.items()]
     if money is not None:
         left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
         rows.append(f"Money: {left} ({escape(money.timezone)})")
@@ -125,14 +129,15 @@ def _not_judged(paused: Sequence[PauseRecord]) -> str:
     return f"{_bad_word('Paused by hand')}: {escape(str(named[0]))}{more}"
 
 
-def _state(state: str, paused: Sequence[PauseRecord]) -> str:
-    """A state as it is while pauses hold: nobody judges what is paused."""
+def _state(state: str, paused: Sequence[PauseRecord], waits: bool) -> str:
+    """A state as it is while pauses hold, or the process waits: nobody judges what is paused."""
     means = f": {escape(_MEANS[state])}" if state in _MEANS else ""
     if state not in _JUDGES:
         return _bad_word(state) + means
     if any(not one.application for one in paused):
         return "asked nothing, since all applications are paused by hand"
-    return escape(state) + means + (", but not what is paused by hand" if paused else "")
+    means += ", but not what is paused by hand" if paused else ""
+    return escape(state) + means + (", as far as this process, which waits, can" if waits else "")
 
 
 def _alarms(alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None) -> str:

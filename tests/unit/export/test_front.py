@@ -128,6 +128,16 @@ def test_what_is_not_known_is_not_called_well() -> None:
     assert "see the page of the exporter" in sections["Alarms"]
 
 
+def test_a_process_that_starts_promises_nothing() -> None:
+    """There may be pauses that it has not read yet, and its judge is asked nothing yet."""
+    front = Front("1", ["score"], judges={"gpt": "judging"}, pauses_read=False)
+    said = read(front, {"consumer": "start"}).sections
+    assert "Not known yet" in said["Pauses"]
+    assert "gpt: judging, as far as this process, which waits, can" in said["Judge"]
+    known = Front("1", paused=[PauseRecord()], pauses_read=False)
+    assert "Paused: all applications" in read(known).sections["Pauses"]
+
+
 def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:
     """With the reason, and for how long."""
     said = read(Front("1"), {"consumer": "partitions of t"}, {"exporter": 61.2})
