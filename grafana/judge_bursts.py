@@ -7,7 +7,7 @@ from typing import Final
 from grafana.health_tiles import ENDED, PROCESS
 from grafana.kinds import lines
 from grafana.parts import A_SECOND, DOUBT, GOOD, Json, Query, Texts, fixed, named
-from grafana.promql import or_zero, rate
+from grafana.promql import or_unknown, or_zero, rate
 
 _JUDGED: Final = 'outcome=~"scored|judge_failed"'
 
@@ -33,14 +33,15 @@ def _allowance() -> Json:
         "Seconds of bursts that exporters have granted since midnight "
         "(`rag_monitor_burst_granted_seconds`) and what is left of "
         "`rag_monitor_burst_allowance_seconds` (drift.burst.per_day). Nothing left: drift is found "
-        "as without bursts. Both 0 where bursts are switched off.",
+        "as without bursts.",
         "s",
     )
     granted = "max(rag_monitor_burst_granted_seconds)"
     left = f"clamp_min(max(rag_monitor_burst_allowance_seconds) - {granted}, 0)"
-    queries = Query(or_zero(granted), "granted"), Query(or_zero(left), "left")
+    queries = Query(or_unknown(granted), "granted"), Query(or_unknown(left), "left")
     colours = [named("granted", color=fixed(DOUBT)), named("left", color=fixed(GOOD))]
-    return lines(texts, *queries, stacked=True, overrides=colours, min=0)
+    off = "Bursts are switched off"
+    return lines(texts, *queries, stacked=True, overrides=colours, min=0, noValue=off)
 
 
 def _extra() -> Json:
@@ -51,8 +52,9 @@ def _extra() -> Json:
         "many of them bursts account for, at most: 1 − 1 / `rag_monitor_burst` of each scorer's.",
         A_SECOND,
     )
-    by_scorer, more = rate(ENDED, PROCESS, _JUDGED), "(1 - 1 / rag_monitor_burst)"
-    extra = f"sum({by_scorer} * on ({PROCESS}) {more})"
+    # As long a look back as that of the rate: else a scrape that is missed would read as no burst.
+    times = "avg_over_time(rag_monitor_burst[$__rate_interval])"
+    extra = f"sum({rate(ENDED, PROCESS, _JUDGED)} * on ({PROCESS}) (1 - 1 / {times}))"
     queries = Query(or_zero(rate(ENDED, "", _JUDGED)), "judged"), Query(or_zero(extra), "by bursts")
     colours = [named("judged", color=fixed(GOOD)), named("by bursts", color=fixed(DOUBT))]
     return lines(texts, *queries, overrides=colours, min=0)
