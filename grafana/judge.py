@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grafana.frame import Band, Section, dashboard, judge_changes
+from grafana.judge_bursts import BURSTS
 from grafana.judge_calls import MONEY, calls, latency, whole
 from grafana.judge_tiles import tiles
 from grafana.judge_trust import agreement, cache, checks, errors, failures, judges, retries
@@ -22,6 +23,7 @@ def judge() -> Json:
             Section("Money and limits", [Band(8, [(6, panel()) for panel in MONEY])]),
             Section("Failures", [Band(8, [(8, failures()), (8, errors()), (8, retries())])]),
             Section("Trust", [Band(8, [(8, agreement()), (8, checks()), (8, cache())])]),
+            Section("Bursts", [Band(7, [(8, panel()) for panel in BURSTS])]),
             Section("Judges", [Band(5, [(24, judges())])]),
         ],
         annotations=[judge_changes(), pauses()],

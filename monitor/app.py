@@ -23,7 +23,7 @@ from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
-from monitor.export.front import Front, states
+from monitor.export.front import Front, Money, over_budget, states
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
@@ -49,6 +49,7 @@ from monitor.pausing import Pauses
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
+from monitor.supervision import meanwhile
 from monitor.telemetry import (
     BudgetTelemetry,
     BurstTelemetry,
@@ -105,6 +106,8 @@ class Monitor:
         self._roles: Sequence[Role] = ()
         self._judges: Callable[[], dict[str, str]] | None = None
         self._consumer: GroupConsumer | None = None
+        self._budget: Budget | None = None
+        self._pauses_read = asyncio.Event()
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
@@ -149,7 +152,23 @@ class Monitor:
         found = None if self._exporter is None else self.alarms.values()
         alarms = None if found is None else [one for one in found if one.state == "open"]
         judges = None if self._judges is None else self._judges()
-        return Front(__version__, self._roles, paused, judges, alarms)
+        read = self._pauses_read.is_set()
+        if self._exporter is not None:
+            read = read or self._exporter.is_ready
+        return Front(__version__, self._roles, paused, judges, alarms, self._money(), read)
+
+    def _money(self) -> Money | None:
+        budget, zone = self._budget, self.settings.budget.timezone
+        if budget is None:
+            return None
+        return Money(budget.left(self.clock()), budget.usd_per_day, zone)
+
+    def _states(self, telemetry: ScorerTelemetry) -> dict[str, str]:
+        """Of models: where today's money is spent, none is asked, whatever its provider does."""
+        found = states(telemetry.judge_state.collect())
+        if self._budget is None or not self._budget.is_spent(self.clock()):
+            return found
+        return {model: over_budget(state) for model, state in found.items()}
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:
         """Section → its cluster, and the topics on it that these roles cannot go on without."""
@@ -177,7 +196,7 @@ class Monitor:
                 for each in judges
                 if each.section.kind == "offline"
             }
-            self._judges = lambda: offline | states(telemetry.judge_state.collect())
+            self._judges = lambda: offline | self._states(telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
             budget = build_budget(self.settings)
@@ -213,7 +232,7 @@ class Monitor:
         Only the last must be known before anything is judged for the process to be ready.
         """
         sampling, topic = self.settings.sampling, self.settings.kafka.topics.control
-        directs, known = sampling.block != 1 and sampling.directed, asyncio.Event()
+        directs, known = sampling.block != 1 and sampling.directed, self._pauses_read
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
             key, value = record.key, record.value
@@ -228,14 +247,11 @@ class Monitor:
             self.health if directs else Health(time.monotonic),
             known.set,
         )
-        async with asyncio.TaskGroup() as group:
-            following = group.create_task(_followed(follower, topic, self._pauses, needed=directs))
-            try:
-                with suppress(TimeoutError):  # what was paused before, if the topic is there
-                    await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
-                yield
-            finally:
-                following.cancel()
+        following = _followed(follower, topic, self._pauses, needed=directs)
+        async with meanwhile(("reading control records", following)):
+            with suppress(TimeoutError):  # what was paused before, if the topic is there
+                await asyncio.wait_for(known.wait(), PAUSES_KNOWN_S)
+            yield
 
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a pause hold, or end."""
@@ -327,6 +343,7 @@ class Monitor:
         await asyncio.wait({follower, known}, return_when="FIRST_COMPLETED")
         if not known.done():
             await follower
+        self._budget = budget  # before, nobody knows what is left of it
         return follower
 
     def _scorer(
@@ -407,16 +424,11 @@ class Monitor:
                 lambda: exporter.alarms,
             )
         )
-        watch = asyncio.create_task(
-            watch_group(
-                self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
-            )
+        watch = watch_group(
+            self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
         )
-        try:
+        async with meanwhile(("the watch of the scorers' group", watch)):
             await until(stop, exporter.run())
-        finally:
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
 
     def _show_bursts(self, bursts: Bursts) -> None:
         allowed, clock = burst_allowance(self.settings), self.clock
@@ -445,8 +457,14 @@ async def _followed(follower: StateFollower, topic: str, pauses: Pauses, *, need
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
+    """Cancel it; what goes wrong in its clean-up is told, and keeps nobody from stopping."""
+    if task.done():
+        return
     task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await asyncio.wait({task})
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        logger().error("unclean_stop", error=type(error).__name__, exc_info=error)
 
 
 async def until(
@@ -467,9 +485,7 @@ async def until(
         return True
     finally:
         stopping.cancel()
-        if not task.done():  # its own clean-up comes first
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await _ended(task)  # its own clean-up comes first
 
 
 def keep_seconds(settings: Settings) -> int:

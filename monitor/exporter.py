@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from monitor.alarms import AlarmRecord
 from monitor.bursting import BurstAllowance, Bursts
@@ -31,6 +31,7 @@ from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import check_retention
 from monitor.logs import logger
 from monitor.records import read_score_record
+from monitor.supervision import supervised
 from monitor.telemetry import ExporterTelemetry
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
@@ -152,14 +153,19 @@ class Exporter:
         """Replay and follow until cancelled."""
         self._health.waits("exporter", f"replay of {self._topics.scores}")
         async with asyncio.TaskGroup() as group:
-            for follower in (self._control, self._alarms):
-                group.create_task(follower.run())
-            for outbox in (self._baselines_out, self._bursts_out, self._alarms_out):
-                group.create_task(outbox.run())
-            group.create_task(self._desk.run(lambda: self.is_ready))
-            if self._burst_desk is not None:
-                group.create_task(self._burst_desk.run(lambda: self.is_ready))
-            group.create_task(self._follow_scores())
+            for what, work in self._works():
+                group.create_task(supervised(what, work))
+
+    def _works(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+        yield "reading control records", self._control.run()
+        yield "reading alarms", self._alarms.run()
+        yield "writing baselines", self._baselines_out.run()
+        yield "writing bursts", self._bursts_out.run()
+        yield "writing alarms", self._alarms_out.run()
+        yield "the alarm desk", self._desk.run(lambda: self.is_ready)
+        if self._burst_desk is not None:
+            yield "the burst desk", self._burst_desk.run(lambda: self.is_ready)
+        yield "reading score records", self._follow_scores()
 
     async def _follow_scores(self) -> None:
         topic = self._topics.scores

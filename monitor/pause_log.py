@@ -9,6 +9,7 @@ from typing import Final
 
 from monitor.logs import logger
 from monitor.pausing import Pauses
+from monitor.supervision import meanwhile
 
 #: Not of each record: what was paused and resumed before a start is no news.
 LOOK_EVERY_S: Final = 1.0
@@ -35,7 +36,10 @@ class PauseLog:
 
 @asynccontextmanager
 async def pauses_logged(pauses: Pauses, clock: Callable[[], float]) -> AsyncIterator[None]:
-    """Meanwhile the log says what is paused, and what no longer is."""
+    """Meanwhile the log says what is paused, and what no longer is.
+
+    Should that fail, the block ends with it: ``meanwhile``.
+    """
     log = PauseLog(pauses, clock)
 
     async def look() -> None:
@@ -43,9 +47,5 @@ async def pauses_logged(pauses: Pauses, clock: Callable[[], float]) -> AsyncIter
             log.look()
             await asyncio.sleep(LOOK_EVERY_S)
 
-    looking = asyncio.create_task(look())
-    try:
+    async with meanwhile(("the log of pauses", look())):
         yield
-    finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -36,6 +36,7 @@ def list_(
         bool, typer.Option("--grouped", help="Count by stage, class and topic.")
     ] = False,
     json: AsJson = False,
+    limit: Connecting = 60.0,
 ) -> None:
     """List dead letters, newest first; nothing that a user wrote is shown."""
     import asyncio
@@ -43,7 +44,7 @@ def list_(
     from monitor.ingest.letter_list import visible
 
     settings, moment = _prepared(config, set_, since)
-    rows, said = asyncio.run(_listed(settings, most, moment, grouped))
+    rows, said = asyncio.run(_listed(_desk(settings, limit), most, moment, grouped))
     if json:
         _print_json(rows)
         return
@@ -64,6 +65,7 @@ def show(
         bool, typer.Option("--value", help="The value too: it is what users wrote.")
     ] = False,
     json: AsJson = False,
+    limit: Connecting = 60.0,
 ) -> None:
     """Show one dead letter: its headers and what was wrong; the last one of an original place.
 
@@ -75,7 +77,7 @@ def show(
     from monitor.ingest.letter_list import visible
 
     settings, _ = _prepared(config, set_, None)
-    looked_up = letter_desk.shown(_desk(settings), *_place(place), with_value=value)
+    looked_up = letter_desk.shown(_desk(settings, limit), *_place(place), with_value=value)
     shown = asyncio.run(looked_up)
     if shown is None:
         typer.echo(f"no dead letter {place} on {settings.kafka.topics.dead_letters}", err=True)
@@ -102,6 +104,7 @@ def redrive(
     ] = None,
     since: Since = None,
     json: AsJson = False,
+    limit: Connecting = 60.0,
 ) -> None:
     """Send dead letters back to their topics, each once: the next redrive begins after them.
 
@@ -114,7 +117,7 @@ def redrive(
     from monitor.ingest.redrive import LEFT
 
     settings, moment = _prepared(config, set_, since)
-    told, counts = asyncio.run(_redriven(settings, dry_run, most, moment))
+    told, counts = asyncio.run(_redriven(_desk(settings, limit), dry_run, most, moment))
     if json:
         answers = {str(answer): count for answer, count in sorted(counts.items())}
         letters = [_told_row(one) for one in told]
@@ -135,7 +138,7 @@ def _prepared(
     from monitor import logs
 
     settings = settings_of(config, overrides)
-    logs.configure("warning", settings.log.format)
+    logs.configure_command(settings.log.format)
     return settings, _moment(since, time.time()) if since else None
 
 
@@ -178,7 +181,7 @@ def _place(text: str) -> tuple[str | None, int, int]:
     return topic, int(partition), int(offset)
 
 
-def _desk(settings: Settings) -> Desk:
+def _desk(settings: Settings, limit_s: float) -> Desk:
     import time
 
     from monitor.access import connection, output_connection
@@ -194,25 +197,26 @@ def _desk(settings: Settings) -> Desk:
         input_topics=kafka.topics.interactions,
         group_id=f"{kafka.group_id}-redrive",
         health=Health(time.monotonic),
+        limit_s=limit_s,
     )
 
 
 async def _listed(
-    settings: Settings, most: int, since: datetime | None, grouped: bool
+    desk: Desk, most: int, since: datetime | None, grouped: bool
 ) -> tuple[list[dict[str, Any]], str]:
     from monitor.ingest import letter_desk
     from monitor.ingest.letter_list import LetterGroups, LetterList
 
     collect = LetterGroups(most, since) if grouped else LetterList(most, since)
-    await letter_desk.listed(_desk(settings), collect)
-    rows, topic = collect.rows(), settings.kafka.topics.dead_letters
+    await letter_desk.listed(desk, collect)
+    rows, topic = collect.rows(), desk.topic
     foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
     unit = "groups" if grouped else "dead letters"
     return rows, f"{len(rows)} of {collect.total} {unit} on {topic}{foreign}"
 
 
 async def _redriven(
-    settings: Settings, dry_run: bool, most: int | None, since: datetime | None
+    desk: Desk, dry_run: bool, most: int | None, since: datetime | None
 ) -> tuple[list[Told], Counter[Answer]]:
     import asyncio
 
@@ -221,9 +225,7 @@ async def _redriven(
 
     stop = asyncio.Event()
     root.stop_on_signals(stop)
-    return await letter_desk.redriven(
-        _desk(settings), dry_run=dry_run, most=most, since=since, stop=stop
-    )
+    return await letter_desk.redriven(desk, dry_run=dry_run, most=most, since=since, stop=stop)
 
 
 def _letter_line(row: dict[str, Any]) -> str:

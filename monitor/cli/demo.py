@@ -69,6 +69,10 @@ def traffic(
     rate: Rate = 20.0,
     incident_at: IncidentAt = 24,
     incident_for: IncidentFor = 10,
+    limit: Annotated[
+        float,
+        typer.Option("--timeout", min=0.1, help="Seconds to wait for the broker and the topic."),
+    ] = 60.0,
 ) -> None:
     """Send made-up interactions to the configured topic; print how many were acknowledged."""
     settings = settings_of(config, set_)
@@ -78,4 +82,4 @@ def traffic(
     from monitor.demo.send import send
 
     logs.configure(settings.log.level, settings.log.format)
-    asyncio.run(send(settings, for_, seed, rate, incident_at, incident_for))
+    asyncio.run(send(settings, for_, seed, rate, incident_at, incident_for, limit))

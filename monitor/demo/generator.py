@@ -42,10 +42,14 @@ class Generator:
         self._rate, self._clock = rate, clock
         self.acknowledged = 0
         self._writes: set[asyncio.Task[None]] = set()
+        self._failed: BaseException | None = None
         self._room = asyncio.Semaphore(MOST_WRITES)
 
     async def run(self, start: float, end: float, stop: asyncio.Event) -> None:
-        """Send from ``start`` to ``end`` (epoch seconds), or until ``stop``; wait for the rest."""
+        """Send from ``start`` to ``end`` (epoch seconds), or until ``stop``; wait for the rest.
+
+        Raises what a write has failed with.
+        """
         index = 0
         while not stop.is_set():
             due = start + index / self._rate
@@ -56,12 +60,16 @@ class Generator:
                 await _sleep_or_stop(wait, stop)
                 continue
             await self._room.acquire()
+            if self._failed is not None:
+                break
             self._send(index, due)
             index += 1
             if index % 50 == 0:
                 await asyncio.sleep(0)
         if self._writes:
-            await asyncio.gather(*self._writes)
+            await asyncio.wait(self._writes)
+        if self._failed is not None:
+            raise self._failed
 
     def _send(self, index: int, due: float) -> None:
         event_time = datetime.fromtimestamp(due, UTC)
@@ -72,6 +80,8 @@ class Generator:
 
     def _written(self, write: asyncio.Task[None]) -> None:
         self._writes.discard(write)
+        if not write.cancelled():
+            self._failed = self._failed or write.exception()
         self._room.release()
 
     async def _write(self, key: str, interaction: dict[str, object]) -> None:

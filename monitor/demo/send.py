@@ -13,6 +13,7 @@ from monitor.demo.generator import Generator
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import Traffic
 from monitor.health import Health
+from monitor.kafka import errands
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
 
@@ -27,8 +28,12 @@ async def send(
     rate: float,
     incident_at: int,
     incident_for: int,
+    limit_s: float,
 ) -> None:
-    """Send until ``run_for`` seconds have passed or a signal comes; print a JSON summary."""
+    """Send until ``run_for`` seconds have passed or a signal comes; print a JSON summary.
+
+    Raises ``DependencyRefused``, also where there is no broker or topic for ``limit_s`` seconds.
+    """
     stop = asyncio.Event()
     stop_on_signals(stop)
     topic = settings.kafka.topics.interactions[0]
@@ -38,8 +43,9 @@ async def send(
     async def work() -> None:
         nonlocal sent
         where, health = connection(settings), Health(time.monotonic)
-        await wait_for_topics(where, [topic], health, "traffic")
-        producer = await Producer.start(where, health)
+        async with errands.in_time(where, health, limit_s, "connecting"):
+            await wait_for_topics(where, [topic], health, "traffic")
+            producer = await Producer.start(where, health)
         traffic = Traffic(seed, schedule.mix_at)
         generator = Generator(producer, topic, traffic, rate=rate, clock=time.time)
         end = math.inf if run_for is None else schedule.start + run_for

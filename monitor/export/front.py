@@ -17,12 +17,33 @@ from monitor.control import PauseRecord
 
 #: More than so many rows tell a person nothing.
 MOST_ROWS: Final = 50
+#: In the place of the state of a model that today's money does not pay for any more.
+OVER_BUDGET: Final = "over_budget"
+_JUDGES: Final = ("judging", "waiting")
+#: What a state means; one that is not here says it itself.
+_MEANS: Final = {
+    "waiting": "for its limits, or because its provider has asked for patience",
+    "circuit_open": "its provider does not answer; judging waits until it does",
+    "stopped": "its provider refuses: key, credit, model or address are wrong, and the log says "
+    "which (judge_state); interactions end as judge_failed until a probe, every few minutes, "
+    "is answered",
+    OVER_BUDGET: "today's money is spent; it is asked nothing before the next day",
+}
+
+
+class Money(NamedTuple):
+    """US dollars: what is left of today's."""
+
+    left: float
+    per_day: float
+    timezone: str
 
 
 class Front(NamedTuple):
     """What a process knows of itself; None where its role knows nothing of it.
 
-    ``judges`` maps the name of a judge's model, or of the offline judge, to its state.
+    ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
+    ``pauses_read`` there may be more pauses than are known.
     """
 
     version: str
@@ -30,6 +51,8 @@ class Front(NamedTuple):
     paused: Sequence[PauseRecord] | None = ()
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
+    money: Money | None = None
+    pauses_read: bool = True
 
 
 def states(families: Iterable[Metric]) -> dict[str, str]:
@@ -38,15 +61,20 @@ def states(families: Iterable[Metric]) -> dict[str, str]:
     return {one.labels["model"]: one.labels["state"] for one in samples if one.value == 1}
 
 
+def over_budget(state: str) -> str:
+    """The state of a model when today's money is spent: one that could judge does not."""
+    return OVER_BUDGET if state in _JUDGES else state
+
+
 def front_page(
     front: Front, waiting: Mapping[str, str], stuck: Mapping[str, float], now: str
 ) -> str:
     """The page as HTML; ``now`` is when it was made."""
     sections = [
-        _section("Pauses", _paused(front.paused)),
+        _section("Pauses", _paused(front.paused, front.pauses_read)),
         _section("This process", _health(waiting, stuck)),
-        _section("Judge", _judges(front.judges)),
-        _section("Alarms", _alarms(front.alarms)),
+        _section("Judge", _judges(front, waits=bool(waiting))),
+        _section("Alarms", _alarms(front.alarms, front.paused)),
         _section("More", _LINKS),
     ]
     return _PAGE.format(
@@ -61,39 +89,63 @@ def _section(title: str, body: str) -> str:
     return f"<section>\n<h2>{title}</h2>\n{body}\n</section>"
 
 
-def _paused(paused: Sequence[PauseRecord] | None) -> str:
+def _paused(paused: Sequence[PauseRecord] | None, is_read: bool) -> str:
     if paused is None:
         return _bad(
             "Not known: the control topic cannot be read, so nothing is held back; see the log."
         )
     if not paused:
-        return "<p>Nothing is paused.</p>"
+        unread = "Not known yet: the control topic is still to be read."
+        return "<p>Nothing is paused.</p>" if is_read else f"<p>{unread}</p>"
     return _listed(f"{_bad_word('Paused')}: {escape(str(one))}" for one in paused)
 
 
 def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> str:
     rows = [f"{_bad_word('Stuck')}: {escape(name)}, for {s:.0f} s" for name, s in stuck.items()]
-    rows += [f"Waits: {escape(name)}: {escape(why)}" for name, why in waiting.items()]
+    rows += [
+        f"{_bad_word('Waits')}: {escape(name)}: {escape(why)}" for name, why in waiting.items()
+    ]
     return _listed(rows) if rows else "<p>It is ready, and nothing is stuck.</p>"
 
 
-def _judges(judges: Mapping[str, str] | None) -> str:
+def _judges(front: Front, *, waits: bool) -> str:
+    judges, paused, money = front.judges, front.paused or (), front.money
     if judges is None:
         return "<p>This process asks no judge: see the pages of the scorers.</p>"
     if not judges:
         return "<p>No judge yet.</p>"
-    return _listed(
-        f"{escape(name)}: "
-        + (escape(state) if state in ("judging", "waiting") else _bad_word(state))
-        for name, state in judges.items()
-    )
+    rows = [_not_judged(paused)] if paused else []
+    rows += [f"{escape(name)}: {_state(state, paused, waits)}" for name, state in judges.items()]
+    if money is not None:
+        left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
+        rows.append(f"Money: {left} ({escape(money.timezone)})")
+    return _listed(rows)
 
 
-def _alarms(alarms: Sequence[AlarmRecord] | None) -> str:
+def _not_judged(paused: Sequence[PauseRecord]) -> str:
+    """What the judges are not asked for; a pause of all is the only one that matters."""
+    named = [one for one in paused if not one.application] or list(paused)
+    more = f"; and {len(named) - 1} more, see above" if len(named) > 1 else ""
+    return f"{_bad_word('Paused by hand')}: {escape(str(named[0]))}{more}"
+
+
+def _state(state: str, paused: Sequence[PauseRecord], waits: bool) -> str:
+    """A state as it is while pauses hold, or the process waits: nobody judges what is paused."""
+    means = f": {escape(_MEANS[state])}" if state in _MEANS else ""
+    if state not in _JUDGES:
+        return _bad_word(state) + means
+    if any(not one.application for one in paused):
+        return "asked nothing, since all applications are paused by hand"
+    means += ", but not what is paused by hand" if paused else ""
+    return escape(state) + means + (", as far as this process, which waits, can" if waits else "")
+
+
+def _alarms(alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None) -> str:
     if alarms is None:
         return "<p>This process knows of no alarms: see the page of the exporter.</p>"
     if not alarms:
-        return "<p>No alarm is open.</p>"
+        none = "; none opens on what is paused, since it is not judged" if paused else ""
+        return f"<p>No alarm is open{none}.</p>"
     return _listed(f"{_bad_word('Open')}: {escape(one.answer)}" for one in alarms)
 
 

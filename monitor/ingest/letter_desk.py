@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import NamedTuple
@@ -12,13 +13,18 @@ from monitor.health import Health
 from monitor.ingest.letter import read_letter
 from monitor.ingest.letter_list import LetterGroups, LetterList, Row, in_full
 from monitor.ingest.redrive import QUIET, Answer, Redriver, Selection, Told
+from monitor.kafka import errands
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer
-from monitor.kafka.replay import Redelivery, TopicScan
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import Redelivery
 
 
 class Desk(NamedTuple):
-    """Where dead letters lie, and where their records came from."""
+    """Where dead letters lie, and where their records came from.
+
+    What is done at it raises ``DependencyRefused`` where a broker is away for too long.
+    """
 
     letters: Connection
     topic: str
@@ -26,11 +32,13 @@ class Desk(NamedTuple):
     input_topics: tuple[str, ...]
     group_id: str
     health: Health
+    #: Seconds to wait for brokers that are away.
+    limit_s: float
 
 
 async def listed(desk: Desk, collect: LetterList | LetterGroups) -> None:
     """Read the whole dead letter topic."""
-    scan = await TopicScan.start(desk.letters, desk.health)
+    scan = await errands.scan(desk.letters, desk.health, desk.limit_s)
     try:
         async for record in scan.records(desk.topic):
             collect.add(record)
@@ -42,7 +50,7 @@ async def shown(
     desk: Desk, topic: str | None, partition: int, offset: int, *, with_value: bool
 ) -> Row | None:
     """The letter at a place; with ``topic``, the last one of the record that was there."""
-    scan = await TopicScan.start(desk.letters, desk.health)
+    scan = await errands.scan(desk.letters, desk.health, desk.limit_s)
     last = None
     try:
         if topic is None:
@@ -70,12 +78,13 @@ async def redriven(
     """Send letters back, from where the last redrive ended; what was answered, and how often."""
     told: list[Told] = []
     async with AsyncExitStack() as stack:
-        sources = await TopicScan.start(desk.inputs, desk.health)
+        sources = await errands.scan(desk.inputs, desk.health, desk.limit_s)
         stack.push_async_callback(sources.stop)
         inputs = {t: p for t, p in sources.partitions.items() if t in desk.input_topics}
         producer = None
         if not dry_run:
-            producer = await Producer.start(desk.inputs, desk.health)
+            async with errands.in_time(desk.inputs, desk.health, desk.limit_s, "connecting"):
+                producer = await Producer.start(desk.inputs, desk.health)
             stack.push_async_callback(producer.stop)
         redriver = Redriver(
             Selection(inputs, since, most),
@@ -88,7 +97,7 @@ async def redriven(
 
 
 async def _rehearse(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
-    scan = await TopicScan.start(desk.letters, desk.health, group_id=desk.group_id)
+    scan = await errands.scan(desk.letters, desk.health, desk.limit_s, group_id=desk.group_id)
     try:
         async for record in scan.records(desk.topic, from_committed=True):
             if stop.is_set() or not await redriver.take([record]):
@@ -98,10 +107,18 @@ async def _rehearse(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None
 
 
 async def _perform(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
-    member = await Redelivery.start(
-        desk.letters, desk.health, group_id=desk.group_id, topic=desk.topic
-    )
+    limit_s = desk.limit_s
+
+    async def take(records: Sequence[KafkaRecord]) -> int:
+        # Those of a chunk that have been sent are sent once more by the next one, as after a kill.
+        async with errands.in_time(desk.inputs, desk.health, limit_s, "sending some of them"):
+            return await redriver.take(records)
+
+    async with errands.in_time(desk.letters, desk.health, limit_s, "connecting"):
+        member = await Redelivery.start(
+            desk.letters, desk.health, group_id=desk.group_id, topic=desk.topic
+        )
     try:
-        await member.work_through(redriver.take, stop)
+        await member.work_through(take, stop, limit_s)
     finally:
         await member.stop()

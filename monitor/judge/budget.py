@@ -62,13 +62,19 @@ class Budget:
 
     def admit(self, now: float) -> bool:
         """Whether one more may be judged; if so, it is under way until ``settle``."""
-        mean = self._cost / self._seen if self._seen else 0.0
-        spent = self.spent(now)
-        limit = self.usd_per_day + _ROUNDING
-        if spent + _ROUNDING >= self.usd_per_day or spent + (self._under_way + 1) * mean > limit:
+        if not self._has_room(now, self._under_way + 1):
             return False
         self._under_way += 1
         return True
+
+    def is_spent(self, now: float) -> bool:
+        """Whether the day leaves room for not even one more."""
+        return not self._has_room(now, 1)
+
+    def _has_room(self, now: float, judgements: int) -> bool:
+        mean = self._cost / self._seen if self._seen else 0.0
+        spent, limit = self.spent(now), self.usd_per_day + _ROUNDING
+        return spent + _ROUNDING < self.usd_per_day and spent + judgements * mean <= limit
 
     def settle(self, now: float, place: Place, usd: float, *, answered: bool = True) -> None:
         """What was admitted has ended, and has cost so much; its record will say the same.

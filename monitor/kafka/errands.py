@@ -5,28 +5,47 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 
-from monitor.errors import DependencyRefused
+from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.health import Health
 from monitor.kafka.connection import Connection
+from monitor.kafka.diagnose import diagnose
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.replay import TopicScan
+
+#: For each step of finding out why nothing comes.
+LOOK_LIMIT_S: Final = 2.0
 
 
 @asynccontextmanager
 async def in_time(
     connection: Connection, health: Health, limit_s: float, doing: str
 ) -> AsyncIterator[None]:
-    """Raises ``DependencyRefused``, with what is waited for, after ``limit_s`` seconds inside."""
+    """Raises ``DependencyRefused``, with what is waited for, after ``limit_s`` seconds inside.
+
+    To end what was begun, and to find out why it was slow, may take some seconds more.
+    """
     try:
         async with asyncio.timeout(limit_s):
             yield
     except TimeoutError as error:
-        waits = "; ".join(health.waiting.values()) or "the topics are long, or slow"
+        waits = "; ".join(health.waiting.values()) or await _found(connection)
         raise DependencyRefused(
             f"Kafka {connection.bootstrap_servers}: {doing} was not done within {limit_s:g} s "
             f"({waits}); --timeout gives it more"
         ) from error
+
+
+async def _found(connection: Connection) -> str:
+    """Why nothing came, where no client knows yet: the first answer may take them 40 seconds."""
+    try:
+        finding = await diagnose(connection, LOOK_LIMIT_S)
+    except ConfigurationError as error:
+        return str(error)
+    if finding is None:
+        return "the topics are long, or slow"
+    return f"{finding.broker or connection.bootstrap_servers}: {finding.found}; {finding.mend}"
 
 
 async def scan(
@@ -34,10 +53,11 @@ async def scan(
 ) -> TopicScan:
     """A client that reads topics, however long they are; connected within the limit, or not.
 
-    Raises ``DependencyRefused``, also for a broker that is away for longer than that.
+    Raises ``DependencyRefused``, also for a broker that is away for longer than that, now or while
+    topics are read.
     """
     async with in_time(connection, health, limit_s, "connecting"):
-        return await TopicScan.start(connection, health, group_id=group_id)
+        return await TopicScan.start(connection, health, group_id=group_id, silence_s=limit_s)
 
 
 async def publish(

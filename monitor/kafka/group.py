@@ -17,12 +17,12 @@ from monitor.kafka.patience import (
     bounded,
     refusal,
     start_patiently,
+    stopped,
 )
 from monitor.kafka.record import Partition
 from monitor.logs import logger
 
 COMMIT_LIMIT_S = 10.0
-STOP_LIMIT_S = 10.0
 REQUEST_LIMIT_S = 5.0
 FAILING_LIMIT_S = 60.0
 #: Beyond the drain budget, so that a draining member is not evicted.
@@ -192,7 +192,4 @@ class GroupConsumer:
 
     async def stop(self) -> None:
         """Leave the group and disconnect."""
-        try:
-            await bounded(self._client.stop(), STOP_LIMIT_S)
-        except TimeoutError:
-            logger().warning("kafka_stop_timeout", what="consumer")
+        await stopped(self._client.stop(), "consumer")

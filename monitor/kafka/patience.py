@@ -20,6 +20,7 @@ from monitor.kafka.diagnose import diagnose, unreadable
 from monitor.kafka.refusals import REFUSALS, refusal
 from monitor.kafka.rotation import plain_client
 from monitor.kafka.troubles import PASSING, Finding, Trouble, refused
+from monitor.logs import logger
 
 __all__ = [
     "FIRST_WAIT_S",
@@ -29,12 +30,14 @@ __all__ = [
     "patiently",
     "refusal",
     "start_patiently",
+    "stopped",
 ]
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
 #: A broker that is just starting or stopping may hang up in the middle of anything: only what it
 #: says again this much later is taken for its answer.
 CONFIRM_S = 2.0
+STOP_LIMIT_S = 10.0
 
 
 class Startable(Protocol):
@@ -136,6 +139,14 @@ async def _cause(connection: Connection, error: Exception) -> Finding:
         if again is not None and again.kind == finding.kind:
             raise DependencyRefused(refused(connection, again)) from error
     return finding
+
+
+async def stopped(stopping: Awaitable[Any], what: str) -> None:
+    """Wait for a client to end, but not for ever: its broker may be away."""
+    try:
+        await bounded(stopping, STOP_LIMIT_S)
+    except TimeoutError:
+        logger().warning("kafka_stop_timeout", what=what)
 
 
 async def bounded(action: Awaitable[Result], limit_s: float) -> Result:

@@ -18,6 +18,7 @@ from monitor.kafka.patience import (
     REFUSALS,
     refusal,
     start_patiently,
+    stopped,
 )
 from monitor.kafka.topics import record_limit
 from monitor.kafka.troubles import Finding, Trouble
@@ -192,8 +193,8 @@ class Producer:
         return known[1]
 
     async def stop(self) -> None:
-        """Flush and disconnect."""
-        await self._client.stop()
+        """Flush, where the broker is there, and disconnect."""
+        await stopped(self._client.stop(), "producer")
 
 
 def _has_company(error: Exception, value: bytes | None) -> bool:

@@ -23,6 +23,7 @@ from monitor.kafka.probe import new_login
 from monitor.kafka.probe_login import Login, NoToken
 from monitor.kafka.troubles import PASSING, Finding, Trouble
 from monitor.logs import logger
+from monitor.supervision import meanwhile
 
 EVERY_S, LIMIT_S = 2.0, 4.0
 #: Seconds to the next look at a broker that is away; every look of every process is a connection
@@ -64,19 +65,26 @@ class Pulse:
     async def beat(self) -> None:
         """Ask once, and tell what came of it."""
         try:
-            finding = None if await self._answers() else await self._look()
-        except ConfigurationError as error:
-            finding = unreadable(error)
+            self._tell(await self._found())
         except Exception:  # noqa: BLE001 - a bug in here must not end a process that works
             logger().exception("kafka_pulse_bug", what=self._part)
-            return
+
+    async def _found(self) -> Finding | None:
+        """What is wrong, if anything."""
+        try:
+            return None if await self._answers() else await self._look()
+        except ConfigurationError as error:
+            return unreadable(error)
+
+    def _tell(self, finding: Finding | None) -> None:
+        """Say it, and when the next look is due."""
         if finding is None:
             self._connection.troubles.let_in = True
             self._connection.troubles.over(self._connection, self._part)
             self._health.ready(self._part)
             self._wait_s = EVERY_S
         else:
-            self._tell(finding)
+            self._complain(finding)
             longest = AWAY_WAIT_S if finding.kind in PASSING else REFUSED_WAIT_S
             self._wait_s = min(2 * self._wait_s, longest)
 
@@ -136,7 +144,7 @@ class Pulse:
                 self._login = login
                 return
 
-    def _tell(self, finding: Finding) -> None:
+    def _complain(self, finding: Finding) -> None:
         self._connection.troubles.meet(self._connection, self._part, finding)
         where = finding.broker or self._connection.bootstrap_servers
         self._health.waits(self._part, f"Kafka {where}: {finding.found}; {finding.mend}")
@@ -156,10 +164,6 @@ async def watched(
         Pulse(connection, health, name, topics=topics)
         for name, (connection, topics) in clusters.items()
     ]
-    tasks = [asyncio.create_task(pulse.run()) for pulse in pulses]
-    try:
+    named = zip(clusters, pulses, strict=True)
+    async with meanwhile(*((f"the pulse of {name}", pulse.run()) for name, pulse in named)):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

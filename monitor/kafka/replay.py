@@ -13,11 +13,21 @@ from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.in_time import Head, in_time
 from monitor.kafka.metadata import ClusterView
-from monitor.kafka.patience import REFUSALS, bounded, patiently, refusal, start_patiently
+from monitor.kafka.patience import (
+    REFUSALS,
+    bounded,
+    patiently,
+    refusal,
+    start_patiently,
+    stopped,
+)
 from monitor.kafka.record import KafkaRecord
+from monitor.kafka.silence import Silence
 from monitor.logs import logger
 
 REQUEST_LIMIT_S = 30.0
+#: For so long nothing may come of records that are there.
+SILENCE_S = 30.0
 POLL_MS = 200
 #: Records that are taken, and committed, together.
 CHUNK = 100
@@ -29,19 +39,31 @@ Take = Callable[[Sequence[KafkaRecord]], Awaitable[int]]
 
 
 class TopicScan:
-    """Topics from their beginning to where they end when asked; no group, nothing is committed."""
+    """Topics from their beginning to where they end when asked; no group, nothing is committed.
+
+    A broker that goes away meanwhile is waited for, for ``silence_s`` seconds.
+    """
 
     def __init__(
-        self, connection: Connection, client: AIOKafkaConsumer, topics: dict[str, list[int]]
+        self,
+        connection: Connection,
+        client: AIOKafkaConsumer,
+        topics: dict[str, list[int]],
+        silence_s: float = SILENCE_S,
     ) -> None:
-        self._connection, self._client = connection, client
+        self._connection, self._client, self._silence_s = connection, client, silence_s
         #: Topic → its partition numbers.
         self.partitions = topics
         self._one_at_a_time = asyncio.Lock()
 
     @classmethod
     async def start(
-        cls, connection: Connection, health: Health, *, group_id: str | None = None
+        cls,
+        connection: Connection,
+        health: Health,
+        *,
+        group_id: str | None = None,
+        silence_s: float = SILENCE_S,
     ) -> TopicScan:
         """Connect; with ``group_id`` its committed offsets can be asked for (it is not joined)."""
         cluster = await ClusterView.start(connection, health, "scan")
@@ -60,7 +82,7 @@ class TopicScan:
             health,
             "scan",
         )
-        return cls(connection, client, topics)
+        return cls(connection, client, topics, silence_s)
 
     async def records(
         self,
@@ -86,8 +108,9 @@ class TopicScan:
             if from_committed:
                 await self._seek_to_committed(parts)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            silence = Silence(self._silence_s)
             while await _unread(self._client, parts, ends):
-                batches = await self._client.getmany(timeout_ms=POLL_MS, max_records=CHUNK)
+                batches = await silence.broken(self._polled())
                 for part, found in batches.items():
                     for record in found:
                         if record.offset < ends[part]:
@@ -118,9 +141,16 @@ class TopicScan:
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, ", ".join(topics), error) from error
 
+    async def _polled(self, *parts: TopicPartition) -> dict[TopicPartition, list[KafkaRecord]]:
+        found: dict[TopicPartition, list[KafkaRecord]] = await self._client.getmany(
+            *parts, timeout_ms=POLL_MS, max_records=CHUNK
+        )
+        return found
+
     async def _fetched(self, part: TopicPartition, end: int) -> list[KafkaRecord]:
+        silence = Silence(self._silence_s)
         while await _unread(self._client, [part], {part: end}):
-            batches = await self._client.getmany(part, timeout_ms=POLL_MS, max_records=CHUNK)
+            batches = await silence.broken(self._polled(part))
             if found := [one for one in batches.get(part, ()) if one.offset < end]:
                 return found
         return []
@@ -174,7 +204,7 @@ class TopicScan:
         """Disconnect."""
         # The client awaits a task that it has cancelled, which fails where that never began to run.
         await asyncio.sleep(0)
-        await self._client.stop()
+        await stopped(self._client.stop(), "scan")
 
 
 class Redelivery(ConsumerRebalanceListener):
@@ -189,6 +219,7 @@ class Redelivery(ConsumerRebalanceListener):
         self, connection: Connection, client: AIOKafkaConsumer, ends: dict[TopicPartition, int]
     ) -> None:
         self._connection, self._client, self._ends = connection, client, ends
+        self._topics = sorted({part.topic for part in ends})
         self._chunk = asyncio.Lock()
         self._assigned = asyncio.Event()
         self._assignments = 0
@@ -235,13 +266,16 @@ class Redelivery(ConsumerRebalanceListener):
         """Reading begins at the committed offsets."""
         self._assigned.set()
 
-    async def work_through(self, take: Take, stop: asyncio.Event) -> None:
+    async def work_through(
+        self, take: Take, stop: asyncio.Event, silence_s: float = SILENCE_S
+    ) -> None:
         """Hand over chunks until all assigned partitions are done, ``take`` or ``stop`` says so.
 
-        Raises ``DependencyRefused`` when topic or group may not be read.
+        Raises ``DependencyRefused`` when topic or group may not be read, and when nothing comes of
+        it for ``silence_s`` seconds, also because others have not left it partitions yet.
         """
-        while not stop.is_set() and await self._more():
-            batches = await self._poll()
+        silence = Silence(silence_s)
+        while not stop.is_set() and (batches := await self._heard(silence)) is not None:
             assignment = self._assignments  # theirs: nothing has happened since they were drained
             for part, records in batches.items():
                 if not await self._take(take, part, records, assignment):
@@ -255,6 +289,16 @@ class Redelivery(ConsumerRebalanceListener):
             return await _unread(self._client, parts, self._ends)
         except (errors.KafkaError, TimeoutError):  # revoked meanwhile; or the broker is away
             return True
+
+    async def _heard(self, silence: Silence) -> dict[TopicPartition, list[KafkaRecord]] | None:
+        """The next records; None at the end."""
+        try:
+            return await silence.broken(self._next())
+        except TimeoutError as error:
+            raise _unreadable(self._connection, ", ".join(self._topics), error) from error
+
+    async def _next(self) -> dict[TopicPartition, list[KafkaRecord]] | None:
+        return await self._poll() if await self._more() else None
 
     async def _poll(self) -> dict[TopicPartition, list[KafkaRecord]]:
         try:
@@ -287,11 +331,11 @@ class Redelivery(ConsumerRebalanceListener):
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except (errors.KafkaError, TimeoutError) as error:  # these are delivered once more
-            logger().warning("kafka_commit_failed", error=f"{type(error).__name__}: {error}")
+            logger().error("kafka_commit_failed", error=f"{type(error).__name__}: {error}")
 
     async def stop(self) -> None:
         """Leave the group and disconnect."""
-        await self._client.stop()
+        await stopped(self._client.stop(), "redrive")
 
 
 async def _unread(
@@ -311,7 +355,10 @@ def _missing(connection: Connection, topic: str) -> DependencyRefused:
 
 
 def _unreadable(connection: Connection, topic: str, error: BaseException) -> DependencyRefused:
+    found = f"{type(error).__name__}: {error}"
+    if isinstance(error, TimeoutError):
+        found = str(error) or "no answer in time"
     return DependencyRefused(
-        f"Kafka {connection.bootstrap_servers}: cannot read topic {topic}: "
-        f"{type(error).__name__}: {error}; check that its brokers are there, and run it again"
+        f"Kafka {connection.bootstrap_servers}: cannot read topic {topic}: {found}; "
+        "check that its brokers are there, and run it again"
     )

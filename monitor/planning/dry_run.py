@@ -214,7 +214,9 @@ class _Stage:
             works = await _settled(self.scorer, works)
         for task in works:  # in blocks that are still open: later interactions join them
             task.cancel(_CANCEL)
-        await asyncio.gather(*works, return_exceptions=True)
+        for ended in await asyncio.gather(*works, return_exceptions=True):
+            if isinstance(ended, Exception):
+                raise ended
 
     async def aclose(self) -> None:
         """Give back what limits keep open."""

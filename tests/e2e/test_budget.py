@@ -60,6 +60,8 @@ async def test_the_days_money(
     set_to(clock, now)
     inputs, scores = topics["kafka__topics__interactions"], topics["kafka__topics__scores"]
 
+    pages: dict[str, str] = {}
+
     async def scored(judge: JudgeServer, name: str, sent: list[Case]) -> Samples:
         settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
         scorer = MonitorProcess(
@@ -68,7 +70,9 @@ async def test_the_days_money(
         try:
             await scorer.ready()
             await produce(broker, inputs, as_logged(sent))
-            return await ended(scorer, len(sent))
+            samples = await ended(scorer, len(sent))
+            pages[name] = (await scorer.get("/"))[1]
+            return samples
         finally:
             await scorer.end()
 
@@ -80,6 +84,7 @@ async def test_the_days_money(
             assert len(judge.log) == asked, "nobody is asked when the money is gone"
             set_to(clock, now + 86_400)
             tomorrow = await scored(judge, "tomorrow", cases[40:44])
+    assert {name for name in pages if "over_budget" in pages[name]} == {"first", "again"}
     assert outcomes(again) == {"over_budget": 10}
     assert total(again, "rag_monitor_interactions_total", reason="usd_per_day") == 10
     assert outcomes(tomorrow).get("over_budget", 0) == 0

@@ -68,10 +68,13 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
         assert total(await monitor.metrics(), "rag_monitor_paused", application="*") == 1
         status, answer = await monitor.get("/readyz")
         assert (status, list(json.loads(answer)["paused"])) == (200, ["*"])
-        assert "all applications, until 20" in (await monitor.get("/"))[1]
+        page = (await monitor.get("/"))[1]
+        assert "all applications, until 20" in page
+        assert "asked nothing, since all applications are paused by hand" in page
         assert await read_all(broker, topics["kafka__topics__scores"]) == []
         assert await told(broker, topics, "resume") == "all applications: resumed\n"
         await until(lambda: _gone(monitor), "no pause")
+        assert "paused by hand" not in (await monitor.get("/"))[1]
         await sent(broker, topics, "b")
         await until(lambda: _count(monitor, "scored", "", 5), "scores")
         await told(broker, topics, "resume", code=1)

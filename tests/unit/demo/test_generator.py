@@ -6,6 +6,8 @@ import asyncio
 import json
 from datetime import datetime
 
+import pytest
+
 from monitor.demo.generator import MOST_WRITES, Generator
 from monitor.demo.mix import NORMAL
 from monitor.demo.traffic import Traffic
@@ -89,3 +91,24 @@ async def test_a_slow_broker_is_not_buried_in_writes() -> None:
     topic.acknowledging.set()
     await running
     assert generator.acknowledged == len(topic.written) == 2_000
+
+
+class Refusing(Topic):
+    """Takes three records, and no more."""
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Keep a record, or refuse it."""
+        if len(self.written) == 3:
+            raise OSError("too large")
+        await super().write(topic, value, key=key)
+
+
+async def test_a_write_that_fails_ends_the_traffic_with_its_error() -> None:
+    """Or the demo would wait for ever for what nobody has taken."""
+    topic, stop = Refusing(), asyncio.Event()
+    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    generator = Generator(topic, "t", traffic, rate=100, clock=lambda: START + 60.0)
+    with pytest.raises(OSError, match="too large"):
+        await generator.run(START, START + 60.0, stop)
+    assert generator.acknowledged == 3
+    assert len(topic.written) == 3

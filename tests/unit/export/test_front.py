@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.control import PauseRecord
-from monitor.export.front import MOST_ROWS, Front, front_page, states
+from monitor.export.front import MOST_ROWS, Front, Money, front_page, over_budget, states
 from monitor.judge.observe import ShownState
 from monitor.judge.pressure import State
 from monitor.telemetry import ScorerTelemetry
@@ -41,6 +41,8 @@ class Read(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """The innermost one."""
         assert self.open.pop() == tag
+        if tag == "li":
+            self.sections[self.heading] += "\n"
 
     def handle_data(self, data: str) -> None:
         """Below the last heading."""
@@ -79,12 +81,61 @@ def test_what_is_paused_stands_there_with_its_end() -> None:
     assert "Paused: all applications, until rag-monitor resume" in said
 
 
+def test_a_judge_is_not_said_to_judge_what_is_paused() -> None:
+    """All of it, or what one application sends; with the end, and no alarm is promised of it."""
+    judges, bot = {"gpt": "judging", "slow": "waiting"}, PauseRecord(application="bot", until=NOON)
+    by_hand = "Paused by hand: bot, until 2026-11-20T12:00:00+00:00"
+    said = read(Front("1", ["score"], [bot], judges, ())).sections
+    first, gpt, slow = said["Judge"].strip().splitlines()
+    assert (first, gpt) == (by_hand, "gpt: judging, but not what is paused by hand")
+    assert slow.startswith("slow: waiting")
+    assert slow.endswith("but not what is paused by hand")
+    assert "none opens on what is paused" in said["Alarms"]
+    said = read(Front("1", ["score"], [PauseRecord(), bot], judges, ())).sections
+    first, *rest = said["Judge"].strip().splitlines()
+    assert first == "Paused by hand: all applications, until rag-monitor resume"
+    nothing = "asked nothing, since all applications are paused by hand"
+    assert rest == [f"gpt: {nothing}", f"slow: {nothing}"]
+    more = read(Front("1", paused=[bot, PauseRecord(application="z")], judges=judges)).sections
+    assert more["Judge"].strip().splitlines()[0] == f"{by_hand}; and 1 more, see above"
+
+
+@pytest.mark.parametrize("paused", [(), [PauseRecord()]])
+@pytest.mark.parametrize("state", ["stopped", "circuit_open"])
+def test_what_is_wrong_with_a_judge_is_said_while_it_is_paused_too(
+    state: str, paused: list[PauseRecord]
+) -> None:
+    """Resuming would not help."""
+    said = read(Front("1", ["score"], paused, {"gpt": state})).sections["Judge"]
+    assert f"gpt: {state}: its provider " in said
+
+
+def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
+    """One that could judge does not where it is spent; one that could not stays what it is."""
+    found = {name: over_budget(name) for name in ("judging", "waiting", "stopped")}
+    assert found == {"judging": "over_budget", "waiting": "over_budget", "stopped": "stopped"}
+    front = Front("1", ["score"], judges=found, money=Money(0.0012, 5.0, "Europe/Berlin"))
+    said = read(front).sections["Judge"]
+    assert "over_budget: today's money is spent" in said
+    assert "Money: 0.0012 of 5.00 USD are left today (Europe/Berlin)" in said
+
+
 def test_what_is_not_known_is_not_called_well() -> None:
     """Pauses that cannot be read, and what only another role knows."""
     sections = read(Front("1", paused=None)).sections
     assert "Not known" in sections["Pauses"]
     assert "see the pages of the scorers" in sections["Judge"]
     assert "see the page of the exporter" in sections["Alarms"]
+
+
+def test_a_process_that_starts_promises_nothing() -> None:
+    """There may be pauses that it has not read yet, and its judge is asked nothing yet."""
+    front = Front("1", ["score"], judges={"gpt": "judging"}, pauses_read=False)
+    said = read(front, {"consumer": "start"}).sections
+    assert "Not known yet" in said["Pauses"]
+    assert "gpt: judging, as far as this process, which waits, can" in said["Judge"]
+    known = Front("1", paused=[PauseRecord()], pauses_read=False)
+    assert "Paused: all applications" in read(known).sections["Pauses"]
 
 
 def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from structlog.testing import capture_logs
 
 from monitor.control import PauseRecord
@@ -83,3 +84,18 @@ async def test_it_is_looked_at_while_the_roles_run() -> None:
             await asyncio.wait_for(looked.wait(), 10)
     assert [line["event"] for line in lines] == ["paused"]
     assert asyncio.all_tasks() == before
+
+
+async def test_a_log_that_fails_ends_what_it_stands_beside() -> None:
+    """It never ends unseen, while the roles run on for weeks."""
+    bench = Bench()
+
+    def clock() -> float:
+        raise OSError("no clock")
+
+    with pytest.raises(ExceptionGroup) as failed:
+        async with pauses_logged(bench.pauses, clock):
+            await asyncio.Event().wait()
+    assert [str(one) for one in failed.value.exceptions] == [
+        "the log of pauses failed with OSError"
+    ]

@@ -1,0 +1,68 @@
+"""What commands do with a topic, while its broker stops to answer: they end, and say so."""
+
+from __future__ import annotations
+
+import time
+from asyncio import Event, to_thread
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from monitor.access import connection
+from monitor.config import load
+from monitor.errors import DependencyRefused
+from monitor.health import Health
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import Redelivery, TopicScan
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.tools import requires_tool
+
+TOPIC, SILENCE_S = "letters", 1.0
+#: Together far more than a client fetches ahead.
+RECORDS = [Record(b"x" * 900_000) for _ in range(12)]
+SAID = r"cannot read topic letters: nothing came for 1 s; check that its brokers are there"
+
+
+@pytest.mark.timeout(120)
+async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> None:
+    """In the time that it may be silent: a client by itself would poll for ever."""
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    broker = KafkaBroker(tmp_path)
+    await to_thread(broker.start)
+    try:
+        await create_topic(broker.bootstrap, TOPIC, 1)
+        await produce(broker.bootstrap, TOPIC, RECORDS)
+        await _read_by_both(broker)
+    finally:
+        await to_thread(broker.stop)
+
+
+async def _read_by_both(broker: KafkaBroker) -> None:
+    kafka = connection(load({}, None, {"kafka.bootstrap_servers": broker.bootstrap}))
+    health = Health(time.monotonic)
+    scan = await TopicScan.start(kafka, health, silence_s=SILENCE_S)
+    member = await Redelivery.start(kafka, health, group_id="again", topic=TOPIC)
+    read = 0
+
+    async def all_of_it() -> None:
+        nonlocal read
+        async for _ in scan.records(TOPIC):
+            read += 1
+            if read == 1:
+                broker.freeze()
+
+    async def take(records: Sequence[KafkaRecord]) -> int:
+        return len(records)
+
+    try:
+        with pytest.raises(DependencyRefused, match=SAID):
+            await all_of_it()
+        assert 1 <= read < len(RECORDS)
+        with pytest.raises(DependencyRefused, match=SAID):
+            await member.work_through(take, Event(), SILENCE_S)
+    finally:
+        broker.thaw()
+        await scan.stop()
+        await member.stop()
