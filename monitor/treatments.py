@@ -117,7 +117,7 @@ def _quota(
     """The limits of a model, and how much of them is used."""
     limits, redis = PerMinute(*settings.limits.of(model)), settings.limits.redis
     if redis.url is None or limits == PerMinute():
-        quota: Quota = LocalQuota(limits, time.monotonic, share=share)
+        quota: Quota = LocalQuota(limits, time.monotonic, share=share, inherits=True)
     else:
         made = RedisLimits(
             redis.url.get_secret_value(), prefix=redis.prefix, timeout_s=redis.timeout_s
@@ -181,13 +181,19 @@ def judges_of(seat: Seat) -> tuple[Judge, ...]:
 
 def require_prices(seats: Sequence[Seat]) -> None:
     """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
-    for judge in (judge for seat in seats for judge in judges_of(seat)):
-        for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
-            raise ConfigurationError(
-                f"limits.usd_per_day: the price of {model} is not in litellm's list, and what it "
-                "costs would count as nothing; give judge.price.input_usd_per_million and "
-                "judge.price.output_usd_per_million"
-            )
+    for seat in seats:
+        for number, judge in enumerate(judges_of(seat)):
+            for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
+                what = (
+                    "leave it out of judge.fallback_models: judge.price is not for those"
+                    if number
+                    else "give judge.price.input_usd_per_million and "
+                    "judge.price.output_usd_per_million"
+                )
+                raise ConfigurationError(
+                    f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
+                    f"it costs would count as nothing; {what}"
+                )
 
 
 def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:

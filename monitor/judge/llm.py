@@ -323,8 +323,13 @@ def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str
         finish_reason=getattr(choice, "finish_reason", None),
         model=answered,
         # Some servers and gateways leave it out; limits and budget would hold nothing back.
-        usage=usage if usage.tokens else _counted(asked, text, settings),
+        usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),
     )
+
+
+def _is_whole(usage: Usage, text: str) -> bool:
+    """Whether it says what was sent, and what came back."""
+    return usage.prompt_tokens > 0 and (usage.tokens > usage.prompt_tokens or not text)
 
 
 def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
@@ -342,10 +347,10 @@ def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
 def _usage(response: Any, settings: LlmSettings) -> Usage:
     """What a reply cost; providers count reasoning among the completion."""
     usage = getattr(response, "usage", None)
-    completion = getattr(usage, "completion_tokens", None) or 0
+    completion = _tokens(usage, "completion_tokens")
     details = getattr(usage, "completion_tokens_details", None)
-    reasoning = min(completion, getattr(details, "reasoning_tokens", None) or 0)
-    prompt = getattr(usage, "prompt_tokens", None) or 0
+    reasoning = min(completion, _tokens(details, "reasoning_tokens"))
+    prompt = _tokens(usage, "prompt_tokens")
     if settings.price is None:
         usd = _price(response, settings.model)
     else:
@@ -359,11 +364,16 @@ def _usage(response: Any, settings: LlmSettings) -> Usage:
     )
 
 
+def _tokens(usage: Any, name: str) -> int:
+    """A number that a server made up may be below zero; that says nothing."""
+    return max(0, getattr(usage, name, None) or 0)
+
+
 def _price(response: Any, model: str) -> float:
     # The library has worked it out already; a second time would be a tenth of the call's CPU.
     hidden = getattr(response, "_hidden_params", None)
     if isinstance(hidden, dict) and "response_cost" in hidden:
-        return float(hidden["response_cost"] or 0.0)
+        return max(0.0, float(hidden["response_cost"] or 0.0))
     # Unpriced models raise many kinds of error; their tokens are counted all the same.
     with suppress(Exception):
         return float(_litellm().completion_cost(response, model=model))

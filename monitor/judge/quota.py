@@ -94,7 +94,9 @@ class LocalQuota:
 
     A minute's worth is not spent at once: of any ten seconds at most one and a half times their
     part, since providers may look at less than a minute. ``share`` is the part of the limits that
-    this process keeps to, over 0 and up to 1; a larger one holds a window later.
+    this process keeps to, over 0 and up to 1; a larger one holds a window later. ``inherits``: its
+    first call is made as if the part had been taken evenly over the window before, since another
+    process may have: one that was killed, or one whose part it takes over.
     """
 
     def __init__(
@@ -103,8 +105,10 @@ class LocalQuota:
         clock: Callable[[], float],
         window_s: float = WINDOW_S,
         share: Callable[[], float] = lambda: 1.0,
+        *,
+        inherits: bool = False,
     ) -> None:
-        self._clock, self._share = clock, share
+        self._clock, self._share, self._inherits = clock, share, inherits
         self._eased = Eased(window_s)
         self._requests = _rates(limits.requests, window_s)
         self._tokens = _rates(limits.tokens, window_s)
@@ -183,6 +187,9 @@ class LocalQuota:
 
     async def room(self, task: str, size: int) -> Share:
         """Wait for it; callers come one at a time."""
+        if self._inherits:  # not before the first call: a share is known by then
+            self._inherits = False
+            self.fill()
         while True:
             self._scale()
             now, tokens = self._clock(), self.estimate(task, size)

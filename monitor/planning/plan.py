@@ -124,9 +124,10 @@ def _width(mean: float, n: float) -> float:
 def text(plan: dict[str, Any]) -> list[str]:
     """The plan for people."""
     one, widths = plan["judgement"], plan["interval_width"]
+    taken, sent = _number(plan["judged_per_minute"]), _number(plan["traffic_per_minute"])
     delays = zip(plan["delay_judged"].items(), plan["delay_s"].values(), strict=True)
     rows = {
-        "judged": f"{plan['judged_per_minute']:.4g} of {plan['traffic_per_minute']:,.6g} a minute "
+        "judged": f"{taken} of {sent} a minute "
         f"(probability {plan['sampling_probability']:.3g}), bounded by {plan['bound_by']}",
         "money": f"{plan['usd_per_day']:,.2f} USD a day, {one['usd']:.3g} a judgement of "
         f"{one['calls']:.3g} calls and {one['prompt_tokens']:,.0f} + "
@@ -138,6 +139,15 @@ def text(plan: dict[str, Any]) -> list[str]:
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {said}" for name, said in rows.items()]
+
+
+def _number(value: float) -> str:
+    """Four digits of a small one, all of a large one.
+
+    >>> _number(12_000.0), _number(31.16546), _number(0.00519)
+    ('12,000', '31.17', '0.00519')
+    """
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
 def _delay(factor: str, judged_until: float | None, delay_s: float | None) -> str:

@@ -7,7 +7,8 @@ as it must be. A real Kafka broker is needed (``.ci/fetch-kafka``).
 
 ``--blocks 32``: one judgement for each slot of a block; ``--blocks 32 16 64 1``: each new scorer
 takes the next length; ``--restless 1 8 32 128``: each takes another of these lengths at random
-every two seconds. ``--times 20``: blocks wait for three seconds, and not for sixty.
+every two seconds. ``--times 20``: blocks wait for three seconds, and not for sixty. ``--shares 0.3
+1``: without longer blocks, each takes another share at random every two seconds.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--restless", type=int, nargs="*", default=[], help="lengths at random")
     parser.add_argument("--times", type=float, default=1.0, help="faster than the blocks' clock")
+    parser.add_argument("--shares", type=float, nargs="*", default=[], help="shares at random")
     parser.add_argument("--sampling-rate", type=float, default=1.0, help="share before blocks")
     parser.add_argument("--directory", type=Path, help="where logs and broker data are kept")
     return parser.parse_args()
@@ -82,7 +84,7 @@ def as_expected(given: argparse.Namespace, figures: Figures) -> bool:
 def main() -> int:
     """Run once and print the figures; the exit code."""
     given = arguments()
-    is_hurried = given.restless or given.times != 1
+    is_hurried = given.restless or given.shares or given.times != 1
     setup = Setup(
         given.interactions,
         given.seed,
@@ -90,10 +92,11 @@ def main() -> int:
         given.scorers,
         module=NAIVE if given.what == "naive" else HURRIED if is_hurried else "monitor",
         settings={"sampling__rate": given.sampling_rate},
-        blocks=tuple(given.blocks or given.restless),
+        blocks=(1,) if given.shares else tuple(given.blocks or given.restless),
+        shares=tuple(given.shares),
     )
     with (
-        hurried(given.times, given.restless),
+        hurried(given.times, given.restless, given.shares),
         tempfile.TemporaryDirectory(prefix="chaos-") as temporary,
     ):
         directory = given.directory or Path(temporary)

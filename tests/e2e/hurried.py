@@ -2,8 +2,8 @@
 
 ``python -m tests.e2e.hurried score`` takes the settings of ``rag-monitor score``, and from the
 environment: ``BLOCKS_TIMES``, how many seconds pass for blocks and their pace in one; and
-``BLOCKS_LENGTHS`` (``8,32,64``), of which it takes another every two seconds. It is the product
-but for what time it is there, and who sets the length.
+``BLOCKS_LENGTHS`` (``8,32,64``) and ``BLOCKS_SHARES`` (``0.3,1.0``), of which it takes others
+every two seconds. It is the product but for what time it is there, and who sets the plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,21 @@ from monitor.slotting import Member
 from tests.e2e.altered import serve
 
 #: Of the environment; the monitor itself would take one with its own prefix for a setting.
-TIMES, LENGTHS = "BLOCKS_TIMES", "BLOCKS_LENGTHS"
+TIMES, LENGTHS, SHARES = "BLOCKS_TIMES", "BLOCKS_LENGTHS", "BLOCKS_SHARES"
 MODULE = "tests.e2e.hurried"
 EVERY_S = 2.0
 
 
 @contextmanager
-def hurried(times: float = 1.0, lengths: Sequence[int] = ()) -> Iterator[None]:
+def hurried(
+    times: float = 1.0, lengths: Sequence[int] = (), shares: Sequence[float] = ()
+) -> Iterator[None]:
     """For the processes that start meanwhile."""
-    told = {TIMES: str(times), LENGTHS: ",".join(map(str, lengths))}
+    told = {
+        TIMES: str(times),
+        LENGTHS: ",".join(map(str, lengths)),
+        SHARES: ",".join(map(str, shares)),
+    }
     os.environ.update(told)
     try:
         yield
@@ -55,16 +61,19 @@ class HurriedMonitor(Monitor):
 
 def _hurried(blocks: Slots, times: float) -> Slots:
     lengths = [int(each) for each in os.environ[LENGTHS].split(",") if each]
+    shares = [float(each) for each in os.environ[SHARES].split(",") if each]
     pace = blocks.pace
 
     def now() -> float:
         return times * time.monotonic()
 
     def plan() -> Plan:
-        if not lengths:
-            return pace.plan
-        turn = int(time.monotonic() / EVERY_S)
-        return Plan(Random(f"{os.getpid()}/{turn}").choice(lengths), pace.plan.share)
+        chance = Random(f"{os.getpid()}/{int(time.monotonic() / EVERY_S)}")
+        length, share = pace.plan
+        return Plan(
+            chance.choice(lengths) if lengths else length,
+            chance.choice(shares) if shares else share,
+        )
 
     gathering = Gathering[Member](plan, now)
     return replace(blocks, gathering=gathering, meters=_Slower(blocks.meters, times), monotonic=now)

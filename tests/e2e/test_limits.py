@@ -218,7 +218,7 @@ async def test_waiting_for_requests_a_minute_is_no_failure_and_not_being_stuck(
     async with JudgeServer(all_labels(cases)) as judge:
         settings = asking(
             judge,
-            limits__requests_per_minute=12,
+            limits__requests_per_minute=24,
             judge__deadline_s=4,
             ingest__stuck_after_s=4,
             **topics,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tests.e2e.chaos.slotted import Slots
 from tests.e2e.chaos.strikes import Kind
 from tests.e2e.chaos.verdict import OnTopic
+from tests.e2e.chaos.weighed import Weighed
 
 #: How far a gauge may be from what it must be.
 TOLERANCE = 1e-9
@@ -48,7 +49,7 @@ class Figures:
     worst: tuple[float, str]
     scraped: Scraped
     ends: Ends
-    slots: Slots | None = None
+    slots: Slots | Weighed | None = None
 
     def faults(self) -> list[str]:
         """What is not as it must be; empty when all is well."""

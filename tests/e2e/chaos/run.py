@@ -22,6 +22,7 @@ from tests.e2e.chaos.strikes import Kind
 from tests.e2e.chaos.traffic import AGES, Feeder, Made, labels_of, make_all
 from tests.e2e.chaos.verdict import differences, on_topic, score_records, worst
 from tests.e2e.chaos.watch import Watch
+from tests.e2e.chaos.weighed import Weighed, weighed
 from tests.e2e.process import MonitorProcess, asking, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
@@ -42,7 +43,8 @@ class Setup:
     """The size of a run. ``judge_latency_s`` None is the offline judge, else an LLM over HTTP.
 
     ``module`` is the program that the scorers run, ``settings`` are theirs besides the usual.
-    ``blocks`` are the lengths of blocks that new scorers take in turn; none: no blocks.
+    ``blocks`` are the lengths of blocks that new scorers take in turn; none: no blocks. With
+    ``shares`` the program takes one of these of the traffic at a time, in blocks of 1.
     """
 
     interactions: int
@@ -53,6 +55,7 @@ class Setup:
     module: str = "monitor"
     settings: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[int, ...] = ()
+    shares: tuple[float, ...] = ()
 
 
 class Stage:
@@ -229,8 +232,10 @@ async def _counted(stage: Stage, seconds: float) -> Figures:
     )
 
 
-async def _slots(stage: Stage, records: Sequence[ScoreRecord]) -> Slots:
+async def _slots(stage: Stage, records: Sequence[ScoreRecord]) -> Slots | Weighed:
     bootstrap, rate = stage.broker.bootstrap, stage.setup.settings.get("sampling__rate", 1.0)
     fed = await read_all(bootstrap, INPUT)
     marks = await committed(bootstrap, GROUP, INPUT)
+    if stage.setup.shares:
+        return weighed(stage.traffic, fed, records, marks, min(stage.setup.shares))
     return slots_of(stage.traffic, fed, records, marks, rate)

@@ -101,5 +101,13 @@ async def test_a_price_is_litellms_or_the_settings() -> None:
     for seats in (known, build_judges(priced, ScorerTelemetry(CollectorRegistry()))):
         require_prices(seats)
     assert llm_settings(priced.judge).price == (1.5, 6.0)
-    with pytest.raises(ConfigurationError, match="openai/of-my-own"):
+    with pytest.raises(ConfigurationError, match=r"openai/of-my-own .* give judge\.price"):
         require_prices(unknown)
+
+
+async def test_another_model_without_a_price_is_refused_and_the_sentence_helps() -> None:
+    """``judge.price`` is that of ``judge.model``: to give it would change nothing."""
+    flags = {**LLM, **PRICE, "judge.fallback_models": "openai/of-my-own"}
+    seats = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
+    with pytest.raises(ConfigurationError, match=r"openai/of-my-own .* leave it out"):
+        require_prices(seats)

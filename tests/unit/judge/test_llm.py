@@ -118,23 +118,37 @@ async def test_the_model_is_what_the_provider_last_returned() -> None:
     assert empty.usage == Usage()
 
 
-class _Unsaid:
-    """A gate that answers in the judge's place, without a usage."""
+class _Saying:
+    """A gate that answers in the judge's place, with this as its usage; None: without one."""
+
+    def __init__(self, usage: dict[str, int] | None) -> None:
+        self._said = {} if usage is None else {"usage": usage}
 
     async def __call__(self, text: str) -> web.Response | None:
         said = '{"claims":["The warranty lasts 24 months."]}'
         message = {"role": "assistant", "content": said}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        return web.json_response({"object": "chat.completion", "model": "m", "choices": choices})
+        whole = {"object": "chat.completion", "model": "m", "choices": choices}
+        return web.json_response(whole | self._said)
 
     def answered(self, prompt: int, completion: int) -> None:
         """Nothing."""
 
 
-async def test_usage_that_a_provider_does_not_say_is_counted() -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 300},
+        {"completion_tokens": 12},
+        {"prompt_tokens": -5, "completion_tokens": -7},
+    ],
+)
+async def test_usage_that_a_provider_does_not_say_is_counted(said: dict[str, int] | None) -> None:
     """Or else neither tokens a minute nor the day's money would hold anything back."""
     user = json.dumps({"task": "extract_claims", "question": "q", "text": "text " * 200})
-    async with JudgeServer(LABELS, gate=_Unsaid()) as server:
+    async with JudgeServer(LABELS, gate=_Saying(said)) as server:
         client = LlmClient(settings(server, "openai/gpt-4o-mini"))
         usage = (await client("extract_claims", "system", user)).usage
         await client.aclose()

@@ -15,9 +15,11 @@ REQUESTS, TOKENS = "requests_per_minute", "tokens_per_minute"
 class Stage:
     """A quota with a clock that is set by hand."""
 
-    def __init__(self, limits: PerMinute, share: float = 1.0) -> None:
+    def __init__(self, limits: PerMinute, share: float = 1.0, *, inherits: bool = False) -> None:
         self.now, self.share = 0.0, share
-        self.quota = LocalQuota(limits, lambda: self.now, share=lambda: self.share)
+        self.quota = LocalQuota(
+            limits, lambda: self.now, share=lambda: self.share, inherits=inherits
+        )
 
     async def taken(self, number: int, size: int = 0) -> list[Share]:
         """So many calls, for which there is room."""
@@ -55,6 +57,22 @@ async def test_a_minute_is_not_spent_in_ten_seconds(share: float, at_once: int) 
     stage.look_again()
     await one_more
     assert stage.quota.waiting == 0
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+async def test_what_a_killed_process_has_taken_counts(share: float) -> None:
+    """One that begins takes no more in a second than a minute has of them, from its first call."""
+    stage = Stage(PerMinute(requests=60), share=1.0, inherits=True)
+    stage.now, stage.share = 1_000.0, share  # known only when partitions are assigned
+    calls = asyncio.create_task(stage.taken(round(60 * share)))
+    went = list[float]()
+    while not calls.done():
+        await turns()
+        stage.now += 0.25
+        stage.look_again()
+        went.append(stage.used(REQUESTS) * share)
+    assert stage.now == pytest.approx(1_000.0 + WINDOW_S, abs=1.0)
+    assert max(went) <= 60 * share
 
 
 @pytest.mark.parametrize("actual", [300, 1_200, 2_500])
