@@ -29,6 +29,8 @@ Bury = Callable[[KafkaRecord, str, Exception], Awaitable[Ended]]
 DAY_S: Final = 86_400
 #: What an older slot still counts, in shares of the latest ones.
 _KEEP: Final = 0.99
+#: What is left, with each look, of the weight of earlier picks and their price.
+_KEEP_MINUTE: Final = 0.8
 
 
 class Money(Protocol):
@@ -71,7 +73,7 @@ class Steering:
     def __init__(self, slots: Slots, telemetry: ScorerTelemetry) -> None:
         self._slots, self._telemetry = slots, telemetry
         self._costs = Costs()
-        self._spent_usd = 0.0
+        self._spent_usd, self._spent = 0.0, Spent(0.0, 0.0)
         self._asked = False, 1.0
         self._affordable: float | None = None
         self.lag_s = 0.0
@@ -108,15 +110,20 @@ class Steering:
             self._burst(1.0 if wanted[0] else asked)
 
     def _look(self, now: float) -> None:
-        slots = self._slots
-        demand = slots.pace.demand(now)
-        before_usd, (allowed, _) = self._spent_usd, self._allowed()
+        slots, (allowed, _), spent = self._slots, self._allowed(), self._latest(now)
+        self._affordable = affordable(allowed, self._costs.mean, spent)
+        under_way = slots.gathering.under_way()
+        slots.pace.look(now, self._affordable, self.lag_s, self.waiting, under_way)
+
+    def _latest(self, now: float) -> Spent:
+        """Picks and dollars, the latest minutes counting most: of few picks none may be in one."""
+        slots, before_usd = self._slots, self._spent_usd
         if slots.money is not None:
             self._spent_usd = slots.money.spent(slots.wall())
         usd = slots.pace.per_minute(max(0.0, self._spent_usd - before_usd), now)
-        spent = Spent(demand, usd)
-        self._affordable = affordable(allowed, self._costs.mean, spent)
-        slots.pace.look(now, self._affordable, self.lag_s, self.waiting)
+        picks = _KEEP_MINUTE * self._spent.picks + slots.pace.demand(now)
+        self._spent = Spent(picks, _KEEP_MINUTE * self._spent.usd + usd)
+        return self._spent
 
     def _burst(self, asked: float) -> None:
         pace, times = self._slots.pace, 1.0
@@ -211,8 +218,7 @@ class SlotWorks:
                 self.gathering.picked(slot)
             else:
                 self.gathering.picked(slot)
-                span = slot.block.span
-                self.steering.picked(span.last - span.first + 1)
+                self.steering.picked(slot.block.length)
                 endings = await self._judged(choice)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value

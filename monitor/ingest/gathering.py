@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from monitor.ingest.slots.blocks import Cutting, Filling, Plan, Span
+from monitor.ingest.slots.blocks import Cutting, Filling, Plan, Span, UnderWay
 from monitor.kafka.record import KafkaRecord, Partition
 
 T = TypeVar("T")
@@ -27,6 +27,11 @@ class Block(Generic[T]):
         self.slots: dict[Hashable, Slot[T]] = {}
         self.closed, self.done = asyncio.Event(), asyncio.Event()
         self._finished = 0
+
+    @property
+    def length(self) -> int:
+        """Its offsets, whether they hold members or not."""
+        return self.span.last - self.span.first + 1
 
     def finish(self) -> None:
         """One of the slots has its record on Kafka, or will have none."""
@@ -72,6 +77,16 @@ class _Reading(Generic[T]):
         """The last offset that is behind us."""
         return self.begun if self.begun < self.last_left else self.read_to
 
+    def under_way(self, now: float) -> UnderWay:
+        """What has begun in the block that is open."""
+        block = self.open
+        if block is None:
+            return UnderWay()
+        begun = min(self.reached, block.span.last) - block.span.first + 1
+        waited = (now - block.opened_at) / self.filling.wait_s(block.length)
+        slots = len(block.slots)
+        return UnderWay(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
+
 
 class Gathering(Generic[T]):
     """``plan`` says what holds for blocks from now on; ``monotonic`` gives seconds."""
@@ -81,6 +96,13 @@ class Gathering(Generic[T]):
         self._readings: dict[Partition, _Reading[T]] = {}
         #: Interactions whose block is closed, and of which none has been picked yet.
         self.unpicked = 0
+        self._closed = UnderWay()
+
+    def under_way(self) -> UnderWay:
+        """What has begun and has no pick yet, in open blocks and closed ones."""
+        now = self._monotonic()
+        each = [self._closed, *(reading.under_way(now) for reading in self._readings.values())]
+        return UnderWay(*map(sum, zip(*each, strict=True)))
 
     @property
     def length(self) -> int:
@@ -141,6 +163,7 @@ class Gathering(Generic[T]):
         slot.is_picked = True
         slot.members.clear()
         self.unpicked -= slot.interactions
+        self._count_closed(-1, slot.block)
 
     def abandon(self, slot: Slot[T]) -> None:
         """The slot is left to the next owner of its partition, and so is its block."""
@@ -157,9 +180,9 @@ class Gathering(Generic[T]):
         for reading in self._readings.values():
             if reading.open is None:
                 continue
-            span, waited_s = reading.open.span, now - reading.open.opened_at
-            if waited_s >= reading.filling.wait_s(span.last - span.first + 1):
-                reading.open.span = reading.cutting.close(min(reading.reached, span.last))
+            block, waited_s = reading.open, now - reading.open.opened_at
+            if waited_s >= reading.filling.wait_s(block.length):
+                block.span = reading.cutting.close(min(reading.reached, block.span.last))
                 self._close(reading)
 
     def _close_what_is_full(self, reading: _Reading[T], reached: int) -> None:
@@ -173,4 +196,9 @@ class Gathering(Generic[T]):
         grown = block.span.last - min(s.first_offset for s in block.slots.values())
         reading.filling.closed(grown, self._monotonic() - block.opened_at)
         self.unpicked += sum(slot.interactions for slot in block.slots.values())
+        self._count_closed(len(block.slots), block)
         block.closed.set()
+
+    def _count_closed(self, slots: int, block: Block[T]) -> None:
+        picks, offsets, _ = self._closed
+        self._closed = UnderWay(picks + slots, offsets + slots * block.length)

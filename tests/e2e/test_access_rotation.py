@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from monitor.kafka.oauth import REFRESH_AT
 from tests.e2e.process import MonitorProcess, until
 from tests.e2e.secured import KEY_PASSWORD, WAYS, login, own_topics, scores, secret
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.servers.kafka_security import USER, Authority, SecuredBroker
+from tests.servers.oauth_server import TokenRequest
 from tests.tools import requires_tool
 
 TOKEN_LIFE_S = 10.0
@@ -40,7 +43,7 @@ async def test_tokens_are_renewed_before_they_end(broker: SecuredBroker, tmp_pat
     try:
         await monitor.ready()
         # Consumer, producer, readers, watch: one token for all of them.
-        assert len(asked) - before == 1
+        assert 1 <= len(asked) - before <= 1 + _renewals(asked[before])
         await scores(topics, "first token", plain)
         broker.oauth.state.clients[USER] = CHANGED
         secret(tmp_path / "client-secret", CHANGED)
@@ -51,6 +54,11 @@ async def test_tokens_are_renewed_before_they_end(broker: SecuredBroker, tmp_pat
     assert {request.status for request in asked[before:]} == {200}
     assert "kafka_token_unavailable" not in _events(monitor)
     assert "kafka_secret_reloaded" in _events(monitor)
+
+
+def _renewals(first: TokenRequest) -> int:
+    """How often the first token may have been renewed by now: on a busy machine a start is slow."""
+    return int((time.monotonic() - first.at) / (REFRESH_AT * TOKEN_LIFE_S))
 
 
 @pytest.mark.timeout(180)

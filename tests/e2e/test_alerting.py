@@ -135,9 +135,14 @@ async def traffic(broker: str, topic: str, **fields: Any) -> AsyncIterator[None]
 
 
 async def scored(stack: AlertStack, namespace: str) -> None:
-    """Wait until Prometheus has seen a gauge of quality."""
+    """Wait until Prometheus has seen a gauge of quality, and scores becoming more.
+
+    A counter that is seen first with its last value has never increased, as far as it can tell.
+    """
     query = f'rag_score{{namespace="{namespace}",window="15s"}}'
     await until(lambda: stack.query(query), "a score in Prometheus")
+    counter = f'rag_monitor_interactions_total{{namespace="{namespace}",outcome="scored"}}'
+    await until(lambda: stack.query(f"increase({counter}[1m]) > 0"), "more scores in Prometheus")
 
 
 @pytest.mark.timeout(180)
@@ -149,20 +154,26 @@ async def test_traffic_that_stops_is_no_page(
     monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics, **MONITOR)
     gauge = 'rag_score{namespace="quiet",window="15s"}'
     samples = 'rag_score_samples{namespace="quiet",window="15s"}'
+    trouble = 'ALERTS{namespace="quiet",severity!="info"}'
     try:
         await monitor.ready()
         await scraped(stack, "quiet", monitor)
         async with traffic(broker, topics["kafka__topics__interactions"]):
             await scored(stack, "quiet")
+            await until(lambda: not stack.query(trouble), "no trouble of a slow start any more")
+        stopped = time.monotonic()
         await until(lambda: not stack.query(gauge), "the gauges are gone")
         assert {each["value"][1] for each in stack.query(samples)} == {"0"}
         told = await heard(stack, "info", "RagMonitorNoTraffic", namespace="quiet")
         assert told.notification.alerts[0].labels["topic"] == topics["kafka__topics__interactions"]
         names = {
-            name for each in stack.heard(namespace="quiet") for name in each.notification.names()
+            name
+            for each in stack.heard(namespace="quiet")
+            if each.at > stopped and each.notification.is_firing
+            for name in each.notification.names()
         }
         assert names == {"RagMonitorNoTraffic"}
-        assert stack.query('ALERTS{namespace="quiet",severity!="info"}') == []
+        assert stack.query(trouble) == []
     finally:
         await monitor.end()
 

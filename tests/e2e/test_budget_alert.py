@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -15,7 +15,7 @@ from monitor.rules.render import rendered
 from tests.e2e.clocked import set_to
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
+from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.e2e.test_alerting import heard, resolved, scraped
 from tests.e2e.test_budget import BUDGET, PRICES, clocked_by
 from tests.servers.alert_stack import (
@@ -44,18 +44,20 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
 @asynccontextmanager
 async def dripping(broker: str, topic: str, cases: Iterator[Case]) -> AsyncIterator[None]:
     """Two interactions a second; all that were begun are written at the end."""
+    over = asyncio.Event()
 
     async def drip() -> None:
-        while True:
-            await asyncio.shield(produce(broker, topic, as_logged([next(cases)])))
-            await asyncio.sleep(0.5)
+        while not over.is_set():
+            await produce(broker, topic, as_logged([next(cases)]))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), 0.5)
 
-    task = asyncio.create_task(drip())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(drip())
+        try:
+            yield
+        finally:
+            over.set()
 
 
 @pytest.mark.timeout(240)
@@ -93,11 +95,12 @@ async def test_the_money_is_gone_until_tomorrow(
                 seen = len(stack.heard("ticket", alertname=ALERT))
                 async with dripping(broker, inputs, today):
                     await until(lambda: _over_budget(second, 6), "more of it")
+                    fires = f'ALERTS{{alertname="{ALERT}",alertstate="firing"}}'
+                    await until(lambda: stack.query(fires), "an alert that fires")
                 assert len(judge.log) == asked, "nobody is asked when the money is gone"
-                assert stack.query(f'ALERTS{{alertname="{ALERT}",alertstate="firing"}}')
                 again = stack.heard("ticket", alertname=ALERT)[seen:]
                 assert all(each.notification.is_firing for each in again)
-                page = await second.metrics()
+                page = await until(lambda: _all_ended(second), "what was sent has ended")
                 assert set(outcomes(page)) == {"over_budget"}
                 set_to(clock, now + 86_400)
                 await produce(broker, inputs, as_logged(tomorrow))
@@ -110,6 +113,14 @@ async def test_the_money_is_gone_until_tomorrow(
     assert "usd_per_day" in alert.description
     pages = {name for each in stack.heard("page") for name in each.notification.names()}
     assert pages <= {"RagMonitorDown"}, "there is no exporter here; nothing else is a page"
+
+
+async def _all_ended(scorer: MonitorProcess) -> Samples | None:
+    """The page where everything that was written has been read and has ended."""
+    samples = await scorer.metrics()
+    lag = total(samples, "rag_monitor_consumer_lag_records")
+    in_flight = total(samples, "rag_monitor_interactions_in_flight")
+    return None if lag or in_flight else samples
 
 
 async def _over_budget(scorer: MonitorProcess, least: int) -> bool:

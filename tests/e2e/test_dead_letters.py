@@ -42,7 +42,7 @@ def bad(partition: int, size: int = 10) -> Record:
 
 
 async def limit(bootstrap: str, topic: str, most_bytes: int) -> None:
-    """Set ``max.message.bytes`` of a topic."""
+    """Set ``max.message.bytes`` of a topic; from its return on the broker goes by it."""
     entry = ConfigEntry(
         "max.message.bytes", str(most_bytes), incremental_operation=AlterConfigOpType.SET
     )
@@ -50,6 +50,13 @@ async def limit(bootstrap: str, topic: str, most_bytes: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     (done,) = admin.incremental_alter_configs([resource]).values()
     await asyncio.to_thread(done.result, 30)
+
+    def holds() -> bool:
+        # The controller has said yes; the broker hears of it a moment later.
+        (asked,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
+        return bool(asked.result(30)["max.message.bytes"].value == str(most_bytes))
+
+    await until(lambda: asyncio.to_thread(holds), f"{most_bytes} bytes on {topic}", every_s=0.02)
 
 
 async def scored(bootstrap: str, topics: Topics) -> list[str]:

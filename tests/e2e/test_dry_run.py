@@ -41,13 +41,16 @@ async def rehearsed(broker: str, topics: Topics, **settings: str) -> dict[str, A
 
 
 async def sent(broker: str, topics: Topics, count: int, minutes: float) -> None:
-    """So many interactions, evenly over the minutes before noon, and one record that is none."""
+    """So many interactions, evenly over the minutes before noon, and one record that is none.
+
+    They go to the first two partitions in turns: what is found is the same each time.
+    """
     records = []
     for number in range(count):
         then = NOON - 60 * minutes * (1 - number / count)
         value = encoded(interaction(f"d{number:04d}"))
-        records.append(Record(value, timestamp_ms=int(then * 1000)))
-    records.append(Record(b"nothing", timestamp_ms=int(NOON * 1000)))
+        records.append(Record(value, partition=number % 2, timestamp_ms=int(then * 1000)))
+    records.append(Record(b"nothing", partition=0, timestamp_ms=int(NOON * 1000)))
     await produce(broker, topics["kafka__topics__interactions"], records)
 
 
@@ -86,7 +89,7 @@ async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
 async def test_limits_make_blocks_longer(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
-    """40 a minute for 20 minutes, and 12 requests a minute: blocks of 16 soon, and nobody waits."""
+    """40 a minute for 20 minutes, and 12 requests a minute: one of some ten, and nobody waits."""
     broker, topics = kafka_broker.bootstrap, await make_topics(2)
     await sent(broker, topics, 800, 20)
     auto = {"sampling.block": "auto", "sampling.directed": "false"}
@@ -99,7 +102,7 @@ async def test_limits_make_blocks_longer(
     # In the first minute nobody knows what they cost; then about four judgements a minute.
     assert 40 <= found["judged"] <= 40 + 60 + 20 * 4
     assert outcomes["not_sampled/slot"] > 500
-    assert found["block"] >= 8
+    assert found["block"] in (8, 16)
     assert found["seconds"] == pytest.approx(20 * 60, abs=2)
     assert found["usage"]["calls"] <= 3 * 40 + 12 * found["seconds"] / 60
     assert found == await rehearsed(broker, topics, **auto, **{"limits.requests_per_minute": "12"})

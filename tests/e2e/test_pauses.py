@@ -19,6 +19,9 @@ from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
 
+#: For a command to be understood and written, and for others to read it, on a busy machine.
+LONG_ENOUGH = "10s"
+
 
 async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
     """What a command prints, or complains of where it ends with another code than 0."""
@@ -94,7 +97,7 @@ async def test_a_pause_that_ends_by_its_time_is_told_by_all(
     try:
         for monitor in monitors:
             await monitor.ready()
-        await told(broker, topics, "pause", "--application", "bot", "--for", "4s")
+        await told(broker, topics, "pause", "--application", "bot", "--for", LONG_ENOUGH)
         for monitor in monitors:
             await until(partial(_resumed, monitor), f"resumed on {monitor.url}")
             assert _told(monitor) == ["paused", "resumed"]

@@ -222,7 +222,7 @@ async def test_a_password_changed_on_the_broker_only_is_waited_for(
         await until(lambda: shows(monitor, "wrong_password"), "the gauge")
         await asyncio.to_thread(changing_broker.set_password, USER, PASSWORD)
         await until(lambda: _ready(monitor), "ready again", patience_s=100)
-        assert await shows(monitor, "wrong_password", 0)
+        await until(lambda: shows(monitor, "wrong_password", 0), "the gauge to end")
         await scores(topics, "after", plain)
     finally:
         await monitor.end()
@@ -296,10 +296,10 @@ async def test_a_missing_topic_is_shown_until_it_is_there(
         await monitor.listening()
         name = topics["kafka__topics__scores"]
         await until(lambda: waits(monitor, f"no topic {name}"), "the topic's name")
-        assert await shows(monitor, "missing_topic")
+        await until(lambda: shows(monitor, "missing_topic"), "the gauge")
         await create_topic(broker, name)
         await until(lambda: _ready(monitor), "ready")
-        assert await shows(monitor, "missing_topic", 0)
+        await until(lambda: shows(monitor, "missing_topic", 0), "the gauge to end")
         (said,) = problems(monitor)
     finally:
         await monitor.end()
@@ -323,10 +323,10 @@ async def test_a_topic_that_is_deleted_while_running_is_told(
         await until(lambda: "kafka_topics_seen" in monitor.log.read_text("utf-8"), "a look")
         await delete_topic(broker, name)
         await until(lambda: waits(monitor, f"no topic {name} any more"), "the topic's name")
-        assert await shows(monitor, "missing_topic")
+        await until(lambda: shows(monitor, "missing_topic"), "the gauge")
         await create_topic(broker, name)
         await until(lambda: _ready(monitor), "ready again")
-        assert await shows(monitor, "missing_topic", 0)
+        await until(lambda: shows(monitor, "missing_topic", 0), "the gauge to end")
         await scores(topics, "after", broker)
     finally:
         await monitor.end()
@@ -349,7 +349,7 @@ async def test_a_record_that_is_too_large_names_the_limit(
         await monitor.ready()
         await produce(broker, topics["kafka__topics__interactions"], garbage)
         await until(lambda: _outcomes(monitor, 3), "3 outcomes")
-        assert await shows(monitor, "record_too_large")
+        await until(lambda: shows(monitor, "record_too_large"), "the gauge")
         assert await _ready(monitor)
     finally:
         await monitor.end()

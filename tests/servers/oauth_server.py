@@ -28,12 +28,13 @@ KEY_ID = "test-key"
 
 @dataclass(frozen=True)
 class TokenRequest:
-    """What a client sent to ``/token``, and the status that it got."""
+    """What a client sent to ``/token``, and the status that it got; ``at`` is monotonic."""
 
     client_id: str
     method: str
     form: dict[str, str]
     status: int
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass

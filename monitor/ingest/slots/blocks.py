@@ -2,10 +2,11 @@
 
 Blocks are aligned (block = offset // B, B a power of two), so that two readers cut in the same
 places. A block that is closed early ends at the last offset read, and its rest is a block of its
-own. Another length holds from the next offset on that both lengths divide. Who begins to read
-elsewhere than where a block begins cuts shorter ones up to there: of blocks of whatever lengths
-two are either one within the other, or apart, so that what somebody else has judged of an
-overlap never stands for a part of a block only.
+own. Another length holds from the next offset on that both lengths divide; on the way to a longer
+one blocks are as long as they can be where they begin. Who begins to read elsewhere than where a
+block begins cuts shorter ones up to there: of blocks of whatever lengths two are either one within
+the other, or apart, so that what somebody else has judged of an overlap never stands for a part of
+a block only.
 """
 
 from __future__ import annotations
@@ -49,6 +50,18 @@ class Span(NamedTuple):
     length: int = 1
 
 
+class UnderWay(NamedTuple):
+    """What has begun in slots that have no pick yet: their offsets, and how much of their picks.
+
+    A block that is half full, or has waited for half of its time, has half a pick for each slot.
+    ``slots`` counts those of open blocks.
+    """
+
+    picks: float = 0.0
+    offsets: float = 0.0
+    slots: int = 0
+
+
 class Cutting:
     """The blocks of one partition, as one reader meets them; offsets only grow.
 
@@ -79,9 +92,8 @@ class Cutting:
             # Over a gap in the log nothing is cut but the block that reading goes on in.
             start = max(start, first // self._length * self._length)
             end = start + min(self._length, _largest_at(start)) - 1
-            if self._length == 1:  # each a block of its own, all alike up to another length
-                longer = (start // plan.length + 1) * plan.length - 1
-                end = max(start, last if plan.length == 1 else min(last, longer))
+            if plan.length == self._length == 1:  # each a block of its own, and all alike
+                end = max(start, last)
             self._spans.append(Span(start, end, plan.share, self._length))
             self._last, start = end, end + 1
         return [span for span in self._spans if span.first <= last and span.last >= first]
@@ -106,7 +118,9 @@ class Cutting:
         return self._spans[0]
 
     def _follow(self, start: int, length: int) -> None:
-        """Take another length, where both divide ``start``."""
+        """Take another length, or one on the way to it, where both divide ``start``."""
+        if self._length and length > self._length:
+            length = min(length, _largest_at(start))
         if not self._length or start % max(self._length, length) == 0:
             self._length = length
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from monitor.ingest.slots.blocks import LONGEST, Plan
+from monitor.ingest.slots.blocks import LONGEST, LONGEST_WAIT_S, Plan, UnderWay
+from monitor.ingest.slots.recent import Recent
 
 LOOK_S: Final = 60.0
 #: The first look comes when it is known what a judgement takes, but not before so many seconds.
@@ -28,6 +29,7 @@ _PAYBACK: Final = 0.5
 #: One look changes the length by at most this factor.
 _LARGEST_STEP: Final = 16
 _LEAST_SHARE: Final = 1 / 1_024
+NOTHING: Final = UnderWay()
 _WEIGHT: Final = 0.05
 #: Of the day's money a burst leaves so much that the rest of the day, if it is longer than so many
 #: seconds of burst, goes on at half its pace at least.
@@ -86,7 +88,7 @@ class Costs:
 
 
 class Spent(NamedTuple):
-    """The last minutes: picks of this replica a minute, and dollars of all replicas a minute."""
+    """The latest minutes: picks of this replica, and dollars of all; what counts is their ratio."""
 
     picks: float
     usd: float
@@ -171,6 +173,8 @@ class Pace:
         self._base = self.plan = Plan(length or first)
         self.times = 1.0
         self._picks, self._plain, self._covered = 0, 0.0, 0.0
+        self._under_way = UnderWay()
+        self._recent = Recent()
         self._has_budget = False
         #: Picks a minute that are expected without a burst.
         self.expected = 0.0
@@ -215,13 +219,23 @@ class Pace:
         self.plan = hastened(self._base, times)
         return self.plan
 
-    def look(self, now: float, budget: float | None, lag_s: float, waiting: int = 0) -> Plan:
+    def look(
+        self,
+        now: float,
+        budget: float | None,
+        lag_s: float,
+        waiting: int = 0,
+        under_way: UnderWay = NOTHING,
+    ) -> Plan:
         """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows.
 
-        ``waiting`` are picks that wait for their turn.
+        ``waiting`` are picks that wait for their turn. What is ``under_way`` counts as far as it
+        has come: where blocks take minutes to fill, those that happen to close in one minute would
+        say little of its traffic.
         """
         first = self._looked_at is None
         minutes = 0.0 if self._looked_at is None else (now - self._looked_at) / 60
+        self._advance(under_way)
         demand = self._plain / minutes if minutes > 0 else 0.0
         length, share = self._base
         if not self._is_fixed and budget is not None and not first:
@@ -241,13 +255,28 @@ class Pace:
         self.expected = demand * before.length / self._base.length
         return self.burst(self.times)
 
+    def _advance(self, under_way: UnderWay) -> None:
+        """What has come of blocks that are not picked from yet, beyond what had at the last look.
+
+        Those of a burst are shorter, and their picks count as much less.
+        """
+        picks = under_way.picks * self.plan.length / self._base.length
+        self._plain = max(0.0, self._plain + picks - self._under_way.picks)
+        self._covered = max(0.0, self._covered + under_way.offsets - self._under_way.offsets)
+        self._under_way = UnderWay(picks, under_way.offsets, under_way.slots)
+
+    def _fill_minutes(self, demand: float) -> float:
+        """How long it takes until another length holds everywhere, at least a minute."""
+        found = self._under_way.slots / demand if demand > 0 else 0.0
+        return min(LONGEST_WAIT_S / 60, max(1.0, found))
+
     def _carry(self, demand: float, budget: float, minutes: float, waiting: int) -> None:
         """What was left, or taken too much, up to some minutes' budget.
 
         What waits for more than a minute's budget was taken too much, whatever the minutes say:
         while many wait no more are taken, and demand looks as if it were the budget.
         """
-        most = _MOST_MINUTES * budget
+        most = _MOST_MINUTES * budget * self._fill_minutes(demand)
         carried = self._carried + (budget - demand) * minutes
         if waiting > budget:
             carried = min(carried, budget - waiting)
@@ -259,8 +288,8 @@ class Pace:
         Picks are as many as offsets by length. Where blocks close early, longer ones would not be
         fewer.
         """
-        target = max(budget / 4, budget + _PAYBACK * self._carried)
-        covered = self._covered / minutes if minutes > 0 else 0.0
+        target = max(budget / 4, budget + _PAYBACK * self._carried / self._fill_minutes(demand))
+        covered = self._recent.add(self._covered, minutes)
         if not covered > 0 or not target > 0:
             return length
         are_full = covered > demand * length / 2

@@ -73,16 +73,26 @@ def test_who_reads_again_from_a_block_meets_the_same_blocks(
 
 @given(LENGTHS, LENGTHS, st.integers(0, 64))
 def test_another_length_holds_from_where_both_divide(before: int, after: int, start: int) -> None:
-    """Until then the old one does: two readers never cut across one another."""
+    """Until then a shorter one waits, and a longer one is grown into: nobody cuts across others."""
     cutting = Cutting()
-    cutting.read(start, start, Plan(before))
+    (first,) = cutting.read(start, start, Plan(before))[-1:]
     spans = cutting.read(start + 1, start + 200, Plan(after))
+    lengths = [span.length for span in spans]
+    assert lengths == sorted(lengths, reverse=after < before)
+    for one, other in pairwise([first, *(span for span in spans if span.first > first.last)]):
+        if one.length != other.length:
+            assert other.first % max(one.length, other.length) == 0
     longer = max(before, after)
-    for span in spans:
-        if span.length != before:
-            assert span.length == after
-            assert span.first >= -(-(start + 1) // longer) * longer
-    assert spans[-1].length == after
+    due = -(-(first.last + 1) // longer) * longer
+    assert all(span.length == after for span in spans if span.first >= due)
+
+
+def test_on_the_way_to_a_longer_length_blocks_double() -> None:
+    """Wherever they begin at a multiple of it."""
+    cutting = Cutting()
+    cutting.read(0, 71, Plan(8))
+    found = [span[:2] for span in cutting.read(72, 600, Plan(512))]
+    assert found == [(72, 79), (80, 95), (96, 127), (128, 255), (256, 511), (512, 1023)]
 
 
 def test_a_gap_in_the_log_costs_no_time() -> None:

@@ -500,6 +500,6 @@ async def test_blocks_grow_with_what_judgements_take() -> None:
         await stage.read(*(record(n) for n in range(600, 672)))
         await stage.committed(672)
         later = [one.sampling.m for one in stage.scores][600:]
-        assert later == [1] * 8 + [16] * 4, "from the next offset that both lengths divide"
+        assert later == [8] + [16] * 4, "600 is a multiple of 8, and 608 of 16"
         assert stage.registry.get_sample_value("rag_monitor_sampling_block") == 16
         assert stage.is_balanced()
