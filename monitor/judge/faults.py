@@ -18,6 +18,7 @@ from monitor.judge.answered import error_in
 from monitor.judge.refusals import Action, Said, action_for, read_body
 from monitor.records import Usage
 
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 MAX_RETRY_AFTER_S = 60.0  # a longer wait outlives every deadline: fail now and say why
 
 # Said by the client itself before it sends anything; it calls most of these a server error.
@@ -157,8 +158,13 @@ def _codes(error: BaseException) -> Iterator[str]:
 
 
 def _retry_after(error: BaseException, now: datetime) -> float | None:
-    """Seconds that the server asks to wait: a number or an HTTP date; None if it says nothing."""
-    value = _header(error, "retry-after")
+    """Seconds that the server asks to wait: a number or an HTTP date; None if it says nothing.
+
+    Azure says it in milliseconds, too, which are exact where seconds are rounded.
+    """
+    exact, value = _header(error, "retry-after-ms").strip(), _header(error, "retry-after")
+    if _NUMBER.fullmatch(exact):
+        return float(exact) / 1_000
     return seconds_to_wait(value, now) if value else None
 
 
@@ -182,7 +188,7 @@ def seconds_to_wait(value: str, now: datetime) -> float | None:
     >>> seconds_to_wait("Thu, 01 Jan 2026 00:00:05 GMT", datetime(2026, 1, 1, tzinfo=UTC))
     5.0
     """
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value.strip()):
+    if _NUMBER.fullmatch(value.strip()):
         return float(value)
     try:
         at = parsedate_to_datetime(value)

@@ -179,6 +179,14 @@ def test_retry_after_is_read_from_either_place() -> None:
     assert fault(caused(ClientError("", 503), HTTPStatusError(503))).wait_s is None
 
 
+@pytest.mark.parametrize(("milliseconds", "seconds"), [("1500", 1.5), ("soon", 2.0), ("", 2.0)])
+def test_milliseconds_are_exact(milliseconds: str, seconds: float) -> None:
+    """Azure says both; what is no number is as if it were not there."""
+    headers = {"retry-after-ms": milliseconds, "retry-after": "2"}
+    error = caused(ClientError("", 429), HTTPStatusError(429, headers))
+    assert fault(error).wait_s == seconds
+
+
 def test_a_very_long_retry_after_ends_the_call() -> None:
     """Waiting past every deadline is no use, and neither is coming back too soon."""
     seconds = MAX_RETRY_AFTER_S + 1
