@@ -29,7 +29,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
-from monitor.judge.faults import CallFailed, Fault, explain, fault_in
+from monitor.judge.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
@@ -226,15 +226,15 @@ class LlmClient:
         form = response_format(route.structured, task, user)
         if form is not None:
             arguments["response_format"] = form
-        answer = _Answer()
+        heard = _Heard()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await _litellm().acompletion(**arguments, logger_fn=answer)
+                response = await _litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             # Not chained: its message may quote the traffic.
-            raise _failure(explain(error, datetime.now(UTC), answer.body)) from None
-        if (fault := fault_in(answer.body)) is not None:
+            raise _failure(explain(error, datetime.now(UTC), heard.answer())) from None
+        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             raise _failure(fault, _usage(response, self._settings))
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
@@ -245,17 +245,28 @@ def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-class _Answer:
-    """The body that the library was given, before it makes something better of it."""
+class _Heard:
+    """What the library was given, before it makes something better of it."""
 
     def __init__(self) -> None:
-        self.body = ""
+        self._body, self._details = "", NO_ANSWER.headers
 
     def __call__(self, details: Mapping[str, Any]) -> None:
         """The library's hook for what it sends and gets; the first text is the provider's."""
         found = details.get("original_response")
-        if not self.body and isinstance(found, str):
-            self.body = found
+        if not self._body and isinstance(found, str):
+            self._body, self._details = found, details
+
+    def answer(self, made_of_it: Any = None) -> Answer:
+        """With headers where the library tells them: always with what it has made of the answer.
+
+        Of an answer that it rejects, only by some of its routes: OpenAI's and Azure's are among
+        them.
+        """
+        # Put there only after the hook was called.
+        told = self._details.get("response_headers")
+        headers = getattr(made_of_it, "_response_headers", None) or told
+        return Answer(self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers)
 
 
 def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
