@@ -23,6 +23,7 @@ import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.answered import written_in
 from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
@@ -232,8 +233,10 @@ class LlmClient:
             async with asyncio.timeout(self._settings.attempt_timeout_s):
                 response = await _litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
+            fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            usage = _unread(answer, fault, (system, user), self._settings)
             # Not chained: its message may quote the traffic.
-            raise _failure(explain(error, datetime.now(UTC), heard.answer())) from None
+            raise _failure(fault, usage) from None
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             raise _failure(fault, _usage(response, self._settings))
         model = getattr(response, "model", None)
@@ -378,6 +381,19 @@ def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
     )
 
 
+def _unread(
+    answer: Answer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+) -> Usage | None:
+    """The usage of an answer that the library rejects, where a model has written something.
+
+    What is no reply at all costs nothing, and neither does an error without a word of a reply.
+    """
+    written = written_in(answer.body)
+    if written is None or (fault is not None and not written):
+        return None
+    return _counted(asked, written, settings)
+
+
 def _usage(response: Any, settings: LlmSettings) -> Usage:
     """What a reply cost; providers count reasoning among the completion."""
     usage = getattr(response, "usage", None)
@@ -444,13 +460,20 @@ def _litellm() -> Any:
         for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
             importlib.import_module(name)
 
-    # Said of calls that are cancelled while the library makes their request in a thread.
-    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
+    hush()
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.
     stamina.instrumentation.set_on_retry_hooks(())
     return litellm
+
+
+def hush() -> None:
+    """No warnings of the library's doings: some quote the traffic."""
+    # Said of calls that are cancelled while the library makes their request in a thread.
+    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
+    # Said of replies with values of other types than the protocol's, and it quotes the values.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")
 
 
 @contextmanager
