@@ -7,7 +7,7 @@ import json
 import math
 import time
 
-from monitor.app import connection, stop_on_signals, until
+from monitor.access import connection
 from monitor.config import Settings
 from monitor.demo.generator import Generator, Writer
 from monitor.demo.schedule import Schedule
@@ -16,6 +16,7 @@ from monitor.health import Health
 from monitor.kafka import errands
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+from monitor.stopping import stop_on_signals, until
 
 
 class Watched:
