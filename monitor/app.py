@@ -311,6 +311,7 @@ class Monitor:
             budget,
             self._last_share,
             lambda: self._bursts.times(self.clock()),
+            wall=self.clock,
         )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()

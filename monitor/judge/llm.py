@@ -372,12 +372,11 @@ def _is_whole(usage: Usage, text: str) -> bool:
 def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
     """The usage of a reply that says none."""
     prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
-    price = _price_per_million(settings) or (0.0, 0.0)
     return Usage(
         calls=1,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        usd=(prompt * price[0] + completion * price[1]) / 1e6,
+        usd=_cost(settings, prompt, completion),
     )
 
 
@@ -394,6 +393,12 @@ def _unread(
     return _counted(asked, written, settings)
 
 
+def _cost(settings: LlmSettings, prompt: int, completion: int) -> float:
+    """US dollars for so many tokens, by the settings or the list; 0 where nobody knows."""
+    price = _price_per_million(settings) or (0.0, 0.0)
+    return (prompt * price[0] + completion * price[1]) / 1e6
+
+
 def _usage(response: Any, settings: LlmSettings) -> Usage:
     """What a reply cost; providers count reasoning among the completion."""
     usage = getattr(response, "usage", None)
@@ -401,16 +406,15 @@ def _usage(response: Any, settings: LlmSettings) -> Usage:
     details = getattr(usage, "completion_tokens_details", None)
     reasoning = min(completion, _tokens(details, "reasoning_tokens"))
     prompt = _tokens(usage, "prompt_tokens")
-    if settings.price is None:
-        usd = _price(response, settings.model)
-    else:
-        usd = (prompt * settings.price[0] + completion * settings.price[1]) / 1e6
+    usd = _price(response, settings.model) if settings.price is None else 0.0
     return Usage(
         calls=1,
         prompt_tokens=prompt,
         completion_tokens=completion - reasoning,
         reasoning_tokens=reasoning,
-        usd=usd,
+        # The library looks some providers' models up by the name in the reply, which may be a
+        # gateway's own: what has a price would be free, and the budget never spent.
+        usd=usd or _cost(settings, prompt, completion),
     )
 
 
@@ -434,6 +438,7 @@ def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
     return settings.price or _list_price(settings.model)
 
 
+@cache
 def _list_price(model: str) -> tuple[float, float] | None:
     # A thousand, not a million: some prices rise with the length of the prompt.
     with suppress(Exception):

@@ -227,6 +227,7 @@ def test_a_very_long_retry_after_ends_the_call() -> None:
         ("nan", None),
         ("1e9", None),
         ("", None),
+        ("Thu, 01 Jan 99999999999 00:00:00 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:

@@ -256,6 +256,22 @@ async def test_what_no_model_has_written_costs_nothing(
     assert (usage.prompt_tokens > 200, usage.completion_tokens > 0, usage.usd > 0) == (is_paid,) * 3
 
 
+@pytest.mark.parametrize(
+    "answers", ["", "accounts/fireworks/models/deepseek-r1", "a-gateway-s-own"]
+)
+async def test_what_has_a_price_is_not_free_under_another_name(answers: str) -> None:
+    """Of some providers the library looks a price up by the name in the reply."""
+    model = "fireworks_ai/accounts/fireworks/models/deepseek-r1"
+    names = {model.removeprefix("fireworks_ai/"): answers}
+    async with JudgeServer(LABELS, snapshots=names) as server:
+        judge, judgement = await judged(settings(server, model))
+    price, usage = judge.price_per_million(), judgement.usage
+    assert price is not None
+    assert price[0] > 0
+    expected = (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6
+    assert usage.usd == pytest.approx(expected)
+
+
 async def test_reasoning_tokens_are_counted_apart() -> None:
     """In the usage and in the telemetry: completion is what was written, reasoning what was not."""
     telemetry = ScorerTelemetry(CollectorRegistry())
