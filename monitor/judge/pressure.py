@@ -131,7 +131,7 @@ class Pressure:
             yield
         finally:
             self._under_way -= 1
-            if probe:
+            if probe and self._breaker.stopped is None:  # else probes are single calls
                 self._breaker.probed(self._clock())
             self._move()
 
