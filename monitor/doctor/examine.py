@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 
-from monitor import access, app, treatments
+from monitor import access, own_topics, treatments
 from monitor.config import Settings
 from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
@@ -80,7 +80,7 @@ async def _clusters(
         for cluster in clusters:
             yield await cluster.look()
         demands = Demands(
-            app.keep_seconds(settings),
+            own_topics.keep_seconds(settings),
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
             settings.ingest.when_behind == "completeness"

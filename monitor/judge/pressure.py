@@ -98,10 +98,12 @@ class Pressure:
 
     @property
     def answers(self) -> bool:
-        """Whether judgements may begin; also when it is time to find out."""
-        breaker = self._breaker
+        """Whether judgements may begin, or soon; also when it is time to find out."""
+        now, breaker = self._clock(), self._breaker
+        if self._paused_until - now > MAX_RETRY_AFTER_S:
+            return False  # its calls are turned away
         silent = breaker.is_open or breaker.stopped is not None
-        return not silent or breaker.may_probe(self._clock())
+        return not silent or breaker.may_probe(now)
 
     async def aclose(self) -> None:
         """Give back connections."""
@@ -121,7 +123,7 @@ class Pressure:
             yield
         finally:
             self._under_way -= 1
-            if probe:
+            if probe and self._breaker.stopped is None:  # else probes are single calls
                 self._breaker.probed(self._clock())
             self._move()
 

@@ -83,7 +83,8 @@ class RedisLimiter:
             async with asyncio.timeout(self._timeout_s):
                 found = await self._throttled.limit(cost=cost)
         except Exception as error:  # noqa: BLE001 - those of the client, and they may hold its address
-            raise LimiterFailed(type(error).__name__) from None
+            # Away, or a wrong password? The library calls it all unavailable.
+            raise LimiterFailed(type(error.__cause__ or error).__name__) from None
         if not found.limited:
             return 0.0
         # A hundredth more: it is rounded on its way.

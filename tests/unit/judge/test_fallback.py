@@ -111,6 +111,21 @@ async def test_one_that_has_stopped_is_not_asked_before_the_probe() -> None:
         await made.judge.aclose()
 
 
+async def test_one_that_asks_for_long_patience_is_not_waited_for() -> None:
+    """The next one judges what comes meanwhile; a short patience is waited for."""
+    weather = OneRefuses("first")
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        made = seat(server)
+        weather.refusal = 429, {"error": {"code": "rate_limit_exceeded"}}, {"Retry-After": "3600"}
+        async with asyncio.timeout(30):
+            assert await judged(made) == "second-1"
+            asked = weather.asked["first"]
+            models = await asyncio.gather(*(judged(made) for _ in range(30)))
+        await made.judge.aclose()
+    assert set(models) == {"second-1"}
+    assert weather.asked["first"] == asked
+
+
 async def test_the_last_ones_failure_is_the_failure() -> None:
     """When none of them judges, the reason is that of the last."""
     weather = Weather()

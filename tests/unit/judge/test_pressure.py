@@ -211,6 +211,32 @@ async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
         assert len(inside) == FIRST
 
 
+async def test_nobody_waits_for_a_probe_of_a_provider_that_is_back_and_refuses() -> None:
+    """Older calls find out while the circuit's probe goes on: all fail at once, and so does it."""
+    patience = Patience(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
+    pressure = Pressure("m", patience, clock=count().__next__)
+    await asked_by_many(pressure, AWAY, 4)
+
+    async def ask() -> None:
+        async with pressure.call():
+            raise AssertionError("nobody is asked")
+
+    async with pressure.judgement(), coming(pressure, 5) as inside:
+        assert inside == []
+        for _ in range(3):
+            with pytest.raises(CallFailed):
+                async with pressure.call():
+                    raise WITHDRAWN
+        assert pressure.state is State.STOPPED
+        calls = [asyncio.create_task(ask()) for _ in range(2)]
+        await turns()
+        found = [call.done() and type(call.exception()) for call in calls]
+        for call in calls:
+            call.cancel()
+        assert found == [CallFailed, CallFailed]
+        assert inside == [0, 1, 2, 3, 4]
+
+
 async def test_a_refusal_of_single_interactions_stops_nothing() -> None:
     """A provider that filters some, between others that it judges, goes on being asked."""
     async with stage(concurrency=1) as (made, weather, _):

@@ -15,7 +15,7 @@ import redis
 from monitor.errors import ConfigurationError
 from monitor.judge.quota import PerMinute
 from monitor.judge.redis_limiter import RedisLimits
-from monitor.judge.shared_quota import SharedQuota
+from monitor.judge.shared_quota import LimiterFailed, SharedQuota
 from tests.e2e.process import until
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import requires_tool
@@ -161,6 +161,29 @@ async def test_all_keys_begin_with_the_prefix(redis_server: RedisServer) -> None
     assert not list(client.scan_iter("throttled:*"))
     client.close()
     await made.aclose()
+
+
+async def test_a_wrong_password_is_not_a_redis_that_is_away(tmp_path: Path) -> None:
+    """The reason says which: somebody has to mend the one, and to wait for the other."""
+    required()
+    server = RedisServer(tmp_path, "--requirepass", "right")
+    with server:
+        wrong = server.url.replace("://", "://:wrong@")
+        assert await reason(wrong) == "AuthenticationError"
+    assert await reason(wrong) == "ConnectionError"
+
+
+async def reason(url: str) -> str:
+    """Why a limit in this Redis cannot be taken."""
+    limits = RedisLimits(url, prefix="p", timeout_s=10.0)
+    limiter = limits.limiter("requests", 5)
+    assert limiter is not None
+    try:
+        with pytest.raises(LimiterFailed) as caught:
+            await limiter.take(1)
+        return caught.value.reason
+    finally:
+        await limits.aclose()
 
 
 def test_an_address_that_is_none_is_a_configuration_error() -> None:
