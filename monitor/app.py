@@ -66,6 +66,7 @@ from monitor.treatments import (
     require_prices,
     slots,
     traffic,
+    unused_floors,
     unused_limits,
     with_rechecks,
 )
@@ -194,6 +195,8 @@ class Monitor:
             self._judges = lambda: offline | self._states(telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
+            if why := unused_floors(self.settings):
+                logger().warning("floors_unused", what=why)
             budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend, affords)

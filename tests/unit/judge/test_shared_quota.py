@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import redis
 
 from monitor.errors import ConfigurationError
 from monitor.judge.quota import PerMinute
@@ -147,6 +148,19 @@ async def test_redis_goes_and_comes_back(tmp_path: Path) -> None:
     assert alone >= 0.7 * limit, "it goes on meanwhile"
     assert replicas.total(back)[0] >= limit, "and as before afterwards"
     assert all(heard.states == [True, False, True] for heard in replicas.heard)
+
+
+async def test_all_keys_begin_with_the_prefix(redis_server: RedisServer) -> None:
+    """Rights to keys of a Redis (``~ours:*``) are given by it."""
+    made = RedisLimits(redis_server.url, prefix="ours", timeout_s=5.0)
+    limiters = [made.limiter(name, 100) for name in ("requests", "tokens")]
+    assert [await limiter.take(1) for limiter in limiters if limiter] == [0.0, 0.0]
+    client = redis.Redis.from_url(redis_server.url)
+    keys = {bytes(key).decode() for key in client.scan_iter("ours:*")}
+    assert [sum(key.endswith(name) for key in keys) for name in ("requests", "tokens")] == [1, 1]
+    assert not list(client.scan_iter("throttled:*"))
+    client.close()
+    await made.aclose()
 
 
 async def test_a_wrong_password_is_not_a_redis_that_is_away(tmp_path: Path) -> None:
