@@ -183,6 +183,35 @@ async def test_all_keys_begin_with_the_prefix(redis_server: RedisServer) -> None
     await made.aclose()
 
 
+class Leaving:
+    """A store that lets everything in, until it is gone."""
+
+    step = 1
+
+    def __init__(self) -> None:
+        self.is_there = True
+
+    async def take(self, cost: int) -> float:
+        if not self.is_there:
+            raise LimiterFailed("ConnectionError")
+        return 0.0
+
+
+async def test_who_took_nothing_takes_nothing_at_once_when_the_store_goes() -> None:
+    """Others may have used all of the limit in the minute before, this one's part with it."""
+    store, limits = Leaving(), PerMinute(60, None)
+    quota = SharedQuota(MODEL, limits, (store, None), Heard(), lambda: 0.0, lambda: 0.5)
+    await quota.take("verify_claims", 1_000)
+    store.is_there = False
+    next_one = asyncio.create_task(quota.take("verify_claims", 1_000))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(next_one), 0.05)
+    # Of thirty that were used evenly one is forgotten every two seconds.
+    assert 0 < quota.left_s() <= 4
+    next_one.cancel()
+    await asyncio.gather(next_one, return_exceptions=True)
+
+
 async def test_a_wrong_password_is_not_a_redis_that_is_away(tmp_path: Path) -> None:
     """The reason says which: somebody has to mend the one, and to wait for the other."""
     required()
