@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from tests.servers.forked import forks
+from tests.servers.forked import Forks, forks
 from tests.unit.cli.command import rag_monitor, started
 
 
@@ -33,3 +36,15 @@ def test_a_fork_that_does_not_end_is_killed() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             forks().run(["alarms", "--timeout", "300"], environ, 0.1)
     assert rag_monitor("version").returncode == 0
+
+
+def test_forks_end_with_whoever_gives_orders(tmp_path: Path) -> None:
+    """Nothing runs on that nobody can stop any more; a killed one says so."""
+    own = Forks()
+    environ = {**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:9"}
+    log = tmp_path / "log"
+    first, second = (own.start(["traffic", "--timeout", "300"], environ, log, log) for _ in "ab")
+    first.kill()
+    assert (first.exit_code(), first.alive(), second.alive()) == (-signal.SIGKILL, False, True)
+    own.close()
+    assert second.exit_code() == -signal.SIGKILL
