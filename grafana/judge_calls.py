@@ -111,7 +111,8 @@ def _limits() -> Json:
     texts = Texts(
         "Limits used",
         "`rag_monitor_limit_used_ratio`: share of the requests and tokens a minute that a model's "
-        "limits allow. At 100 % judging waits; that is what limits are for.",
+        "limits allow. At 100 % judging waits; that is what limits are for. In the minute after "
+        "a scorer's first call it falls from there: another one may have asked before.",
         "percentunit",
     )
     used = "max by (model, limit) (rag_monitor_limit_used_ratio)"

@@ -1,25 +1,21 @@
-"""The composition root: builds adapters from settings, runs roles, handles signals."""
+"""The composition root: builds adapters from settings, and runs roles."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import signal
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from monitor import __version__
-from monitor.access import connection as connection
-from monitor.access import output_connection
+from monitor.access import connection, output_connection
 from monitor.alarms import AlarmRecord
 from monitor.books import books, burst_allowance, promises, segment_names
 from monitor.bursting import Bursts
 from monitor.caches import Caches
-from monitor.config import Settings, seconds
+from monitor.config import Settings
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
@@ -42,13 +38,15 @@ from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
 from monitor.kafka.pulse import watched
 from monitor.kafka.record import KafkaRecord
-from monitor.kafka.topics import TopicSpec, create_missing
+from monitor.kafka.topics import create_missing
 from monitor.logs import logger
+from monitor.own_topics import keep_seconds, topic_specs
 from monitor.pause_log import pauses_logged
 from monitor.pausing import Pauses
 from monitor.scorer import Scorer, ScorerSettings
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations
+from monitor.stopping import ended, stop_on_signals, until
 from monitor.supervision import meanwhile
 from monitor.telemetry import (
     BudgetTelemetry,
@@ -68,6 +66,7 @@ from monitor.treatments import (
     require_prices,
     slots,
     traffic,
+    unused_floors,
     unused_limits,
     with_rechecks,
 )
@@ -75,11 +74,8 @@ from monitor.treatments import (
 Role = Literal["score", "export"]
 #: What each role calls itself in ``Health`` once it runs.
 PARTS: dict[Role, str] = {"score": "consumer", "export": "exporter"}
-SECOND_INTERRUPT = 130
-SHOW_CURSOR = "\x1b[?25h"
 #: On top of the drain: the last commit, leaving the group, closing connections.
 STOP_SLACK_S = 30.0
-DAY_S = 86_400
 #: A scorer that cannot read what is paused judges after so long.
 PAUSES_KNOWN_S = 5.0
 
@@ -199,6 +195,8 @@ class Monitor:
             self._judges = lambda: offline | self._states(telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
+            if why := unused_floors(self.settings):
+                logger().warning("floors_unused", what=why)
             budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
             seats = with_rechecks(judges, telemetry.recheck, spend, affords)
@@ -316,6 +314,7 @@ class Monitor:
             budget,
             self._last_share,
             lambda: self._bursts.times(self.clock()),
+            wall=self.clock,
         )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
@@ -337,9 +336,9 @@ class Monitor:
         topic = self.settings.kafka.topics.scores
         spending = Spending(self.output, topic, budget, self.health, self.clock)
         follower = asyncio.create_task(spending.run())
-        stack.push_async_callback(_ended, follower)
+        stack.push_async_callback(ended, follower)
         known = asyncio.create_task(spending.is_known.wait())
-        stack.push_async_callback(_ended, known)
+        stack.push_async_callback(ended, known)
         await asyncio.wait({follower, known}, return_when="FIRST_COMPLETED")
         if not known.done():
             await follower
@@ -454,75 +453,6 @@ async def _followed(follower: StateFollower, topic: str, pauses: Pauses, *, need
             raise
         pauses.are_unknown = True
         logger().error("pauses_unknown", topic=topic, error=str(error))
-
-
-async def _ended(task: asyncio.Task[Any]) -> None:
-    """Cancel it; what goes wrong in its clean-up is told, and keeps nobody from stopping."""
-    if task.done():
-        return
-    task.cancel()
-    await asyncio.wait({task})
-    error = None if task.cancelled() else task.exception()
-    if error is not None:
-        logger().error("unclean_stop", error=type(error).__name__, exc_info=error)
-
-
-async def until(
-    stop: asyncio.Event, work: Coroutine[Any, Any, None], *, grace_s: float = 0.0
-) -> bool:
-    """Whether the work ended by itself; when told to stop, it is cancelled.
-
-    Work that watches the event itself gets ``grace_s`` seconds to come to its own end first.
-    """
-    task, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait({task, stopping}, return_when="FIRST_COMPLETED")
-        if grace_s and not task.done():
-            await asyncio.wait({task}, timeout=grace_s)
-        if not task.done():
-            return False
-        task.result()
-        return True
-    finally:
-        stopping.cancel()
-        await _ended(task)  # its own clean-up comes first
-
-
-def keep_seconds(settings: Settings) -> int:
-    """How long score records must be kept: two periods or the longest window, and a day."""
-    longest_s = max(seconds(window) for window in settings.export.windows)
-    return max(2 * seconds(settings.drift.period), longest_s) + DAY_S
-
-
-def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """What ``kafka.create_topics`` creates; the score records outlive every window."""
-    topics = settings.kafka.topics
-    keep_ms = keep_seconds(settings) * 1000
-    compacted = {"cleanup.policy": "compact"}
-    return [
-        *(TopicSpec(name) for name in topics.interactions),
-        TopicSpec(
-            topics.scores, configs={"cleanup.policy": "delete", "retention.ms": str(keep_ms)}
-        ),
-        TopicSpec(topics.dead_letters),
-        TopicSpec(topics.control, 1, compacted),
-        TopicSpec(topics.alarms, 1, compacted),
-    ]
-
-
-def stop_on_signals(stop: asyncio.Event) -> None:
-    """SIGTERM and Ctrl-C set ``stop``; a second Ctrl-C ends the process at once."""
-    loop = asyncio.get_running_loop()
-
-    def interrupted() -> None:
-        if stop.is_set():  # the user does not want to wait for the drain
-            if sys.stdout.isatty():
-                print(SHOW_CURSOR, end="", flush=True)  # a live view may have hidden it
-            os._exit(SECOND_INTERRUPT)
-        stop.set()
-
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_signal_handler(signal.SIGINT, interrupted)
 
 
 async def serve(settings: Settings, roles: list[Role]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from monitor.caches import Caches
 from monitor.config import Settings
@@ -18,11 +19,14 @@ from monitor.ingest.formats import native
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.score_records import Ending
 from monitor.intake import Traffic
+from monitor.judge.deadline import Deadline
 from monitor.judging import Treatment, hidden, judged
 from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
 from monitor.telemetry import ScorerTelemetry
 from monitor.treatments import build_judges, build_redactor, traffic
 
+#: How often it is looked who has come to wait, once told to stop.
+_LOOK_EVERY_S = 0.2
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -69,7 +73,8 @@ async def evaluate(
 ) -> Summary:
     """Judge every line, and write the records in the order of the lines.
 
-    From ``stop`` on no further line is begun, and those under way have ``ingest.drain_s`` seconds.
+    From ``stop`` on no further line is begun, and those under way have ``ingest.drain_s`` seconds,
+    unless they only wait: for a place, or for a limit.
     When ``write`` raises ``BrokenPipeError``, nobody wants more: that is the end, too.
 
     ``name`` stands for the topic and the line's number, from 0, for the offset. A line that is no
@@ -91,7 +96,8 @@ async def evaluate(
         lines_in_order = _InOrder(desk, summary, write, ahead)
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as limit:
-                waiting = asyncio.create_task(_drained(stop, limit, settings.ingest.drain_s))
+                drained = _drained(stop, limit, settings.ingest.drain_s, lines_in_order.leave)
+                waiting = asyncio.create_task(drained)
                 try:
                     await lines_in_order.run(reader, lines, stop)
                 finally:
@@ -99,9 +105,24 @@ async def evaluate(
     return summary
 
 
-async def _drained(stop: asyncio.Event, limit: asyncio.Timeout, drain_s: float) -> None:
+async def _drained(
+    stop: asyncio.Event,
+    limit: asyncio.Timeout,
+    drain_s: float,
+    leave: Callable[[float], None],
+) -> None:
+    """From ``stop`` on leave what waits, also what comes to; leave all when the time is over."""
     await stop.wait()
-    limit.reschedule(asyncio.get_running_loop().time() + drain_s)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + drain_s
+    limit.reschedule(end)
+    while True:
+        leave(end - loop.time())
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+class _LeftError(Exception):
+    """The oldest was left: no record after it can be written."""
 
 
 @dataclass(slots=True)
@@ -127,17 +148,27 @@ class _InOrder:
                         await self._write_oldest()
                 while self.under_way:
                     await self._write_oldest()
-        except* BrokenPipeError:
+        except* (BrokenPipeError, _LeftError):
             pass  # what is under way has been cancelled: it would cost, and nobody reads it
         finally:
             if self.under_way:
                 self.summary.stopped_before = self.under_way[0][0]
 
+    def leave(self, within_s: float) -> None:
+        """Give up those that only wait, and cannot go on in so many seconds."""
+        for _, task in self.under_way:
+            if self.desk.may_be_left(task, within_s) and not task.cancelling():
+                task.cancel()
+
     def _oldest_is_done(self) -> bool:
         return bool(self.under_way) and self.under_way[0][1].done()
 
     async def _write_oldest(self) -> None:
-        record = await self.under_way[0][1]
+        task = self.under_way[0][1]
+        await asyncio.wait({task})
+        if task.cancelled():
+            raise _LeftError
+        record = task.result()
         self.write(record.to_json() + b"\n")
         self.under_way.popleft()
         self.summary.add(record)
@@ -148,6 +179,12 @@ class _Desk:
 
     def __init__(self, chosen: Traffic, clock: Callable[[], float]) -> None:
         self._traffic, self._clock = chosen, clock
+        self._judging: dict[asyncio.Task[Any] | None, Deadline] = {}
+
+    def may_be_left(self, task: asyncio.Task[ScoreRecord], within_s: float) -> bool:
+        """Whether it waits for a place; or for limits, as ``Deadline`` says."""
+        deadline = self._judging.get(task)
+        return deadline is None or deadline.may_be_left(within_s)
 
     async def record(self, interaction: Interaction) -> ScoreRecord:
         treatment = self._traffic.treatment(interaction)
@@ -165,9 +202,17 @@ class _Desk:
         waiting_since = self._clock()
         async with treatment.limits.admitted():
             admitted = self._clock()
-            ending = await judged(interaction, treatment)
+            ending = await self._watched(interaction, treatment)
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
         return ending._replace(timings=timings)
+
+    async def _watched(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        task, deadline = asyncio.current_task(), treatment.limits.deadline()
+        self._judging[task] = deadline
+        try:
+            return await judged(interaction, treatment, deadline)
+        finally:
+            del self._judging[task]
 
 
 @dataclass(slots=True)

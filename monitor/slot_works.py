@@ -42,8 +42,8 @@ class Money(Protocol):
     def spent(self, now: float) -> float:
         """US dollars since midnight."""
 
-    def day_start(self, now: float) -> float:
-        """The latest midnight."""
+    def day_end(self, now: float) -> float:
+        """The next midnight."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Steering:
         if slots.money is None:
             return allowed, float(DAY_S)
         wall = slots.wall()
-        left_s = max(60.0, slots.money.day_start(wall) + DAY_S - wall)
+        left_s = max(60.0, slots.money.day_end(wall) - wall)
         return allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s), left_s
 
 

@@ -307,7 +307,8 @@ class ScorerTelemetry:
         )
         self.limit_used = Gauge(
             "rag_monitor_limit_used_ratio",
-            "Share of a model's limit that is used in the minute that ends now.",
+            "Share of a model's limit that is used in the minute that ends now. The minute before "
+            "a process's first call counts as used evenly, since another one may have.",
             ["model", "limit"],
             registry=registry,
         )

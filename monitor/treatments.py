@@ -212,6 +212,17 @@ def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:
     return sorted(settings.limits.models.keys() - asked)
 
 
+def unused_floors(settings: Settings) -> str | None:
+    """Why ``sampling.floors`` change nothing, None where they do, or there are none."""
+    if not settings.sampling.floors:
+        return None
+    if all(each.segment is None for each in (settings.base, *settings.effective)):
+        return "nothing has a segment: set export.segment"
+    if settings.sampling.block == 1:
+        return "nothing is picked from blocks: set sampling.block"
+    return None
+
+
 def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
     """Which interactions are judged, and how, by application."""
 

@@ -41,6 +41,7 @@ def check(
         raise typer.BadParameter("--attribute goes with --application")
     settings = settings_of(config, set_)
     _check_redaction(settings)
+    _check_judges(settings)
     if application is not None:
         _print(_held_for(settings, _interaction(application, attribute or [])), json)
     elif json:
@@ -105,6 +106,25 @@ def _check_redaction(settings: Settings) -> None:
     from monitor.treatments import redaction_rules
 
     Redactor(redaction_rules(settings))
+
+
+def _check_judges(settings: Settings) -> None:
+    """Addresses and prices are read by libraries, too; a model without a price has no budget."""
+    import asyncio
+
+    from monitor.telemetry import ScorerTelemetry, new_registry
+    from monitor.treatments import build_budget, build_judges, require_prices
+
+    seats = build_judges(settings, ScorerTelemetry(new_registry()))
+    if build_budget(settings) is None:
+        return
+
+    async def prepared() -> None:
+        for seat in seats:
+            await seat.judge.prepare()
+
+    asyncio.run(prepared())
+    require_prices(seats)
 
 
 def _series(settings: Settings) -> dict[str, int]:

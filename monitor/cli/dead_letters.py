@@ -220,11 +220,11 @@ async def _redriven(
 ) -> tuple[list[Told], Counter[Answer]]:
     import asyncio
 
-    from monitor import app as root
     from monitor.ingest import letter_desk
+    from monitor.stopping import stop_on_signals
 
     stop = asyncio.Event()
-    root.stop_on_signals(stop)
+    stop_on_signals(stop)
     return await letter_desk.redriven(desk, dry_run=dry_run, most=most, since=since, stop=stop)
 
 

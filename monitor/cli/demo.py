@@ -71,7 +71,7 @@ def traffic(
     incident_for: IncidentFor = 10,
     limit: Annotated[
         float,
-        typer.Option("--timeout", min=0.1, help="Seconds to wait for the broker and the topic."),
+        typer.Option("--timeout", min=0.1, help="Seconds that the broker may keep it waiting."),
     ] = 60.0,
 ) -> None:
     """Send made-up interactions to the configured topic; print how many were acknowledged."""

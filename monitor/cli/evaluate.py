@@ -91,8 +91,8 @@ async def _run(
 ) -> Summary:
     import asyncio
 
-    from monitor.app import stop_on_signals
     from monitor.evaluation import evaluate as run
+    from monitor.stopping import stop_on_signals
     from monitor.telemetry import ScorerTelemetry, new_registry
 
     stop = asyncio.Event()

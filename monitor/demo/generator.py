@@ -48,8 +48,19 @@ class Generator:
     async def run(self, start: float, end: float, stop: asyncio.Event) -> None:
         """Send from ``start`` to ``end`` (epoch seconds), or until ``stop``; wait for the rest.
 
-        Raises what a write has failed with.
+        Raises what a write has failed with. Nobody goes on writing once it has ended.
         """
+        try:
+            await self._send_all(start, end, stop)
+            if self._writes:
+                await asyncio.wait(self._writes)
+        finally:
+            for write in self._writes:
+                write.cancel()
+        if self._failed is not None:
+            raise self._failed
+
+    async def _send_all(self, start: float, end: float, stop: asyncio.Event) -> None:
         index = 0
         while not stop.is_set():
             due = start + index / self._rate
@@ -66,10 +77,6 @@ class Generator:
             index += 1
             if index % 50 == 0:
                 await asyncio.sleep(0)
-        if self._writes:
-            await asyncio.wait(self._writes)
-        if self._failed is not None:
-            raise self._failed
 
     def _send(self, index: int, due: float) -> None:
         event_time = datetime.fromtimestamp(due, UTC)

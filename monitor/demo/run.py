@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from monitor import logs
-from monitor.app import Monitor, stop_on_signals
+from monitor.app import Monitor
 from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
@@ -29,6 +29,7 @@ from monitor.demo.view import SCREEN, View
 from monitor.demo.watch import Watch
 from monitor.kafka.producer import Producer
 from monitor.rules.render import rendered
+from monitor.stopping import stop_on_signals
 
 
 async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: float) -> None:

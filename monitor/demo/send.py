@@ -7,15 +7,45 @@ import json
 import math
 import time
 
-from monitor.app import connection, stop_on_signals, until
+from monitor.access import connection
 from monitor.config import Settings
-from monitor.demo.generator import Generator
+from monitor.demo.generator import Generator, Writer
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import Traffic
 from monitor.health import Health
 from monitor.kafka import errands
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+from monitor.stopping import stop_on_signals, until
+
+
+class Watched:
+    """Writes of which one must be acknowledged at least every ``limit_s`` seconds, while any wait.
+
+    ``limit`` passes where that is not so.
+    """
+
+    def __init__(self, writer: Writer, limit: asyncio.Timeout, limit_s: float) -> None:
+        self._writer, self._limit, self._limit_s = writer, limit, limit_s
+        self._waiting = 0
+        limit.reschedule(None)
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Returns when the record is acknowledged."""
+        if self._waiting == 0:
+            self._put_off(self._limit_s)
+        self._waiting += 1
+        try:
+            await self._writer.write(topic, value, key=key)
+        finally:
+            self._waiting -= 1
+        self._put_off(self._limit_s if self._waiting else None)
+
+    def _put_off(self, seconds: float | None) -> None:
+        if not self._limit.expired():
+            now = asyncio.get_running_loop().time()
+            self._limit.reschedule(None if seconds is None else now + seconds)
+
 
 #: For the writes under way when a signal comes.
 GRACE_S = 5.0
@@ -32,7 +62,8 @@ async def send(
 ) -> None:
     """Send until ``run_for`` seconds have passed or a signal comes; print a JSON summary.
 
-    Raises ``DependencyRefused``, also where there is no broker or topic for ``limit_s`` seconds.
+    Raises ``DependencyRefused``, also where there is no broker or topic for ``limit_s`` seconds, or
+    nothing of what was sent is acknowledged for so long.
     """
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -47,12 +78,16 @@ async def send(
             await wait_for_topics(where, [topic], health, "traffic")
             producer = await Producer.start(where, health)
         traffic = Traffic(seed, schedule.mix_at)
-        generator = Generator(producer, topic, traffic, rate=rate, clock=time.time)
         end = math.inf if run_for is None else schedule.start + run_for
         try:
-            await generator.run(schedule.start, end, stop)
+            async with errands.in_time(where, health, limit_s, "writing") as limit:
+                writer = Watched(producer, limit, limit_s)
+                generator = Generator(writer, topic, traffic, rate=rate, clock=time.time)
+                try:
+                    await generator.run(schedule.start, end, stop)
+                finally:
+                    sent = generator.acknowledged
         finally:
-            sent = generator.acknowledged
             await producer.stop()
 
     await until(stop, work(), grace_s=GRACE_S)

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 
-from monitor import access, app, treatments
+from monitor import access, own_topics, treatments
 from monitor.config import Settings
 from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.needs import input_needs, output_needs
-from monitor.doctor.report import Line, warn
+from monitor.doctor.report import Line, Status, warn
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError
 from monitor.judge.protocol import Judge
@@ -22,13 +22,14 @@ async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterat
     """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
     try:
         sites = _sites(settings)
+        seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
     except ConfigurationError as error:
         yield [wrong_setting(error)]
         return
     if unsafe := [line for site in sites for line in _unsafe(site)]:
         yield unsafe
     # Beside the cluster: importing the client library and the model's answer take seconds.
-    judges = asyncio.create_task(_judges(settings))
+    judges = asyncio.create_task(_judges(settings, seats))
     try:
         async for lines in _clusters(sites, settings, clock):
             yield lines
@@ -79,7 +80,7 @@ async def _clusters(
         for cluster in clusters:
             yield await cluster.look()
         demands = Demands(
-            app.keep_seconds(settings),
+            own_topics.keep_seconds(settings),
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
             settings.ingest.when_behind == "completeness"
@@ -114,9 +115,8 @@ async def _records(
             )
 
 
-async def _judges(settings: Settings) -> list[Line]:
+async def _judges(settings: Settings, seats: Sequence[treatments.Seat]) -> list[Line]:
     """Every judge that the settings or an entry of ``applications`` names, all at once."""
-    seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
     try:
         found = await asyncio.gather(
             *(
@@ -128,7 +128,19 @@ async def _judges(settings: Settings) -> list[Line]:
     finally:
         for seat in seats:
             await seat.judge.aclose()
-    return [line for lines in found for line in lines]
+    return _priced([line for lines in found for line in lines], settings, seats)
+
+
+def _priced(lines: list[Line], settings: Settings, seats: Sequence[treatments.Seat]) -> list[Line]:
+    """With a budget no process would start with a model whose price nobody knows."""
+    if treatments.build_budget(settings) is None:
+        return lines
+    try:
+        treatments.require_prices(seats)
+    except ConfigurationError as error:
+        known = [line for line in lines if line.check != "price" or line.status is Status.OK]
+        return [*known, wrong_setting(error)]
+    return lines
 
 
 def _called(seat: treatments.Seat, judge: Judge) -> str:

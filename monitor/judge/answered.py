@@ -62,6 +62,27 @@ def error_in(text: str) -> tuple[int, Said] | None:
     return next(filter(None, map(_read, _where(body))), None)
 
 
+def written_in(text: str) -> str | None:
+    """What a model has written in an answer, whatever else is wrong with it; None where none has.
+
+    >>> written_in('{"choices": [{"message": {"content": "{}"}}], "usage": "unknown"}')
+    '{}'
+    >>> written_in("<html>Bad gateway</html>") is None
+    True
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        return None
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
 def _where(body: Any) -> Iterator[Any]:
     """Whatever may say that something went wrong."""
     for part in body[:1] if isinstance(body, list) else (body,):

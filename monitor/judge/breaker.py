@@ -84,6 +84,7 @@ class Breaker:
 
     def _stop(self, fault: Fault, now: float) -> None:
         self.stopped, self.is_open = fault, False
+        self.probing = False  # that was the circuit's, which asks for nothing any more
         self._shut_at = now
         self.probe_at = now + self._patience.stop_probe_s
 

@@ -41,6 +41,11 @@ class Budget:
         self._roll(now)
         return self._day[0]
 
+    def day_end(self, now: float) -> float:
+        """The next midnight of the zone."""
+        self._roll(now)
+        return self._day[1]
+
     def spent(self, now: float) -> float:
         """Today, by all; without what is under way."""
         self._roll(now)

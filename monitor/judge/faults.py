@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from monitor.errors import JudgeFailed
 from monitor.judge.answered import error_in
@@ -31,6 +33,16 @@ _UNREADABLE = (
     "invalid response object",
 )
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")  # a number would only repeat a status
+
+
+class Answer(NamedTuple):
+    """What the client was given under a status that says that all is well, as far as it tells."""
+
+    body: str = ""
+    headers: Mapping[str, Any] = MappingProxyType({})
+
+
+NO_ANSWER = Answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +69,17 @@ class CallFailed(JudgeFailed):
         self.fault = fault
 
 
-def explain(error: BaseException, now: datetime, answer: str = "") -> Fault | None:
+def explain(error: BaseException, now: datetime, answer: Answer = NO_ANSWER) -> Fault | None:
     """The fault behind a client error; None if the server did answer, but unreadably.
 
-    ``answer`` is the body that the client was given, where it was given one: a status that says
-    that all is well is outdone by an error in it. ``now`` (UTC) turns a Retry-After date into
-    seconds. Notes hold status, code and class names only: messages may quote the traffic.
+    A status that says that all is well is outdone by an error in the ``answer``. ``now`` (UTC)
+    turns a Retry-After date into seconds. Notes hold status, code and class names only: messages
+    may quote the traffic.
     """
     chain = list(_chain(error))
     status = next(filter(None, map(_answered, chain)), None)
     if status is None:
-        if (inside := fault_in(answer)) is not None:
+        if (inside := fault_in(answer, now)) is not None:
             return inside
         if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
             return Fault("timeout", "no answer in time", Action.RETRY)
@@ -84,14 +96,16 @@ def explain(error: BaseException, now: datetime, answer: str = "") -> Fault | No
     return _refused(status, chain, now)
 
 
-def fault_in(answer: str) -> Fault | None:
+def fault_in(answer: Answer, now: datetime) -> Fault | None:
     """What is wrong by the body of an answer whose status says that all is well."""
-    found = error_in(answer)
+    found = error_in(answer.body)
     if found is None:
         return None
     status, said = found
     action, reason = action_for(status, said)
-    return Fault(reason, f"status {status} in the body", action, said.wait_s)
+    asked = _retry_after(answer.headers, now)
+    wait_s = said.wait_s if asked is None else asked
+    return Fault(reason, f"status {status} in the body", action, wait_s)
 
 
 def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
@@ -101,7 +115,8 @@ def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
         status, said._replace(codes=said.codes | {c.lower() for c in codes})
     )
     note = " ".join([f"status {status}", *sorted(filter(_CODE.fullmatch, codes))])
-    asked = next(filter(None, (_retry_after(cause, now) for cause in chain)), said.wait_s)
+    waits = (_retry_after(_headers(cause), now) for cause in chain)
+    asked = next(filter(None, waits), said.wait_s)
     return Fault(reason, note, action, asked)
 
 
@@ -110,7 +125,7 @@ def _said(chain: list[BaseException]) -> Said:
     for cause in chain:
         text = getattr(getattr(cause, "response", None), "text", None)
         if _is_a(cause, "HTTPStatusError") and isinstance(text, str) and text:
-            said, kind = read_body(text), _header(cause, "x-amzn-errortype")
+            said, kind = read_body(text), _header(_headers(cause), "x-amzn-errortype")
             return said._replace(codes=said.codes | {kind.partition(":")[0].lower()})
     return Said(message=" ".join(map(str, chain)).lower())
 
@@ -157,27 +172,32 @@ def _codes(error: BaseException) -> Iterator[str]:
     yield from (code for code in (getattr(error, "code", None), inner) if isinstance(code, str))
 
 
-def _retry_after(error: BaseException, now: datetime) -> float | None:
+def _retry_after(headers: Mapping[str, Any], now: datetime) -> float | None:
     """Seconds that the server asks to wait: a number or an HTTP date; None if it says nothing.
 
     Azure says it in milliseconds, too, which are exact where seconds are rounded.
     """
-    exact, value = _header(error, "retry-after-ms").strip(), _header(error, "retry-after")
+    exact, value = _header(headers, "retry-after-ms").strip(), _header(headers, "retry-after")
     if _NUMBER.fullmatch(exact):
         return float(exact) / 1_000
     return seconds_to_wait(value, now) if value else None
 
 
-def _header(error: BaseException, name: str) -> str:
-    """Of the answer, or of the client's copy of it; empty where there is none."""
+def _headers(error: BaseException) -> Mapping[str, Any]:
+    """Of the answer, or of the client's copy of it; empty where there are none."""
     answer = getattr(error, "response", None)
     for headers in (
         getattr(error, "litellm_response_headers", None),
         getattr(answer, "headers", None),
     ):
         if isinstance(headers, Mapping):
-            return str({str(key).lower(): headers[key] for key in headers}.get(name, ""))
-    return ""
+            return headers
+    return NO_ANSWER.headers
+
+
+def _header(headers: Mapping[str, Any], name: str) -> str:
+    """Whatever case it is written in; empty where there is none."""
+    return str({str(key).lower(): headers[key] for key in headers}.get(name, ""))
 
 
 def seconds_to_wait(value: str, now: datetime) -> float | None:
@@ -192,7 +212,7 @@ def seconds_to_wait(value: str, now: datetime) -> float | None:
         return float(value)
     try:
         at = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # of a year with too many digits
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - now).total_seconds())

@@ -23,13 +23,14 @@ import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.answered import written_in
 from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
-from monitor.judge.faults import CallFailed, Fault, explain, fault_in
+from monitor.judge.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
@@ -226,15 +227,17 @@ class LlmClient:
         form = response_format(route.structured, task, user)
         if form is not None:
             arguments["response_format"] = form
-        answer = _Answer()
+        heard = _Heard()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await _litellm().acompletion(**arguments, logger_fn=answer)
+                response = await _litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
+            fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            usage = _unread(answer, fault, (system, user), self._settings)
             # Not chained: its message may quote the traffic.
-            raise _failure(explain(error, datetime.now(UTC), answer.body)) from None
-        if (fault := fault_in(answer.body)) is not None:
+            raise _failure(fault, usage) from None
+        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             raise _failure(fault, _usage(response, self._settings))
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
@@ -245,17 +248,28 @@ def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-class _Answer:
-    """The body that the library was given, before it makes something better of it."""
+class _Heard:
+    """What the library was given, before it makes something better of it."""
 
     def __init__(self) -> None:
-        self.body = ""
+        self._body, self._details = "", NO_ANSWER.headers
 
     def __call__(self, details: Mapping[str, Any]) -> None:
         """The library's hook for what it sends and gets; the first text is the provider's."""
         found = details.get("original_response")
-        if not self.body and isinstance(found, str):
-            self.body = found
+        if not self._body and isinstance(found, str):
+            self._body, self._details = found, details
+
+    def answer(self, made_of_it: Any = None) -> Answer:
+        """With headers where the library tells them: always with what it has made of the answer.
+
+        Of an answer that it rejects, only by some of its routes: OpenAI's and Azure's are among
+        them.
+        """
+        # Put there only after the hook was called.
+        told = self._details.get("response_headers")
+        headers = getattr(made_of_it, "_response_headers", None) or told
+        return Answer(self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers)
 
 
 def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
@@ -358,13 +372,31 @@ def _is_whole(usage: Usage, text: str) -> bool:
 def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
     """The usage of a reply that says none."""
     prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
-    price = _price_per_million(settings) or (0.0, 0.0)
     return Usage(
         calls=1,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        usd=(prompt * price[0] + completion * price[1]) / 1e6,
+        usd=_cost(settings, prompt, completion),
     )
+
+
+def _unread(
+    answer: Answer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+) -> Usage | None:
+    """The usage of an answer that the library rejects, where a model has written something.
+
+    What is no reply at all costs nothing, and neither does an error without a word of a reply.
+    """
+    written = written_in(answer.body)
+    if written is None or (fault is not None and not written):
+        return None
+    return _counted(asked, written, settings)
+
+
+def _cost(settings: LlmSettings, prompt: int, completion: int) -> float:
+    """US dollars for so many tokens, by the settings or the list; 0 where nobody knows."""
+    price = _price_per_million(settings) or (0.0, 0.0)
+    return (prompt * price[0] + completion * price[1]) / 1e6
 
 
 def _usage(response: Any, settings: LlmSettings) -> Usage:
@@ -374,16 +406,15 @@ def _usage(response: Any, settings: LlmSettings) -> Usage:
     details = getattr(usage, "completion_tokens_details", None)
     reasoning = min(completion, _tokens(details, "reasoning_tokens"))
     prompt = _tokens(usage, "prompt_tokens")
-    if settings.price is None:
-        usd = _price(response, settings.model)
-    else:
-        usd = (prompt * settings.price[0] + completion * settings.price[1]) / 1e6
+    usd = _price(response, settings.model) if settings.price is None else 0.0
     return Usage(
         calls=1,
         prompt_tokens=prompt,
         completion_tokens=completion - reasoning,
         reasoning_tokens=reasoning,
-        usd=usd,
+        # The library looks some providers' models up by the name in the reply, which may be a
+        # gateway's own: what has a price would be free, and the budget never spent.
+        usd=usd or _cost(settings, prompt, completion),
     )
 
 
@@ -407,6 +438,7 @@ def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
     return settings.price or _list_price(settings.model)
 
 
+@cache
 def _list_price(model: str) -> tuple[float, float] | None:
     # A thousand, not a million: some prices rise with the length of the prompt.
     with suppress(Exception):
@@ -433,13 +465,20 @@ def _litellm() -> Any:
         for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
             importlib.import_module(name)
 
-    # Said of calls that are cancelled while the library makes their request in a thread.
-    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
+    hush()
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     # Retries are counted by the observer; stamina's own hooks would print them.
     stamina.instrumentation.set_on_retry_hooks(())
     return litellm
+
+
+def hush() -> None:
+    """No warnings of the library's doings: some quote the traffic."""
+    # Said of calls that are cancelled while the library makes their request in a thread.
+    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
+    # Said of replies with values of other types than the protocol's, and it quotes the values.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")
 
 
 @contextmanager

@@ -45,6 +45,10 @@ class StateObserver(Protocol):
         """It pauses, or goes on."""
 
 
+class Unanswered(Exception):
+    """The model does not answer for now, and another one does."""
+
+
 @dataclass(slots=True)
 class Call:
     """A request under way; ``tokens`` are those it has used, None where nobody says."""
@@ -98,10 +102,12 @@ class Pressure:
 
     @property
     def answers(self) -> bool:
-        """Whether judgements may begin; also when it is time to find out."""
-        breaker = self._breaker
+        """Whether judgements may begin, or soon; also when it is time to find out."""
+        now, breaker = self._clock(), self._breaker
+        if self._paused_until - now > MAX_RETRY_AFTER_S:
+            return False  # its calls are turned away
         silent = breaker.is_open or breaker.stopped is not None
-        return not silent or breaker.may_probe(self._clock())
+        return not silent or breaker.may_probe(now)
 
     async def aclose(self) -> None:
         """Give back connections."""
@@ -113,15 +119,19 @@ class Pressure:
         self.tokens += tokens
 
     @asynccontextmanager
-    async def judgement(self) -> AsyncIterator[None]:
-        """Wait until the provider bears one more; it is one more while inside."""
-        probe = await self._admission()
+    async def judgement(self, leaves: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
+        """Wait until the provider bears one more; it is one more while inside.
+
+        Raises ``Unanswered`` instead of waiting for one that does not answer, where the caller
+        ``leaves``.
+        """
+        probe = await self._admission(leaves)
         self._under_way += 1
         try:
             yield
         finally:
             self._under_way -= 1
-            if probe:
+            if probe and self._breaker.stopped is None:  # else probes are single calls
                 self._breaker.probed(self._clock())
             self._move()
 
@@ -174,10 +184,12 @@ class Pressure:
                 return share
             self._quota.give_back(share)
 
-    async def _admission(self) -> bool:
+    async def _admission(self, leaves: Callable[[], bool]) -> bool:
         """Whether the judgement that may begin now is the circuit's probe."""
         while True:
             now, breaker = self._clock(), self._breaker
+            if not self.answers and leaves():
+                raise Unanswered
             if breaker.stopped is not None and breaker.probing:
                 await self._until(None)  # or all would go on at once when it is answered
             elif breaker.stopped is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from monitor.errors import ConfigurationError
@@ -25,7 +27,7 @@ class RedisLimits:
 
     def __init__(self, url: str, *, prefix: str, timeout_s: float, window_s: int = _MINUTE) -> None:
         try:
-            from throttled.asyncio import store
+            from throttled.asyncio import Throttled, store
 
             # None of the client's own time limits: before Python 3.12 those swallow cancellations.
             unlimited = {"socket_timeout": None, "socket_connect_timeout": None}
@@ -41,7 +43,9 @@ class RedisLimits:
                 "limits.redis.url: no address that the redis client can read, expected one like "
                 "redis://host:6379/0"
             ) from None
-        self._prefix, self._timeout_s, self._window_s = prefix, timeout_s, window_s
+        # The library's own prefix would stand before ours, where no right to keys expects it.
+        self._made = partial(Throttled, using="gcra", store=self._store, key_prefix=prefix)
+        self._timeout_s, self._window_s = timeout_s, window_s
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -51,8 +55,7 @@ class RedisLimits:
         """That of a limit; None where there is none."""
         if per_minute is None:
             return None
-        key = f"{self._prefix}:{name}"
-        return RedisLimiter(self._store, key, per_minute, self._timeout_s, self._window_s)
+        return RedisLimiter(self._made, name, per_minute, self._timeout_s, self._window_s)
 
 
 class RedisLimiter:
@@ -63,15 +66,15 @@ class RedisLimiter:
     """
 
     def __init__(
-        self, store: Any, key: str, per_minute: int, timeout_s: float, window_s: int
+        self, made: Callable[..., Any], key: str, per_minute: int, timeout_s: float, window_s: int
     ) -> None:
-        from throttled.asyncio import Throttled, rate_limiter
+        from throttled.asyncio import rate_limiter
 
         burst = max(1, int(per_minute * _BURST))
         self.step = max(1, burst // _STEPS)
         pace = max(1, per_minute - 2 * burst)
         quota = rate_limiter.per_duration(timedelta(seconds=window_s), pace, burst)
-        self._throttled: Any = Throttled(key=key, using="gcra", quota=quota, store=store)
+        self._throttled = made(key=key, quota=quota)
         self._timeout_s = timeout_s
 
     async def take(self, cost: int) -> float:
@@ -80,7 +83,8 @@ class RedisLimiter:
             async with asyncio.timeout(self._timeout_s):
                 found = await self._throttled.limit(cost=cost)
         except Exception as error:  # noqa: BLE001 - those of the client, and they may hold its address
-            raise LimiterFailed(type(error).__name__) from None
+            # Away, or a wrong password? The library calls it all unavailable.
+            raise LimiterFailed(type(error.__cause__ or error).__name__) from None
         if not found.limited:
             return 0.0
         # A hundredth more: it is rounded on its way.

@@ -21,14 +21,15 @@ LOOK_LIMIT_S: Final = 2.0
 @asynccontextmanager
 async def in_time(
     connection: Connection, health: Health, limit_s: float, doing: str
-) -> AsyncIterator[None]:
+) -> AsyncIterator[asyncio.Timeout]:
     """Raises ``DependencyRefused``, with what is waited for, after ``limit_s`` seconds inside.
 
-    To end what was begun, and to find out why it was slow, may take some seconds more.
+    To end what was begun, and to find out why it was slow, may take some seconds more. What it
+    gives can be put off, where there is progress.
     """
     try:
-        async with asyncio.timeout(limit_s):
-            yield
+        async with asyncio.timeout(limit_s) as limit:
+            yield limit
     except TimeoutError as error:
         waits = "; ".join(health.waiting.values()) or await _found(connection)
         raise DependencyRefused(

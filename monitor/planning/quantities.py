@@ -8,8 +8,10 @@ from typing import Final
 from monitor.errors import ConfigurationError
 
 _A_MINUTE: Final = {"s": 60.0, "min": 1.0, "h": 1 / 60, "day": 1 / 1_440}
-_RATE: Final = re.compile(r"(\d+(?:\.\d+)?)/(s|min|h|day)")
-_MONEY: Final = re.compile(r"(\d+(?:\.\d+)?)usd/day")
+#: Not of any length: a plan of more would be made of infinities.
+_NUMBER: Final = r"(\d{1,12}(?:\.\d{1,12})?)"
+_RATE: Final = re.compile(rf"{_NUMBER}/(s|min|h|day)")
+_MONEY: Final = re.compile(rf"{_NUMBER}usd/day")
 
 
 def per_minute(option: str, text: str) -> float:

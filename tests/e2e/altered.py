@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 
 from monitor import logs
-from monitor.app import Monitor, Role, stop_on_signals
+from monitor.app import Monitor, Role
 from monitor.config import Settings, load
+from monitor.stopping import stop_on_signals
 
 
 def serve(altered: Callable[[Settings], Monitor], roles: Sequence[Role]) -> None:

@@ -1,22 +1,29 @@
-"""The end of a scorer whose judgements wait: at once, and the next one judges each of them."""
+"""The end of a scorer whose judgements wait: at once, where nothing was paid for; and then the next
+one judges each of them."""
 
 from __future__ import annotations
 
+import json
 import time
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 
 import pytest
+from aiohttp import web
 
 from monitor.records import read_score_record
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.labelled import all_labels, as_logged, case
 from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
+from tests.servers.judge_weather import spoken
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import produce, read_all
+from tests.servers.kafka_topics import committed, produce, read_all
 
 CASES = 6
+SLOT = 4
+FORCED = '[{"attribute": "tenant", "exists": true}]'
 
 
 @pytest.mark.timeout(150)
@@ -62,3 +69,53 @@ async def test_what_waits_for_a_limit_is_handed_over_at_once(
     read = await read_all(broker, topics["kafka__topics__scores"])
     ids = [read_score_record(record.value or b"").interaction_id for record in read]
     assert sorted(ids) == [one.id for one in cases]
+
+
+class _Second:
+    """A gate that bears no second interaction for so many seconds from its first request on."""
+
+    def __init__(self, wait_s: float) -> None:
+        self._wait_s = wait_s
+        self._first: str | None = None
+        self.refused_at: float | None = None
+
+    async def __call__(self, text: str) -> web.Response | None:
+        now = time.monotonic()
+        question = json.loads(json.loads(text)["messages"][-1]["content"])["question"]
+        self._first = self._first or question
+        if question == self._first:
+            return None
+        self.refused_at = self.refused_at or now
+        left_s = self.refused_at + self._wait_s - now
+        body = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
+        return spoken(429, body, {"Retry-After": f"{left_s:.2f}"}) if left_s > 0 else None
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+@pytest.mark.timeout(150)
+async def test_a_slot_of_which_something_is_written_is_brought_to_its_end(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """SIGTERM while the second of four judgements waits, with nothing asked: whoever would begin
+    the slot again would pay again for the first one, whose record is on the topic."""
+    rng, broker = Random(9), kafka_broker.bootstrap
+    made = (case(f"h{i:03d}", rng, time.time() - 60, together=True) for i in count())
+    cases = list(islice((one for one in made if one.by_reference is not None), SLOT))
+    topics, gate = await make_topics(partitions=1), _Second(wait_s=8.0)
+    inputs = topics["kafka__topics__interactions"]
+    async with JudgeServer(all_labels(cases), gate=gate) as judge:
+        slots = asking(judge, sampling__block=SLOT, sampling__forced=FORCED, ingest__drain_s=600)
+        scorer = MonitorProcess("score", broker, tmp_path, "scorer", **slots, **topics)
+        try:
+            await scorer.ready()
+            await produce(broker, inputs, as_logged(cases))
+            await until(lambda: gate.refused_at, "the second one")
+        finally:
+            await scorer.end()
+    read = await read_all(broker, topics["kafka__topics__scores"])
+    found = [read_score_record(record.value or b"") for record in read]
+    assert sorted(record.interaction_id for record in found) == [one.id for one in cases]
+    assert [record.sampling.forced for record in found] == [False] + [True] * (SLOT - 1)
+    assert await committed(broker, topics["kafka__group_id"], inputs) == {0: SLOT}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from asyncio import Event, to_thread
+from asyncio import Event, create_subprocess_exec, to_thread
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +17,12 @@ from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
+from tests.e2e.process import until
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
-from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.tools import requires_tool
 
-TOPIC, SILENCE_S = "letters", 1.0
+TOPIC, MADE_UP, SILENCE_S = "letters", "made-up", 1.0
 #: Together far more than a client fetches ahead.
 RECORDS = [Record(b"x" * 900_000) for _ in range(12)]
 SAID = r"cannot read topic letters: nothing came for 1 s; check that its brokers are there"
@@ -32,11 +35,40 @@ async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> 
     broker = KafkaBroker(tmp_path)
     await to_thread(broker.start)
     try:
-        await create_topic(broker.bootstrap, TOPIC, 1)
+        for topic in (TOPIC, MADE_UP):
+            await create_topic(broker.bootstrap, topic, 1)
         await produce(broker.bootstrap, TOPIC, RECORDS)
+        await _written_for_ever(broker)
         await _read_by_both(broker)
     finally:
         await to_thread(broker.stop)
+
+
+async def _written_for_ever(broker: KafkaBroker) -> None:
+    """Traffic ends when it is not acknowledged any more, and not with its own end."""
+    settings = ["--set", f"kafka.bootstrap_servers={broker.bootstrap}"]
+    settings += ["--set", f"kafka.topics.interactions={MADE_UP}", "--for", "3600"]
+    process = await create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "traffic", *settings, "--timeout", "15"),
+        stdout=PIPE,
+        stderr=PIPE,
+    )
+    await until(lambda: _has_records(broker.bootstrap), "the first interaction", every_s=0.2)
+    broker.freeze()
+    try:
+        out, said = await process.communicate()
+    finally:
+        broker.thaw()
+    assert (process.returncode, out) == (3, b""), said
+    last = said.decode().splitlines()[-1]
+    where = f"rag-monitor: Kafka {broker.bootstrap}: "
+    assert last.startswith(f"{where}writing was not done within 15 s (")
+    assert "takes connections, but answers nothing" in last
+    assert last.endswith("); --timeout gives it more")
+
+
+async def _has_records(broker: str) -> bool:
+    return bool(await read_all(broker, MADE_UP))
 
 
 async def _read_by_both(broker: KafkaBroker) -> None:

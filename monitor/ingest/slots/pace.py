@@ -29,6 +29,8 @@ _PAYBACK: Final = 0.5
 #: One look changes the length by at most this factor.
 _LARGEST_STEP: Final = 16
 _LEAST_SHARE: Final = 1 / 1_024
+#: Half-way between the picks of a length and those of twice that length, as a part of the first.
+_HALF_WAY: Final = 0.75
 NOTHING: Final = UnderWay()
 _WEIGHT: Final = 0.05
 #: Of the day's money a burst leaves so much that the rest of the day, if it is longer than so many
@@ -283,10 +285,11 @@ class Pace:
         self._carried = min(most, max(-most, carried))
 
     def _fitting(self, length: int, demand: float, budget: float, minutes: float) -> int:
-        """The shortest length with no more picks than the budget leaves room for.
+        """The length whose picks are nearest to what the budget leaves room for.
 
-        Picks are as many as offsets by length. Where blocks close early, longer ones would not be
-        fewer.
+        Picks are as many as offsets by length. Were it the shortest with no more of them, a longer
+        one would stay until more than a minute's budget is unspent. Where blocks close early,
+        longer ones would not be fewer.
         """
         target = max(budget / 4, budget + _PAYBACK * self._carried / self._fill_minutes(demand))
         covered = self._recent.add(self._covered, minutes)
@@ -295,6 +298,6 @@ class Pace:
         are_full = covered > demand * length / 2
         longest = length * _LARGEST_STEP if are_full else length
         found = max(1, length // _LARGEST_STEP)
-        while covered / found > target and found < longest:
+        while _HALF_WAY * covered / found > target and found < longest:
             found *= 2
         return found

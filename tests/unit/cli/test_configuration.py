@@ -279,6 +279,35 @@ def test_check_reads_what_is_redacted(setting: str, said: str) -> None:
     assert said in result.stderr
 
 
+UNPRICED = ("judge.kind=llm", "judge.model=openai/judge", "limits.usd_per_day=5")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (UNPRICED, "limits.usd_per_day: the price of openai/judge is not in litellm's list"),
+        (
+            (*UNPRICED[:2], "limits.requests_per_minute=5", "limits.redis.url=http://:hunter2@h"),
+            "limits.redis.url: no address that the redis client can read",
+        ),
+    ],
+)
+def test_check_refuses_what_no_scorer_starts_with(settings: tuple[str, ...], said: str) -> None:
+    """A budget for a model without a price, and an address that is none: exit 2, one line."""
+    flags = (part for setting in settings for part in ("--set", setting))
+    result = rag_monitor("config", "check", *flags)
+    assert result.returncode == 2
+    assert one_line(result).startswith(said)
+    assert "hunter2" not in result.stderr
+
+
+def test_check_takes_a_budget_with_prices() -> None:
+    """By litellm's list, or as the settings say."""
+    prices = ("judge.price.input_usd_per_million=1", "judge.price.output_usd_per_million=2")
+    flags = (part for setting in (*UNPRICED, *prices) for part in ("--set", setting))
+    assert rag_monitor("config", "check", *flags).returncode == 0
+
+
 def test_the_salt_is_masked() -> None:
     """It keys the tokens: who has it can try values."""
     result = rag_monitor("config", "check", "--set", "redaction.salt=pepper")

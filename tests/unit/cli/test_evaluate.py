@@ -16,6 +16,7 @@ import pytest
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.e2e.process import until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
+from tests.servers.judge_weather import Weather
 from tests.servers.redis_server import RedisServer
 from tests.unit.cli.command import ROOT, one_line, rag_monitor
 from tests.unit.judge.test_contract import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
@@ -264,6 +265,23 @@ async def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -
     last = said.decode().splitlines()[-1]
     assert last.startswith(f"{len(found)} judged: ")
     assert last.endswith(f"; stopped before line {len(found) + 1}")
+
+
+async def test_who_only_waits_is_not_waited_for(tmp_path: Path) -> None:
+    """All wait as the provider asks, and nothing is under way: a signal ends it long before."""
+    lines = [logged(f"i{n}", retrieved_contexts=[f"Note {n}."]) for n in range(50)]
+    file, weather = written(tmp_path / "traffic.jsonl", *lines), Weather()
+    weather.refusal = 429, {"error": {"message": "slow down"}}, {"Retry-After": "60"}
+    async with JudgeServer(LABELS, gate=weather) as server:
+        command = ["evaluate", str(file), *model_at(server), "--set", "ingest.drain_s=3600"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        )
+        await until(lambda: bool(weather.requests), "the first request")
+        process.send_signal(signal.SIGTERM)
+        _, said = await process.communicate()
+    assert process.returncode == 0
+    assert said.decode().splitlines()[-1].endswith("; stopped before line 1")
 
 
 @pytest.mark.parametrize("lines", [3, 2_000])

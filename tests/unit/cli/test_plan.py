@@ -65,6 +65,7 @@ def test_people_read_lines() -> None:
         (("plan", "--traffic", "fast"), "--traffic: found 'fast'"),
         (("plan", "--traffic", "0/s"), "--traffic: found '0/s'"),
         (("plan", "--traffic", "1e400/s"), "--traffic: found '1e400/s'"),
+        (("plan", "--traffic", f"{10**308}/s"), "--traffic: found '1000"),
         (("plan",), "--traffic: missing"),
         ((*GIVEN, "--from-topic", "--minutes", "nan"), "--minutes: found nan"),
         ((*GIVEN, "--minutes", "5"), "--minutes: goes with --from-topic"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -16,6 +17,7 @@ from monitor.treatments import (
     build_judges,
     llm_settings,
     require_prices,
+    unused_floors,
     unused_limits,
 )
 
@@ -73,6 +75,22 @@ def test_limits_of_a_model_that_nobody_asks_are_told() -> None:
     settings = load({}, flags=flags)
     seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
     assert unused_limits(settings, seats) == ["gpt-4o-mini"]
+
+
+@pytest.mark.parametrize(
+    ("given", "lacks"),
+    [
+        ({"sampling.block": "auto"}, "export.segment"),
+        ({"export.segment": "tenant"}, "sampling.block"),
+        ({"sampling.block": "auto", "export.segment": "tenant"}, None),
+        ({"sampling.block": "8", "applications": [{"application": "a", "segment": "t"}]}, None),
+    ],
+)
+def test_floors_that_change_nothing_are_told(given: dict[str, Any], lacks: str | None) -> None:
+    """They are shares of segments, and of what is picked from blocks."""
+    why = unused_floors(load({}, flags={"sampling.floors": '{"acme": 0.2}', **given}))
+    assert why is None if lacks is None else lacks in (why or "")
+    assert unused_floors(load({}, flags=given)) is None
 
 
 def test_seats_of_one_model_share_what_its_provider_bears() -> None:

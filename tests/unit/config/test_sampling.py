@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from monitor.config import load
@@ -31,6 +33,14 @@ def test_floors_fit_into_all_that_is_judged() -> None:
     assert load({name: '{"acme": 0.2}'}).sampling.floors == {"acme": 0.2}
     with pytest.raises(ConfigurationError, match="more than 1"):
         load({name: '{"acme": 0.7, "zen": 0.5}'})
+
+
+def test_equal_floors_may_take_all() -> None:
+    """Fifty of 0.02 are 1, whatever the sum of the rounded ones is."""
+    floors = {f"s{number}": 0.02 for number in range(50)}
+    assert sum(floors.values()) > 1
+    found = load({"RAG_MONITOR_SAMPLING__FLOORS": json.dumps(floors)})
+    assert found.sampling.floors == floors
 
 
 def test_an_application_has_a_rate_of_its_own_and_no_blocks() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from datetime import datetime
 
 import pytest
 
 from monitor.demo.generator import MOST_WRITES, Generator
 from monitor.demo.mix import NORMAL
+from monitor.demo.send import Watched
 from monitor.demo.traffic import Traffic
 
 START = 1_795_176_000.0
@@ -112,3 +114,57 @@ async def test_a_write_that_fails_ends_the_traffic_with_its_error() -> None:
         await generator.run(START, START + 60.0, stop)
     assert generator.acknowledged == 3
     assert len(topic.written) == 3
+
+
+async def test_nobody_goes_on_writing_once_it_is_cancelled() -> None:
+    """A write to a broker that is away is tried again for ever."""
+    topic, before = Slow(), asyncio.all_tasks()
+    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    generator = Generator(topic, "t", traffic, rate=1_000, clock=lambda: START + 10.0)
+    running = asyncio.create_task(generator.run(START, START + 2.0, asyncio.Event()))
+    await topic.full.wait()
+    writes = asyncio.all_tasks() - before - {running}
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.wait(writes)
+    assert len(writes) == MOST_WRITES
+    assert all(write.cancelled() for write in writes)
+    assert generator.acknowledged == 0
+
+
+class Turn(Topic):
+    """Acknowledges when it is told to, in the order of the writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = deque[asyncio.Future[None]]()
+
+    async def write(self, topic: str, value: bytes, *, key: bytes) -> None:
+        """Wait for the acknowledgement."""
+        self.waiting.append(asyncio.get_running_loop().create_future())
+        await self.waiting[-1]
+
+
+async def test_silence_is_borne_only_while_somebody_waits_and_from_the_last_word_on() -> None:
+    """Neither a slow rate nor a long run is the broker's silence."""
+    topic, loop, due = Turn(), asyncio.get_running_loop(), list[float | None]()
+    writes = []
+    async with asyncio.timeout(60.0) as limit:
+        writer = Watched(topic, limit, 3_600.0)
+        due.append(limit.when())
+        for key in (b"a", b"b"):
+            writes.append(asyncio.create_task(writer.write("t", b"", key=key)))
+            await asyncio.sleep(0)
+            due.append(limit.when())
+        for _ in range(2):
+            topic.waiting.popleft().set_result(None)
+            await asyncio.wait(writes, return_when="FIRST_COMPLETED")
+            writes = [write for write in writes if not write.done()]
+            due.append(limit.when())
+    idle, first, second, acknowledged, ended = due
+    assert idle is ended is None
+    assert first is not None
+    assert second is not None
+    assert acknowledged is not None
+    assert loop.time() + 3_000 < first == second < acknowledged

@@ -43,3 +43,29 @@ def test_a_dead_broker_is_told_in_a_table() -> None:
     assert any(row.startswith(f"FAIL  tcp        {address}: ") for row in rows)
     assert all(len(row) <= 100 for row in rows)
     assert rows[-1].startswith("1 FAIL, 1 WARN")
+
+
+def test_limits_that_no_scorer_starts_with_are_lines() -> None:
+    """An address that is none, before anything is looked at; a budget without a price, among all.
+
+    Both say FAIL and end with 1, not with 2 in the middle of the table.
+    """
+    (port,) = free_ports(1)
+    given = {
+        "kafka.bootstrap_servers": f"127.0.0.1:{port}",
+        "http.port": "0",
+        "judge.kind": "llm",
+        "judge.model": "openai/judge",
+        "judge.api_base": f"http://127.0.0.1:{port}",
+        "judge.api_key": "none",
+    }
+    flags = [part for key, value in given.items() for part in ("--set", f"{key}={value}")]
+    address = ("--set", "limits.tokens_per_minute=9", "--set", "limits.redis.url=http://h")
+    refused = rag_monitor("doctor", "--json", *flags, *address)
+    assert (refused.returncode, refused.stderr) == (1, "")
+    assert [line["target"] for line in json.loads(refused.stdout)][1:] == ["limits.redis.url"]
+    unpriced = rag_monitor("doctor", "--json", *flags, "--set", "limits.usd_per_day=5")
+    assert (unpriced.returncode, unpriced.stderr) == (1, "")
+    lines = {line["target"]: line for line in json.loads(unpriced.stdout)}
+    assert lines["limits.usd_per_day"]["status"] == "FAIL"
+    assert "the price of openai/judge" in lines["limits.usd_per_day"]["found"]

@@ -47,6 +47,7 @@ def test_a_day_is_that_of_the_zone(day: str, hours: int) -> None:
     """From midnight to midnight, also where clocks change."""
     start, budget = at(f"{day}T00:00"), Budget(1.0, BERLIN)
     assert budget.day_start(start) == start
+    assert budget.day_end(start) == start + hours * 3600
     assert budget.day_start(start + hours * 3600 - 1) == start
     assert budget.day_start(start + hours * 3600) == start + hours * 3600
 

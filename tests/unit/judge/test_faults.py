@@ -8,7 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from monitor.judge.faults import MAX_RETRY_AFTER_S, Fault, explain, seconds_to_wait
+from monitor.judge.faults import (
+    MAX_RETRY_AFTER_S,
+    Answer,
+    Fault,
+    explain,
+    fault_in,
+    seconds_to_wait,
+)
 from monitor.judge.refusals import Action
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -65,8 +72,10 @@ ANSWERED = [
     (402, "auth", False),
     (403, "auth", False),
     (404, "rejected", False),
+    (407, "auth", False),
     (408, "timeout", True),
     (409, "rejected", True),
+    (410, "rejected", False),
     (413, "too_long", False),
     (422, "rejected", False),
     (425, "rejected", True),
@@ -187,6 +196,17 @@ def test_milliseconds_are_exact(milliseconds: str, seconds: float) -> None:
     assert fault(error).wait_s == seconds
 
 
+def test_headers_of_an_answer_outdo_what_its_body_says() -> None:
+    """As with a refusal by its status; without a header the body's own word holds."""
+    body = '{"error": {"code": 429, "details": [{"retryDelay": "9s"}]}}'
+    waits = {}
+    for name in ("Retry-After", "RETRY-AFTER-MS", "x-other"):
+        found = fault_in(Answer(body, {name: "2"}), NOW)
+        assert found is not None
+        waits[name] = found.wait_s
+    assert waits == {"Retry-After": 2.0, "RETRY-AFTER-MS": 0.002, "x-other": 9.0}
+
+
 def test_a_very_long_retry_after_ends_the_call() -> None:
     """Waiting past every deadline is no use, and neither is coming back too soon."""
     seconds = MAX_RETRY_AFTER_S + 1
@@ -209,6 +229,7 @@ def test_a_very_long_retry_after_ends_the_call() -> None:
         ("nan", None),
         ("1e9", None),
         ("", None),
+        ("Thu, 01 Jan 99999999999 00:00:00 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import aclosing
 from typing import Any
 
@@ -10,18 +11,22 @@ import pytest
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.faults import CallFailed
 from monitor.judge.identity import LlmSettings
-from monitor.judge.llm import LlmClient, LlmJudge
+from monitor.judge.llm import LlmClient, LlmJudge, hush
 from monitor.judge.observe import CountedCalls
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
 from monitor.records import Judgement, Usage
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.servers.judge_weather import spoken
 from tests.unit.judge.test_contract import LABELS, QUESTION, RESPONSE, interaction
 
 KEY = "sk-unit"
+CLAIMS = '{"claims":["The warranty lasts 24 months."]}'
+USER = json.dumps({"task": "extract_claims", "question": "q", "text": "text " * 200})
 
 
 def settings(server: JudgeServer, model: str = "openai/judge", **more: Any) -> LlmSettings:
@@ -120,18 +125,22 @@ async def test_the_model_is_what_the_provider_last_returned() -> None:
     assert empty.usage == Usage()
 
 
-class _Saying:
-    """A gate that answers in the judge's place, with this as its usage; None: without one."""
+def _saying(usage: object, content: object = CLAIMS) -> _Answering:
+    """With a reply, and this as its usage; None: without one."""
+    message = {"role": "assistant", "content": content}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    whole = {"object": "chat.completion", "model": "m", "choices": choices}
+    return _Answering(whole if usage is None else whole | {"usage": usage})
 
-    def __init__(self, usage: dict[str, int] | None) -> None:
-        self._said = {} if usage is None else {"usage": usage}
+
+class _Answering:
+    """A gate that answers in the judge's place, with this body."""
+
+    def __init__(self, body: object) -> None:
+        self._body = body
 
     async def __call__(self, text: str) -> web.Response | None:
-        said = '{"claims":["The warranty lasts 24 months."]}'
-        message = {"role": "assistant", "content": said}
-        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        whole = {"object": "chat.completion", "model": "m", "choices": choices}
-        return web.json_response(whole | self._said)
+        return spoken(200, self._body, {})
 
     def answered(self, prompt: int, completion: int) -> None:
         """Nothing."""
@@ -149,15 +158,117 @@ class _Saying:
 )
 async def test_usage_that_a_provider_does_not_say_is_counted(said: dict[str, int] | None) -> None:
     """Or else neither tokens a minute nor the day's money would hold anything back."""
-    user = json.dumps({"task": "extract_claims", "question": "q", "text": "text " * 200})
-    async with JudgeServer(LABELS, gate=_Saying(said)) as server:
+    async with JudgeServer(LABELS, gate=_saying(said)) as server:
         client = LlmClient(settings(server, "openai/gpt-4o-mini"))
-        usage = (await client("extract_claims", "system", user)).usage
+        usage = (await client("extract_claims", "system", USER)).usage
         await client.aclose()
+    _is_counted(usage, 5)
+
+
+def _is_counted(usage: Usage, least: int) -> None:
+    """By the texts of request and reply, and at the list price."""
     assert usage.calls == 1
     assert 200 < usage.prompt_tokens < 300
-    assert 5 < usage.completion_tokens < 20
+    assert least <= usage.completion_tokens < least + 15
     expected = (usage.prompt_tokens * 0.15 + usage.completion_tokens * 0.6) / 1e6
+    assert usage.usd == pytest.approx(expected)
+
+
+#: Two ways to the same answer, of which the library uses one for OpenAI and one for many others.
+ROUTES = ("openai/gpt-4o-mini", "hosted_vllm/judge")
+
+
+@pytest.mark.parametrize("model", ROUTES)
+async def test_whole_numbers_count_however_they_are_written(model: str) -> None:
+    """12.0 tokens are 12, and so are those of a text."""
+    said = {"prompt_tokens": 12.0, "completion_tokens": "5"}
+    async with JudgeServer(LABELS, gate=_saying(said)) as server:
+        client = LlmClient(settings(server, model))
+        usage = (await client("extract_claims", "system", USER)).usage
+        await client.aclose()
+    assert (usage.prompt_tokens, usage.completion_tokens) == (12, 5)
+
+
+@pytest.mark.parametrize("model", ROUTES)
+@pytest.mark.parametrize(
+    ("said", "content", "least"),
+    [
+        ({"prompt_tokens": 250.5, "completion_tokens": 9}, CLAIMS, 5),
+        ("a lot", CLAIMS, 5),
+        ({"prompt_tokens": 250, "completion_tokens": 9}, ["of another type"], 0),
+    ],
+)
+async def test_a_reply_that_the_library_rejects_is_paid_for(
+    said: object, content: object, least: int, model: str
+) -> None:
+    """A model has written it; it is rejected as no message, and counted by its texts."""
+    async with JudgeServer(LABELS, gate=_saying(said, content)) as server:
+        client = LlmClient(settings(server, model, price=(0.15, 0.6)))
+        with pytest.raises(ReplyRejected) as caught:
+            await client("extract_claims", "system", USER)
+        await client.aclose()
+    assert caught.value.reason == "malformed_reply"
+    assert caught.value.usage is not None
+    _is_counted(caught.value.usage, least)
+
+
+async def test_a_reply_of_odd_types_is_quoted_nowhere() -> None:
+    """The library warns of it on the standard error, with the words of the reply."""
+    gate = _saying(None, ["The warranty lasts 24 months."])
+    async with JudgeServer(LABELS, gate=gate) as server:
+        client = LlmClient(settings(server, ROUTES[0]))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            hush()
+            with pytest.raises(ReplyRejected):
+                await client("extract_claims", "system", USER)
+        await client.aclose()
+    assert [str(one.message) for one in told] == []
+
+
+def _broken_off(written: str) -> dict[str, Any]:
+    """An error beside what was written until then."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": written}}
+    return {"error": {"code": 400, "message": "m"}, "choices": [choice]}
+
+
+@pytest.mark.parametrize("model", ROUTES)
+@pytest.mark.parametrize(
+    ("body", "is_paid"),
+    [
+        ("<html>Bad gateway</html>", False),
+        ({"error": {"code": 400, "message": "m"}, "choices": None}, False),
+        (_broken_off(""), False),
+        (_broken_off("The war"), True),
+    ],
+    ids=["page", "error", "nothing written", "broken off"],
+)
+async def test_what_no_model_has_written_costs_nothing(
+    body: object, is_paid: bool, model: str
+) -> None:
+    """A gateway's page or error; an error behind a part of a reply does cost what was written."""
+    async with JudgeServer(LABELS, gate=_Answering(body)) as server:
+        client = LlmClient(settings(server, model, price=(0.15, 0.6)))
+        with pytest.raises(JudgeFailed) as caught:
+            await client("extract_claims", "system", USER)
+        await client.aclose()
+    usage = caught.value.usage or Usage()
+    assert (usage.prompt_tokens > 200, usage.completion_tokens > 0, usage.usd > 0) == (is_paid,) * 3
+
+
+@pytest.mark.parametrize(
+    "answers", ["", "accounts/fireworks/models/deepseek-r1", "a-gateway-s-own"]
+)
+async def test_what_has_a_price_is_not_free_under_another_name(answers: str) -> None:
+    """Of some providers the library looks a price up by the name in the reply."""
+    model = "fireworks_ai/accounts/fireworks/models/deepseek-r1"
+    names = {model.removeprefix("fireworks_ai/"): answers}
+    async with JudgeServer(LABELS, snapshots=names) as server:
+        judge, judgement = await judged(settings(server, model))
+    price, usage = judge.price_per_million(), judgement.usage
+    assert price is not None
+    assert price[0] > 0
+    expected = (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6
     assert usage.usd == pytest.approx(expected)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count, pairwise
 from typing import Any
 
@@ -211,6 +211,32 @@ async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
         assert len(inside) == FIRST
 
 
+async def test_nobody_waits_for_a_probe_of_a_provider_that_is_back_and_refuses() -> None:
+    """Older calls find out while the circuit's probe goes on: all fail at once, and so does it."""
+    patience = Patience(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
+    pressure = Pressure("m", patience, clock=count().__next__)
+    await asked_by_many(pressure, AWAY, 4)
+
+    async def ask() -> None:
+        async with pressure.call():
+            raise AssertionError("nobody is asked")
+
+    async with pressure.judgement(), coming(pressure, 5) as inside:
+        assert inside == []
+        for _ in range(3):
+            with pytest.raises(CallFailed):
+                async with pressure.call():
+                    raise WITHDRAWN
+        assert pressure.state is State.STOPPED
+        calls = [asyncio.create_task(ask()) for _ in range(2)]
+        await turns()
+        found = [call.done() and type(call.exception()) for call in calls]
+        for call in calls:
+            call.cancel()
+        assert found == [CallFailed, CallFailed]
+        assert inside == [0, 1, 2, 3, 4]
+
+
 async def test_a_refusal_of_single_interactions_stops_nothing() -> None:
     """A provider that filters some, between others that it judges, goes on being asked."""
     async with stage(concurrency=1) as (made, weather, _):
@@ -280,3 +306,37 @@ async def test_a_request_too_long_is_asked_in_halves() -> None:
         weather.refusal = 413, "too large", {}
         assert await made.one() == "too_long"
         assert len(weather.requests) == 2, "an extraction cannot be halved"
+
+
+async def test_a_model_with_two_keys_shows_the_worst_state() -> None:
+    """A key that is refused is seen, also where another one of the same model is not."""
+    telemetry, told = ScorerTelemetry(CollectorRegistry()), list[str | None]()
+    shown = ShownState(telemetry, lambda _, why: told.append(why))
+    bad, good = (
+        Pressure("openai/judge", Patience(stop_after=1, open_after=1), observe=shown)
+        for _ in range(2)
+    )
+
+    def states() -> set[str]:
+        return {
+            sample.labels["state"]
+            for family in telemetry.judge_state.collect()
+            for sample in family.samples
+            if sample.value
+        }
+
+    assert states() == {"judging"}
+    await _ends(bad, WITHDRAWN)
+    await _ends(good, None)
+    assert states() == {"stopped"}
+    await _ends(good, AWAY)
+    assert states() == {"stopped"}
+    assert told == [None, "the provider does not answer"]
+
+
+async def _ends(pressure: Pressure, how: CallFailed | None) -> None:
+    """A call that ends like this."""
+    with suppress(CallFailed):
+        async with pressure.judgement(), pressure.call():
+            if how is not None:
+                raise how

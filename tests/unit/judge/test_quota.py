@@ -75,6 +75,22 @@ async def test_what_a_killed_process_has_taken_counts(share: float) -> None:
     assert max(went) <= 60 * share
 
 
+async def test_a_lone_first_call_shows_the_minute_before_it_as_used() -> None:
+    """That is what it waits for; it falls from there, though nobody asks any more."""
+    stage = Stage(PerMinute(requests=60), inherits=True)
+    assert stage.quota.used_ratio(REQUESTS) == 0
+    call = asyncio.create_task(stage.taken(1))
+    while not call.done():
+        await turns()
+        stage.now += 0.25
+        stage.look_again()
+    assert stage.quota.used_ratio(REQUESTS) == pytest.approx(1, abs=0.02)
+    stage.now += WINDOW_S / 2
+    assert stage.quota.used_ratio(REQUESTS) == pytest.approx(0.5, abs=0.02)
+    stage.now += WINDOW_S / 2 - 1.0
+    assert stage.quota.used_ratio(REQUESTS) == pytest.approx(1 / 60, abs=0.02)
+
+
 @pytest.mark.parametrize("actual", [300, 1_200, 2_500])
 async def test_the_replys_own_count_takes_the_place_of_the_estimate(actual: int) -> None:
     """Whether it was too low or too high."""

@@ -96,6 +96,30 @@ async def test_google_says_how_long_to_wait_in_the_body() -> None:
     assert failed.fault.wait_s == 38.0
 
 
+_SLOWLY = {"code": 429, "message": "Rate limit exceeded"}
+_CHOICE = {"index": 0, "finish_reason": "error", "message": {"role": "assistant", "content": ""}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        *((one, {"error": _SLOWLY}) for one in ("openai", "azure", "litellm_proxy")),
+        *(
+            (one, {"choices": [_CHOICE | {"error": _SLOWLY}]})
+            for one in ("openai", "azure", "vllm", "openrouter", "litellm_proxy")
+        ),
+    ],
+)
+async def test_retry_after_holds_beside_a_status_that_says_all_is_well(
+    provider: str, body: dict[str, Any]
+) -> None:
+    """A gateway that finds the error late has sent its status, and its headers mean the same."""
+    case = {"provider": provider, "status": 200, "body": body, "headers": {"Retry-After": "7"}}
+    failed = await failure(case)
+    assert isinstance(failed, CallFailed)
+    assert (failed.fault.action, failed.fault.wait_s) == (Action.WAIT, 7.0)
+
+
 def test_words_of_the_traffic_stop_nothing() -> None:
     """What a body quotes of the request is not where codes are looked for."""
     quoted = {
@@ -122,8 +146,8 @@ def test_a_body_that_is_no_error_object_has_no_codes(body: str) -> None:
         (Action.WAIT, "rate_limited", (429,)),
         (Action.WAIT, "server_error", (503, 529)),
         (Action.SHRINK, "too_long", (413,)),
-        (Action.STOP, "auth", (401, 402, 403)),
-        (Action.STOP, "rejected", (404,)),
+        (Action.STOP, "auth", (401, 402, 403, 407)),
+        (Action.STOP, "rejected", (404, 410)),
         (Action.FALLBACK, "rejected", (400, 405, 418, 422, 600)),
     ],
 )

@@ -52,6 +52,15 @@ def test_the_budget_is_spent_and_not_more(traffic: int, budget: float) -> None:
     assert all(is_length(minute.plan.length) for minute in found)
 
 
+@pytest.mark.parametrize("traffic", range(230, 360, 15))
+def test_less_than_a_minutes_budget_is_unspent(traffic: int) -> None:
+    """From the first minute on: the shorter length comes as soon as it is the nearer one."""
+    budget = 11.4
+    found = minutes(Pace(None, sheds=True, behind_s=600.0, first=32), [traffic] * 30, budget)
+    spent = itertools.accumulate(minute.picks - budget for minute in found)
+    assert min(spent) > -budget
+
+
 def test_where_the_budget_allows_all_of_it_every_interaction_is_judged() -> None:
     """Also after there was much more of it."""
     traffic = [5_000] * 10 + [20] * 10
@@ -157,7 +166,8 @@ def test_what_waits_is_worked_off_although_no_more_is_taken() -> None:
             pace.picked()
         waiting = max(0.0, waiting + picks - 20)
         pace.look(now, 20.0, 0.0, int(waiting))
-    assert waiting < 20
+    # About as many as are judged in a minute: the length goes to and fro between 16 and 32.
+    assert waiting < 1.5 * 20
     assert pace.plan.length >= 16
 
 

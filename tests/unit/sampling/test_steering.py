@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.gathering import Gathering
 from monitor.ingest.score_records import Ending
 from monitor.ingest.slots.pace import HEADROOM, Allowance, Pace
 from monitor.records import Outcome, Usage
-from monitor.slot_works import DAY_S, Slots, Steering
+from monitor.slot_works import Slots, Steering
 from monitor.slotting import Member, Picker, PickSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.unit.records.made import JUDGE
 
 
 class Purse:
-    """Money of all replicas."""
+    """Money of all replicas; days are ``hours`` long."""
 
-    def __init__(self, per_day: float) -> None:
-        self.per_day, self.gone = per_day, 0.0
+    def __init__(self, per_day: float, hours: int = 24) -> None:
+        self.per_day, self.gone, self._day_s = per_day, 0.0, hours * 3600
 
     def left(self, now: float) -> float:
         return self.per_day - self.gone
@@ -26,8 +27,8 @@ class Purse:
     def spent(self, now: float) -> float:
         return self.gone
 
-    def day_start(self, now: float) -> float:
-        return now // DAY_S * DAY_S
+    def day_end(self, now: float) -> float:
+        return (now // self._day_s + 1) * self._day_s
 
 
 class Bench:
@@ -86,17 +87,22 @@ def test_requests_a_minute_are_used_and_not_exceeded() -> None:
     assert bench.shown("sampling_share") == 1
 
 
-def test_the_days_money_lasts_until_midnight() -> None:
-    """Spread over the day: at noon half of it is gone, and at the end nearly all."""
-    money = Purse(14.4)
+@pytest.mark.parametrize("hours", [23, 24, 25])
+def test_the_days_money_lasts_until_midnight(hours: int) -> None:
+    """Spread over the day: at noon half of it is gone, and at the end nearly all.
+
+    Also of a day on which clocks change: in its last hour no more than in the one before.
+    """
+    money = Purse(14.4, hours)
     bench = Bench(Allowance(64), money)
     bench.steering.turn()
     gone = []
-    for _ in range(1_439):
+    for _ in range(hours * 60 - 1):
         bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
         gone.append(money.gone)
-    assert 0.4 * 14.4 <= gone[720] <= 0.6 * 14.4
+    assert 0.4 * 14.4 <= gone[hours * 30] <= 0.6 * 14.4
     assert 0.85 * 14.4 <= gone[-1] <= 14.4
+    assert gone[-1] - gone[-60] <= 1.2 * (gone[-60] - gone[-120])
 
 
 def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:

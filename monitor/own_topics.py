@@ -1,0 +1,30 @@
+"""Settings → the topics that the monitor needs, and for how long their records are kept."""
+
+from __future__ import annotations
+
+from monitor.config import Settings, seconds
+from monitor.kafka.topics import TopicSpec
+
+DAY_S = 86_400
+
+
+def keep_seconds(settings: Settings) -> int:
+    """How long score records must be kept: two periods or the longest window, and a day."""
+    longest_s = max(seconds(window) for window in settings.export.windows)
+    return max(2 * seconds(settings.drift.period), longest_s) + DAY_S
+
+
+def topic_specs(settings: Settings) -> list[TopicSpec]:
+    """What ``kafka.create_topics`` creates; the score records outlive every window."""
+    topics = settings.kafka.topics
+    keep_ms = keep_seconds(settings) * 1000
+    compacted = {"cleanup.policy": "compact"}
+    return [
+        *(TopicSpec(name) for name in topics.interactions),
+        TopicSpec(
+            topics.scores, configs={"cleanup.policy": "delete", "retention.ms": str(keep_ms)}
+        ),
+        TopicSpec(topics.dead_letters),
+        TopicSpec(topics.control, 1, compacted),
+        TopicSpec(topics.alarms, 1, compacted),
+    ]
