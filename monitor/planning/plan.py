@@ -56,7 +56,7 @@ class Assumed:
 
 def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     """The plan, as ``--json`` prints it; every duration is in seconds."""
-    found = _judged(settings, assumed, takes)
+    found = bought(settings, assumed, takes)
     probability = found.per_minute / assumed.per_minute
     simulation = Simulation(quality(settings, assumed), watch(settings, found, probability))
     lengths = simulation.delays(FACTORS)
@@ -86,7 +86,8 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     }
 
 
-def _judged(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
+def bought(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
+    """How much is judged by these settings, and what bounds it."""
     # How many at once is another matter: judge.concurrency costs nothing.
     cost = Cost(takes.calls, takes.tokens, takes.usd, 0.0)
     allowed = Allowance(settings.judge.concurrency, *settings.limits.of(settings.judge.model or ""))

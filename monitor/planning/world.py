@@ -7,7 +7,8 @@ from a Beta distribution, correlation 1/3). Larger means worse. Randomness is an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
@@ -118,30 +119,33 @@ class Known:
 
         Where all are moved down, so is the least that one can be.
         """
-        found = [self.slot(pool, members, random, tolerate) for _ in range(number)]
-        own = [self.baseline.of(str(n), tolerate) for n in range(pool.segments)]
+        own = {str(n): self.baseline.of(str(n), tolerate) for n in range(pool.segments)}
+        found = [self._slot(pool, members, random, own) for _ in range(number)]
         drawn = math.fsum(each.by for each in found) / number
-        move = mean - math.fsum(own) / len(own) - drawn
+        move = mean - math.fsum(own.values()) / len(own) - drawn
         return [Deviation(by + move, reach + max(0.0, -move)) for by, reach in found]
 
-    def slot(self, pool: Pool, members: int, random: Random, tolerate: float) -> Deviation:
-        """How much worse than the baseline the pick of one slot is."""
+    def _slot(
+        self, pool: Pool, members: int, random: Random, own: Mapping[str, float]
+    ) -> Deviation:
+        """How much worse than the baseline, ``own`` of each segment, the pick of one slot is."""
         if self.calibration is None or members == 1:
             picked = random.choice(pool.answers)
-            return uniform(picked.value, self.baseline.of(picked.segment, tolerate))
+            return uniform(picked.value, own[picked.segment])
         slot = random.choices(pool.answers, k=members)
-        bins = [self.calibration.bin(each.signal) for each in slot]
+        # Not by ``bin``, which would be called two million times for a plan.
+        edges, expected = self.calibration.edges, self.calibration.expected[_METRIC]
+        bins = [bisect_left(edges, each.signal) for each in slot]
         w = weights([self.calibration.spreads[k] for k in bins])
-        f = _expected([self.calibration.expected[_METRIC][k] for k in bins], w)
+        f = _expected([expected[k] for k in bins], w)
         (number,) = random.choices(range(members), weights=w)
-        own = [self.baseline.of(each.segment, tolerate) for each in slot]
         return directed(
             slot[number].value,
             1 / w[number],
             sum(f) / members,
             f[number],
-            own[number],
-            sum(own) / members,
+            own[slot[number].segment],
+            sum([own[each.segment] for each in slot]) / members,
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.servers.forked import ForkedProcess, forks
 from tests.servers.guarded import GuardedProcess
 from tests.servers.judge_server import JudgeServer
 
@@ -84,10 +86,20 @@ def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
     }
 
 
+def _started(
+    module: str, command: Sequence[str], env: Mapping[str, str], log: Path
+) -> GuardedProcess | ForkedProcess:
+    if module == "monitor" and env.get("RAG_MONITOR_JUDGE__KIND") == "llm":
+        return forks().start(command, {**os.environ, **env}, log, log)
+    exports = [f"{key}={value}" for key, value in env.items()]
+    return GuardedProcess(["env", *exports, sys.executable, "-m", module, *command], log)
+
+
 class MonitorProcess:
     """``python -m monitor COMMAND ARGUMENTS``, settings from the environment and a free port.
 
-    ``module`` is another program in the place of ``monitor``.
+    ``module`` is another program in the place of ``monitor``. A judge that asks a model is forked:
+    its start would take four seconds of CPU.
     """
 
     def __init__(
@@ -110,10 +122,7 @@ class MonitorProcess:
         for key, value in settings.items():
             env["RAG_MONITOR_" + key.upper()] = str(value)
         self._before = self.log.stat().st_size if self.log.exists() else 0
-        exports = [f"{key}={value}" for key, value in env.items()]
-        self._process = GuardedProcess(
-            ["env", *exports, sys.executable, "-m", module, command, *arguments], self.log
-        )
+        self._process = _started(module, [command, *arguments], env, self.log)
         self.url = ""
 
     @property

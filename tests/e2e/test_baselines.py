@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +22,7 @@ from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.process import parsed, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.unit.cli.command import rag_monitor
 
 JUDGE = JudgeIdentity(name="offline", version="1", model="m", prompts="p", pipeline="screen")
 PAIR = ("bot", JUDGE.label)
@@ -202,15 +201,9 @@ async def command(broker: str, topics: Topics, *arguments: str, code: int = 0) -
     """What ``rag-monitor baseline …`` prints on stdout and stderr."""
     settings = {"kafka__bootstrap_servers": broker, **topics, **QUICK}
     environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in settings.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "baseline", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **environment},
-    )
-    out, errors = await process.communicate()
-    assert process.returncode == code, errors.decode()
-    return out.decode(), errors.decode()
+    ended = await asyncio.to_thread(rag_monitor, "baseline", *arguments, environ=environment)
+    assert ended.returncode == code, ended.stderr
+    return ended.stdout, ended.stderr
 
 
 async def shown(broker: str, topics: Topics) -> Any:

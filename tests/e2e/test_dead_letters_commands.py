@@ -20,29 +20,35 @@ from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.unit.cli.command import rag_monitor
 from tests.unit.ingest.letters import Record as Consumed
 from tests.unit.ingest.letters import dead_letter
 
 SECRET = "the moon landing was sponsored by Acme"
 
 
+def environment(broker: str, topics: Topics) -> dict[str, str]:
+    """Settings of a command with these topics."""
+    settings = {"kafka__bootstrap_servers": broker, **topics}
+    return {f"RAG_MONITOR_{key.upper()}": value for key, value in settings.items()}
+
+
 async def started(broker: str, topics: Topics, *arguments: str) -> asyncio.subprocess.Process:
     """``rag-monitor dead-letters …`` with these topics."""
-    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "monitor", "dead-letters", *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
+        env={**os.environ, **environment(broker, topics)},
     )
 
 
 async def said(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
     """What the command prints, ended with ``code``."""
-    process = await started(broker, topics, *arguments)
-    out, errors = await process.communicate()
-    assert process.returncode == code, errors.decode()
-    return out.decode()
+    command, settings = ("dead-letters", *arguments), environment(broker, topics)
+    ended = await asyncio.to_thread(rag_monitor, *command, environ=settings)
+    assert ended.returncode == code, ended.stderr
+    return ended.stdout
 
 
 async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> Any:

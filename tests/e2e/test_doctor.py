@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
@@ -25,9 +23,8 @@ from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.ports import free_ports
 from tests.tools import requires_tool
+from tests.unit.cli.command import rag_monitor
 
-#: Seconds after which it hangs, as far as these tests are concerned.
-PATIENCE_S = 100.0
 COMPACTED = {"cleanup.policy": "compact"}
 LABELS = Labels(
     claims={(TINY.user_input, TINY.response): (TINY.response,)},
@@ -59,21 +56,10 @@ class Said(NamedTuple):
 async def doctor(bootstrap: str, *arguments: str, **settings: Any) -> Said:
     """Run ``doctor --json`` with these settings."""
     given = {"kafka__bootstrap_servers": bootstrap, "http__port": 0, **settings}
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAG_MONITOR_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "doctor", "--json", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=inherited | {f"RAG_MONITOR_{key.upper()}": str(v) for key, v in given.items()},
-    )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
-    finally:
-        if process.returncode is None:
-            process.kill()
-    assert err.decode() == ""
-    assert process.returncode is not None
-    return Said(process.returncode, json.loads(out), out.decode())
+    environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in given.items()}
+    ended = await asyncio.to_thread(rag_monitor, "doctor", "--json", *arguments, environ=environ)
+    assert ended.stderr == ""
+    return Said(ended.returncode, json.loads(ended.stdout), ended.stdout)
 
 
 async def whole(broker: KafkaBroker, **differently: dict[str, str]) -> Topics:

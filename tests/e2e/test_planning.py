@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +18,7 @@ from tests.e2e.process import asking
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.unit.cli.command import rag_monitor
 
 INTERACTIONS = 120
 PRICED = {
@@ -36,19 +35,12 @@ async def told(broker: str, settings: dict[str, Any], *arguments: str) -> dict[s
     return found
 
 
-async def ended(
-    broker: str, settings: dict[str, Any], *arguments: str
-) -> tuple[int | None, str, str]:
+async def ended(broker: str, settings: dict[str, Any], *arguments: str) -> tuple[int, str, str]:
     """Exit code, output and complaint of a command that is asked for JSON."""
     variables = {f"RAG_MONITOR_{name.upper()}": str(value) for name, value in settings.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", *arguments, "--json"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **variables},
-    )
-    out, complaint = await process.communicate()
-    return process.returncode, out.decode(), complaint.decode()
+    environ = {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **variables}
+    done = await asyncio.to_thread(rag_monitor, *arguments, "--json", environ=environ)
+    return done.returncode, done.stdout, done.stderr
 
 
 async def filled(

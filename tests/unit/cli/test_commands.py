@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.__main__ import main
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.records import Outcome, SamplingRecord, ScoreRecord, Source
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.unit.cli.command import one_line, rag_monitor, started
 from tests.unit.records.made import JUDGE, NOON
 
 
@@ -56,7 +56,7 @@ def gauges(page: str) -> dict[tuple[str, str], float]:
 @pytest.mark.parametrize("at", ["2026-11-20T12:01:00Z", "2026-11-20T13:01:00+01:00"])
 def test_a_file_gives_the_gauges(at: str, scores: Path) -> None:
     """The records as of a time, without Kafka; what was left out is counted."""
-    result = rag_monitor("export", "--from-file", scores, "--at", at, "--print")
+    result = started("export", "--from-file", scores, "--at", at, "--print")
     assert (result.returncode, result.stderr) == (0, "")
     found = gauges(result.stdout)
     assert {window for _, window in found} == {"5m", "1h", "24h"}

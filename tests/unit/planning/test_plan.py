@@ -8,7 +8,7 @@ import pytest
 
 from monitor.config import Settings, load
 from monitor.ingest.slots.pace import Allowance, Cost
-from monitor.planning.plan import Assumed, Takes, made, quality, text, watch
+from monitor.planning.plan import Assumed, Takes, bought, quality, text, watch
 from monitor.planning.spend import Judged, judged
 from monitor.stats.threshold import threshold
 
@@ -80,10 +80,9 @@ def test_blocks_of_a_fixed_length_bound_what_is_judged(
 ) -> None:
     """One of each; those of ``auto`` are as short as limits allow."""
     chosen = settings(sampling__block=block, sampling__rate=0.5)
-    found = made(chosen, ASSUMED, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
-    assert found["judged_per_minute"] == pytest.approx(per_minute)
-    assert found["bound_by"] == bound_by
-    assert found["sampling_probability"] == pytest.approx(per_minute / 12_000)
+    found = bought(chosen, ASSUMED, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
+    assert found.per_minute == pytest.approx(per_minute)
+    assert found.bound_by == bound_by
 
 
 @pytest.mark.parametrize(

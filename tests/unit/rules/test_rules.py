@@ -26,7 +26,7 @@ from tests.metric_names import (
     metrics_named_in,
     queries_in,
 )
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.unit.cli.command import one_line, rag_monitor, started
 from tests.unit.rules.promtool import promtool
 
 ROOT = Path(__file__).parents[3]
@@ -195,7 +195,7 @@ def test_wrong_settings_are_named(setting: str, value: str, why: str) -> None:
 
 def test_render_prints_writes_and_checks(tmp_path: Path) -> None:
     """Without a directory to stdout; ``--check`` writes nothing, and tells what differs."""
-    printed = rag_monitor("rules", "render")
+    printed = started("rules", "render")
     assert [*yaml.safe_load_all(printed.stdout)] == [
         yaml.safe_load(text) for text in rendered(Settings()).values()
     ]
