@@ -94,6 +94,8 @@ def _name(application: str | None) -> str:
 
     if application is not None and not application.strip():
         raise ConfigurationError("--application: empty; leave it out for all applications")
+    if application == "*":  # stands for all wherever a pause is shown
+        raise ConfigurationError("--application: *; leave it out for all applications")
     return application or ""
 
 

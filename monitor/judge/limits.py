@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 
 from monitor.judge.deadline import Deadline
-from monitor.judge.pressure import Pressure
+from monitor.judge.pressure import Pressure, Unanswered
 
 #: Which of the models the current judgement was admitted for.
 _CHOSEN: ContextVar[int] = ContextVar("chosen", default=0)
@@ -56,12 +56,24 @@ class Limits:
             self._given_back.set()
 
     async def _entered(self, stack: AsyncExitStack) -> int:
-        """Wait for the first models that answer; their number."""
-        answering = (i for i, group in enumerate(self._groups) if all(p.answers for p in group))
-        number = next(answering, 0)
-        for pressure in self._groups[number]:
-            await stack.enter_async_context(pressure.judgement())
-        return number
+        """Wait for the first models that answer; their number.
+
+        Whoever waits for one that then falls silent goes to the next.
+        """
+        while True:
+            number = next(self._answering(), 0)
+            with suppress(Unanswered):
+                async with AsyncExitStack() as entered:
+                    for pressure in self._groups[number]:
+                        await entered.enter_async_context(pressure.judgement(self._others_answer))
+                    await stack.enter_async_context(entered.pop_all())
+                    return number
+
+    def _answering(self) -> Iterator[int]:
+        return (i for i, group in enumerate(self._groups) if all(p.answers for p in group))
+
+    def _others_answer(self) -> bool:
+        return any(True for _ in self._answering())
 
     @asynccontextmanager
     async def admitted_last(self) -> AsyncIterator[None]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Final
 
 from monitor.judge.cache.store import Result, What
 from monitor.judge.pressure import State
 from monitor.records import Usage
 from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
+
+_GETS_WORSE: Final = tuple(State)
 
 
 class CountedCalls:
@@ -62,6 +66,7 @@ class CountedRecheck:
 class ShownState:
     """A ``StateObserver``: a gauge for each state, asked at scrapes.
 
+    A model that is asked with several keys, or at several addresses, shows the worst state of all.
     ``paused`` is told of a model that does not answer, and with None when it does again.
     """
 
@@ -71,22 +76,25 @@ class ShownState:
         paused: Callable[[str, str | None], None] | None = None,
     ) -> None:
         self._telemetry, self._paused = telemetry, paused
+        self._states: dict[str, list[Callable[[], State]]] = {}
 
     def shown_by(self, model: str, state: Callable[[], State]) -> None:
         """1 for the state in force, 0 for the others."""
-
-        def is_in(which: State) -> Callable[[], float]:
-            return lambda: float(state() is which)
-
+        self._states.setdefault(model, []).append(state)
         for which in State:
             gauge = self._telemetry.judge_state.labels(model, which.value)
-            gauge.set_function(is_in(which))
+            gauge.set_function(partial(self._is_in, model, which))
 
     def changed(self, model: str, state: State) -> None:
         """Judging pauses, which is no reason to be called stuck; or it goes on."""
         if self._paused is not None:
-            open_ = state is State.CIRCUIT_OPEN
+            open_ = any(found() is State.CIRCUIT_OPEN for found in self._states[model])
             self._paused(model, "the provider does not answer" if open_ else None)
+
+    def _is_in(self, model: str, which: State) -> float:
+        return float(
+            max((found() for found in self._states[model]), key=_GETS_WORSE.index) is which
+        )
 
 
 class ShownQuota:

@@ -45,6 +45,10 @@ class StateObserver(Protocol):
         """It pauses, or goes on."""
 
 
+class Unanswered(Exception):
+    """The model does not answer for now, and another one does."""
+
+
 @dataclass(slots=True)
 class Call:
     """A request under way; ``tokens`` are those it has used, None where nobody says."""
@@ -115,9 +119,13 @@ class Pressure:
         self.tokens += tokens
 
     @asynccontextmanager
-    async def judgement(self) -> AsyncIterator[None]:
-        """Wait until the provider bears one more; it is one more while inside."""
-        probe = await self._admission()
+    async def judgement(self, leaves: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
+        """Wait until the provider bears one more; it is one more while inside.
+
+        Raises ``Unanswered`` instead of waiting for one that does not answer, where the caller
+        ``leaves``.
+        """
+        probe = await self._admission(leaves)
         self._under_way += 1
         try:
             yield
@@ -176,10 +184,12 @@ class Pressure:
                 return share
             self._quota.give_back(share)
 
-    async def _admission(self) -> bool:
+    async def _admission(self, leaves: Callable[[], bool]) -> bool:
         """Whether the judgement that may begin now is the circuit's probe."""
         while True:
             now, breaker = self._clock(), self._breaker
+            if not self.answers and leaves():
+                raise Unanswered
             if breaker.stopped is not None and breaker.probing:
                 await self._until(None)  # or all would go on at once when it is answered
             elif breaker.stopped is not None:

@@ -144,8 +144,9 @@ _TABLE = (
     _PROMISED,
     _NO_MODEL,
     _THROTTLED,
-    _Row((401, 402, 403), Action.STOP, "auth"),
-    _Row((404,), Action.STOP, "rejected"),
+    _Row((401, 402, 403, 407), Action.STOP, "auth"),
+    # Azure and NVIDIA say with 410 that a model is retired.
+    _Row((404, 410), Action.STOP, "rejected"),
     _Row((413,), Action.SHRINK, "too_long"),
     _Row((429,), Action.WAIT, "rate_limited"),
     _Row((503, 529), Action.WAIT, "server_error"),

@@ -14,6 +14,7 @@ from tests.unit.cli.command import one_line, rag_monitor
         ("--for=0h", "--for: found '0h', expected a duration"),
         ("--for=99999999d", "--for: 99999999d ends beyond any calendar"),
         ("--application=", "--application: empty"),
+        ("--application=*", "--application: *; leave it out for all"),
     ],
 )
 def test_wrong_usage_is_said_in_a_line(option: str, said: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count, pairwise
 from typing import Any
 
@@ -306,3 +306,37 @@ async def test_a_request_too_long_is_asked_in_halves() -> None:
         weather.refusal = 413, "too large", {}
         assert await made.one() == "too_long"
         assert len(weather.requests) == 2, "an extraction cannot be halved"
+
+
+async def test_a_model_with_two_keys_shows_the_worst_state() -> None:
+    """A key that is refused is seen, also where another one of the same model is not."""
+    telemetry, told = ScorerTelemetry(CollectorRegistry()), list[str | None]()
+    shown = ShownState(telemetry, lambda _, why: told.append(why))
+    bad, good = (
+        Pressure("openai/judge", Patience(stop_after=1, open_after=1), observe=shown)
+        for _ in range(2)
+    )
+
+    def states() -> set[str]:
+        return {
+            sample.labels["state"]
+            for family in telemetry.judge_state.collect()
+            for sample in family.samples
+            if sample.value
+        }
+
+    assert states() == {"judging"}
+    await _ends(bad, WITHDRAWN)
+    await _ends(good, None)
+    assert states() == {"stopped"}
+    await _ends(good, AWAY)
+    assert states() == {"stopped"}
+    assert told == [None, "the provider does not answer"]
+
+
+async def _ends(pressure: Pressure, how: CallFailed | None) -> None:
+    """A call that ends like this."""
+    with suppress(CallFailed):
+        async with pressure.judgement(), pressure.call():
+            if how is not None:
+                raise how

@@ -146,8 +146,8 @@ def test_a_body_that_is_no_error_object_has_no_codes(body: str) -> None:
         (Action.WAIT, "rate_limited", (429,)),
         (Action.WAIT, "server_error", (503, 529)),
         (Action.SHRINK, "too_long", (413,)),
-        (Action.STOP, "auth", (401, 402, 403)),
-        (Action.STOP, "rejected", (404,)),
+        (Action.STOP, "auth", (401, 402, 403, 407)),
+        (Action.STOP, "rejected", (404, 410)),
         (Action.FALLBACK, "rejected", (400, 405, 418, 422, 600)),
     ],
 )
