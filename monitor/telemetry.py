@@ -63,6 +63,26 @@ class LabelCap:
         return value
 
 
+class LateGauge(Collector):
+    """A gauge that has no sample until it is set: 0 would say something that nobody knows."""
+
+    def __init__(self, name: str, text: str, registry: CollectorRegistry) -> None:
+        self._name, self._text = name, text
+        self._value: float | None = None
+        registry.register(self)
+
+    def set(self, value: float) -> None:
+        """Show it from now on."""
+        self._value = value
+
+    def collect(self) -> Iterator[Metric]:
+        """The family; without samples before there is a value."""
+        family = GaugeMetricFamily(self._name, self._text)
+        if self._value is not None:
+            family.add_metric([], self._value)
+        yield family
+
+
 class ProcessTelemetry:
     """What every process says of itself."""
 
@@ -175,10 +195,11 @@ class ScorerTelemetry:
             "How many times as many judgements are taken, at most, as without evidence of drift.",
             registry=registry,
         )
-        self.affordable = Gauge(
+        self.affordable = LateGauge(
             "rag_monitor_judgements_affordable",
-            "Judgements a minute that the limits leave room for, by what the latest ones took.",
-            registry=registry,
+            "Judgements a minute that the limits leave room for, by what the latest ones took; "
+            "absent until that is known.",
+            registry,
         )
         self.sampling_probability = Gauge(
             "rag_monitor_sampling_probability",

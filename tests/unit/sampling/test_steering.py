@@ -80,6 +80,7 @@ def test_requests_a_minute_are_used_and_not_exceeded() -> None:
     """Two calls a judgement and 60 requests for two replicas: 14 judgements a minute."""
     bench = Bench(Allowance(64, requests_per_minute=60), share=0.5)
     bench.steering.turn()
+    assert bench.shown("judgements_affordable") is None, "not known is not 0"
     picks = [bench.minute(1_000, Usage(calls=2)) for _ in range(30)]
     assert bench.shown("judgements_affordable") == HEADROOM * 15
     assert 0.85 * 15 <= sum(picks[10:]) / 20 <= 15
