@@ -74,7 +74,7 @@ async def judged(
             **asking(
                 judge,
                 judge__concurrency=16,
-                judge__attempt_timeout_s=1,
+                judge__attempt_timeout_s=2,
                 judge__deadline_s=45,
                 **topics,
             ),
