@@ -269,12 +269,12 @@ class Monitor:
         per_day = budget.usd_per_day
         BudgetTelemetry(self.registry, per_day, lambda: budget.spent(self.clock()))
 
-    def _judge_paused(self, model: str, why: str | None) -> None:
+    def _judge_paused(self, judge: str, why: str | None) -> None:
         """Not ready is not stuck: nothing ends while judging pauses."""
         if why is None:
-            self.health.ready(f"judge {model}")
+            self.health.ready(f"judge {judge}")
         else:
-            self.health.waits(f"judge {model}", why)
+            self.health.waits(f"judge {judge}", why)
 
     async def _prepare(
         self,

@@ -69,14 +69,14 @@ def build_judges(
 
     With ``caches`` claims are kept, and if ``whole``, a model's judgements as well; then a model
     that has never answered is not waited for: a file is no traffic, and can be given again.
-    ``paused`` is told of a model that does not answer for now, and with None when it does.
+    ``paused`` is told of a judge of whose models none answers for now, and with None when one does.
     ``share`` is the part of the limits that this process keeps to where replicas share none.
     """
     seats: list[Seat] = []
     probe_s = seconds(settings.limits.stop_probe)
     patience = Patience(stop_probe_s=probe_s, awaits_first=not whole)
     pressures = Pressures(
-        ShownState(telemetry, paused),
+        ShownState(telemetry, partial(_tell, seats, paused) if paused else None),
         patience,
         partial(_quota, settings, telemetry, share),
     )
@@ -101,6 +101,13 @@ def build_judges(
             judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
             seats.append(Seat(section, judge, limits, pressures))
     return seats
+
+
+def _tell(seats: Sequence[Seat], paused: Callable[[str, str | None], None]) -> None:
+    """Judging pauses, which is no reason to be called stuck; or it goes on."""
+    for seat in seats:
+        why = "the provider does not answer" if seat.limits.is_silent else None
+        paused(seat.judge.identity.label, why)
 
 
 def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:

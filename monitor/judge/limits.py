@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 
 from monitor.judge.deadline import Deadline
-from monitor.judge.pressure import Pressure, Unanswered
+from monitor.judge.pressure import Pressure, State, Unanswered
 
 #: Which of the models the current judgement was admitted for.
 _CHOSEN: ContextVar[int] = ContextVar("chosen", default=0)
@@ -41,6 +41,13 @@ class Limits:
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
         self._groups = [sorted(group, key=id) for group in (pressures, *others)]
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether judging pauses: a circuit is open, and no other model is there instead."""
+        states = [{pressure.state for pressure in group} for group in self._groups]
+        away = {State.CIRCUIT_OPEN, State.STOPPED}
+        return all(each & away for each in states) and State.CIRCUIT_OPEN in set().union(*states)
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:

@@ -67,15 +67,11 @@ class ShownState:
     """A ``StateObserver``: a gauge for each state, asked at scrapes.
 
     A model that is asked with several keys, or at several addresses, shows the worst state of all.
-    ``paused`` is told of a model that does not answer, and with None when it does again.
+    ``moved`` is told when one pauses, or goes on.
     """
 
-    def __init__(
-        self,
-        telemetry: ScorerTelemetry,
-        paused: Callable[[str, str | None], None] | None = None,
-    ) -> None:
-        self._telemetry, self._paused = telemetry, paused
+    def __init__(self, telemetry: ScorerTelemetry, moved: Callable[[], None] | None = None) -> None:
+        self._telemetry, self._moved = telemetry, moved
         self._states: dict[str, list[Callable[[], State]]] = {}
 
     def shown_by(self, model: str, state: Callable[[], State]) -> None:
@@ -86,10 +82,9 @@ class ShownState:
             gauge.set_function(partial(self._is_in, model, which))
 
     def changed(self, model: str, state: State) -> None:
-        """Judging pauses, which is no reason to be called stuck; or it goes on."""
-        if self._paused is not None:
-            open_ = any(found() is State.CIRCUIT_OPEN for found in self._states[model])
-            self._paused(model, "the provider does not answer" if open_ else None)
+        """Pass it on."""
+        if self._moved is not None:
+            self._moved()
 
     def _is_in(self, model: str, which: State) -> float:
         return float(

@@ -42,8 +42,8 @@ class Stage:
     """A judge at a server with weather, its limits, and what was told of its state."""
 
     def __init__(self, server: JudgeServer, probe_s: float, concurrency: int) -> None:
-        self.telemetry, self.told = ScorerTelemetry(CollectorRegistry()), list[str | None]()
-        shown = ShownState(self.telemetry, lambda _, why: self.told.append(why))
+        self.telemetry, self.told = ScorerTelemetry(CollectorRegistry()), list[bool]()
+        shown = ShownState(self.telemetry, lambda: self.told.append(self.limits.is_silent))
         patience = Patience(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
         self.pressures = Pressures(shown, patience)
         settings = LlmSettings(
@@ -256,12 +256,12 @@ async def test_away_then_a_storm_then_slow() -> None:
     # The same judge, whose server has gone.
     under_way = [asyncio.ensure_future(made.one()) for _ in range(60)]
     await until(lambda: made.state() == "circuit_open", "an open circuit", every_s=0.01)
-    assert made.told == ["the provider does not answer"]
+    assert made.told == [True]
     assert sum(task.done() for task in under_way) < 40, "judging pauses, and loses no backlog"
     async with JudgeServer(LABELS, port=port, gate=weather):
         weather.refusal = 429, {"error": {"code": "rate_limit_exceeded"}}, {"Retry-After": "0.2"}
         await until(lambda: made.state() == "waiting", "a storm", every_s=0.01)
-        assert made.told[-1] is None
+        assert made.told[-1] is False
         weather.refusal, weather.latency_s = None, 0.5
         ends = Counter(await asyncio.gather(*under_way))
         assert ends["scored"] >= 20
@@ -310,8 +310,8 @@ async def test_a_request_too_long_is_asked_in_halves() -> None:
 
 async def test_a_model_with_two_keys_shows_the_worst_state() -> None:
     """A key that is refused is seen, also where another one of the same model is not."""
-    telemetry, told = ScorerTelemetry(CollectorRegistry()), list[str | None]()
-    shown = ShownState(telemetry, lambda _, why: told.append(why))
+    telemetry, told = ScorerTelemetry(CollectorRegistry()), list[set[str]]()
+    shown = ShownState(telemetry, lambda: told.append(states()))
     bad, good = (
         Pressure("openai/judge", Patience(stop_after=1, open_after=1), observe=shown)
         for _ in range(2)
@@ -331,7 +331,30 @@ async def test_a_model_with_two_keys_shows_the_worst_state() -> None:
     assert states() == {"stopped"}
     await _ends(good, AWAY)
     assert states() == {"stopped"}
-    assert told == [None, "the provider does not answer"]
+    assert told == [{"stopped"}, {"stopped"}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_silent"),
+    [
+        (None, None, False),
+        (AWAY, None, False),
+        (AWAY, AWAY, True),
+        (AWAY, WITHDRAWN, True),
+        (WITHDRAWN, AWAY, True),
+        (WITHDRAWN, WITHDRAWN, False),
+    ],
+)
+async def test_judging_pauses_where_no_other_model_is_there(
+    first: CallFailed | None, second: CallFailed | None, is_silent: bool
+) -> None:
+    """And only for an open circuit: where all models refuse, interactions end as failures."""
+    models = [Pressure(m, Patience(stop_after=1, open_after=1)) for m in ("first", "second")]
+    limits = Limits(8, 60.0, models[:1], [models[1:]])
+    for model, failure in zip(models, (first, second), strict=True):
+        await _ends(model, failure)
+    assert limits.is_silent is is_silent
+    assert not Limits(8, 60.0).is_silent, "the offline judge always answers"
 
 
 async def _ends(pressure: Pressure, how: CallFailed | None) -> None:
