@@ -69,13 +69,25 @@ class _Reading(Generic[T]):
 
     def __init__(self) -> None:
         self.cutting, self.filling = Cutting(), Filling()
-        self.read_to = self.begun = self.last_left = -1
+        self.read_to = self.begun = self.last_left = self.shared_to = -1
+        self.share = 1.0
         self.open: Block[T] | None = None
 
     @property
     def reached(self) -> int:
         """The last offset that is behind us."""
         return self.begun if self.begun < self.last_left else self.read_to
+
+    def begin(self, offset: int, share: float) -> None:
+        """The record at this offset begins; who is behind takes this share of its block, or less.
+
+        Of all of the block: what was read before it was known may have to wait for long.
+        """
+        self.begun = offset
+        if offset > self.shared_to:
+            span = self.cutting.at(offset)
+            self.share = min(span.share, share) if share < 1.0 else span.share
+            self.shared_to = offset if span.length == 1 else span.last
 
     def under_way(self, now: float) -> UnderWay:
         """What has begun in the block that is open."""
@@ -132,7 +144,7 @@ class Gathering(Generic[T]):
         """The record at this offset begins: a block before it is full."""
         reading = self._readings[partition]
         self._close_what_is_full(reading, offset - 1)
-        reading.begun = offset
+        reading.begin(offset, self._plan().share)
 
     def passed(self, partition: Partition) -> None:
         """The record that began last has joined a slot, or has ended otherwise."""
@@ -140,8 +152,9 @@ class Gathering(Generic[T]):
         self._close_what_is_full(reading, reading.reached)
 
     def span(self, partition: Partition, offset: int) -> Span:
-        """The block of an offset that was read."""
-        return self._readings[partition].cutting.at(offset)
+        """The block of an offset that has begun."""
+        reading = self._readings[partition]
+        return reading.cutting.at(offset)._replace(share=reading.share)
 
     def join(
         self, record: KafkaRecord, key: Hashable, interaction_id: str, member: T

@@ -42,7 +42,10 @@ class Plan(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A block's offsets, both included; its share and the length were fixed when it was read."""
+    """A block's offsets, both included; the length was fixed when it was read.
+
+    So was the share, but who is behind when the block begins takes less of it.
+    """
 
     first: int
     last: int

@@ -29,7 +29,7 @@ from monitor.ingest.worker import LoopLimits
 from monitor.intake import Traffic
 from monitor.judge.limits import Limits
 from monitor.judge.offline import OfflineJudge
-from monitor.judge.protocol import Judge
+from monitor.judge.protocol import Bill, Judge
 from monitor.judging import Treatment
 from monitor.records import Interaction, Judgement, ScoreRecord, Usage, read_score_record
 from monitor.scorer import Scorer, ScorerSettings
@@ -383,6 +383,41 @@ async def test_a_burst_begins_with_the_next_block_and_ends_with_one() -> None:
         await stage.read(*(record(n) for n in range(16, 32)))
         await stage.committed(32)
         assert [one.sampling.m for one in stage.scores] == [8, 2, 2, 2, 2, 8, 8]
+        assert stage.is_balanced()
+
+
+class Released:
+    """The offline judge, once it may begin."""
+
+    def __init__(self) -> None:
+        self._judge, self.may_begin = OfflineJudge(), asyncio.Event()
+        self.identity, self.prepare = self._judge.identity, self._judge.prepare
+
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+        await self.may_begin.wait()
+        return await self._judge.judge(interaction, bill)
+
+
+@pytest.mark.parametrize(("length", "count"), [(1, 400), (8, 1_600)])
+async def test_what_was_read_before_the_monitor_fell_behind_is_shed_too(
+    length: int, count: int
+) -> None:
+    """All but what has begun by then; in one block all have the same share."""
+    judge, pace = Released(), Pace(length, sheds=True, behind_s=600.0)
+    async with staged(judge=judge, pace=pace) as stage:
+        pace.look(0.0, None, 0.0)
+        await stage.read(*(record(n) for n in range(count)))
+        pace.look(60.0, None, 700.0)
+        assert pace.look(120.0, None, 800.0).share == 0.25
+        judge.may_begin.set()
+        await stage.committed(count)
+        begun = [s.sampling for s in stage.scores if s.sampling.q == 1.0]
+        assert LIMITS.max_in_flight <= len(begun) <= LIMITS.max_in_flight + 1
+        later = [s.sampling for s in stage.scores[len(begun) :]]
+        assert {s.q for s in later} == {0.25}
+        rest = count - length * len(begun)
+        assert 0.15 * rest <= sum(s.m or 0 for s in later) <= 0.35 * rest
+        assert stage.ended("not_sampled", "lag") == rest - sum(s.m or 0 for s in later)
         assert stage.is_balanced()
 
 
