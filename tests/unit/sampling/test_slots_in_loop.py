@@ -391,7 +391,8 @@ class Released:
 
     def __init__(self) -> None:
         self._judge, self.may_begin = OfflineJudge(), asyncio.Event()
-        self.identity, self.prepare = self._judge.identity, self._judge.prepare
+        self.identity, self.aclose = self._judge.identity, self._judge.aclose
+        self.prepare = self._judge.prepare
 
     async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
         await self.may_begin.wait()
