@@ -105,9 +105,12 @@ def build_judges(
 
 def _tell(seats: Sequence[Seat], paused: Callable[[str, str | None], None]) -> None:
     """Judging pauses, which is no reason to be called stuck; or it goes on."""
-    for seat in seats:
-        why = "the provider does not answer" if seat.limits.is_silent else None
-        paused(seat.judge.identity.label, why)
+    silent: dict[str, bool] = {}
+    for seat in seats:  # not by its version, which the first reply changes
+        name = f"{seat.section.label_name} {seat.section.model or ''}".strip()
+        silent[name] = silent.get(name, False) or seat.limits.is_silent
+    for name, is_silent in silent.items():
+        paused(name, "the provider does not answer" if is_silent else None)
 
 
 def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:

@@ -68,7 +68,7 @@ class Limits:
         Whoever waits for one that then falls silent goes to the next.
         """
         while True:
-            number = next(self._answering(), 0)
+            number = next(self._answering(), self._awaited())
             with suppress(Unanswered):
                 async with AsyncExitStack() as entered:
                     for pressure in self._groups[number]:
@@ -79,8 +79,13 @@ class Limits:
     def _answering(self) -> Iterator[int]:
         return (i for i, group in enumerate(self._groups) if all(p.answers for p in group))
 
+    def _awaited(self) -> int:
+        """Who is waited for where none answers: rather one that is away than one that refuses."""
+        return next((i for i, group in enumerate(self._groups) if not _refuses(group)), 0)
+
     def _others_answer(self) -> bool:
-        return any(True for _ in self._answering())
+        """Without those that refuse: to find out takes one call, and all would go there."""
+        return any(not _refuses(self._groups[i]) for i in self._answering())
 
     @asynccontextmanager
     async def admitted_last(self) -> AsyncIterator[None]:
@@ -97,3 +102,7 @@ class Limits:
         What its calls wait for requests and tokens a minute is not counted.
         """
         return Deadline(self._deadline_s)
+
+
+def _refuses(group: Sequence[Pressure]) -> bool:
+    return any(pressure.state is State.STOPPED for pressure in group)

@@ -238,7 +238,8 @@ class LlmClient:
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
-            raise _failure(fault, _usage(response, self._settings))
+            reply = _reply(response, self._settings, self.model_id, (system, user))
+            raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         model = getattr(response, "model", None)
         self.model_id = model if isinstance(model, str) and model else self.model_id
         return _reply(response, self._settings, self.model_id, (system, user))

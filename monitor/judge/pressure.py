@@ -195,7 +195,8 @@ class Pressure:
             elif breaker.stopped is not None:
                 return False  # its calls are turned away: it fails at once, and offsets go on
             elif now < self._paused_until:
-                await self._until(self._paused_until)
+                # Others may answer before that, and nobody tells us.
+                await self._until(min(self._paused_until, now + _LONGEST_BACKOFF_S))
             elif breaker.is_open:
                 if breaker.may_probe(now):
                     breaker.probing = True

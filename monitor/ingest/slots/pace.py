@@ -1,7 +1,7 @@
 """How long blocks are, and which share of the rate is taken: what the budget and the lag allow.
 
 Looked at once a minute at most. A block of twice the length needs about half the judgements, so
-the length is a power of two that the demand then fits into; what a minute leaves unspent, or
+the length is the power of two whose picks come nearest; what a minute leaves unspent, or
 spends too much, moves the next minutes' target: between two lengths they take turns, so that the
 budget is spent, and not more.
 """

@@ -33,8 +33,9 @@ class OneRefuses(Weather):
         return await super().__call__(text) if model == self._model else None
 
 
-def seat(server: JudgeServer, **more: str) -> Seat:
-    flags = {
+def flags_of(server: JudgeServer, **more: str) -> dict[str, str]:
+    """Settings of three models at this server."""
+    return {
         "judge.kind": "llm",
         "judge.model": "openai/first",
         "judge.fallback_models": "openai/second,openai/third",
@@ -43,6 +44,11 @@ def seat(server: JudgeServer, **more: str) -> Seat:
         "judge.cache.kind": "none",
         **more,
     }
+
+
+def seat(server: JudgeServer, **more: str) -> Seat:
+    """A judge of three models."""
+    flags = flags_of(server, **more)
     (made,) = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
     return made
 
@@ -91,6 +97,25 @@ async def test_the_next_one_judges_what_the_first_does_not(refusal: Any) -> None
         assert await judged(made) == "first-1"
         await made.judge.aclose()
     assert weather.asked["third"] == 0
+
+
+async def test_judging_goes_on_under_the_name_that_it_paused_under() -> None:
+    """Although the first reply changes the judge's version: or nobody would be ready again."""
+    weather, told = OneRefuses("first"), dict[str, str | None]()
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        flags = flags_of(server, **{"judge.fallback_models": ""})
+        telemetry = ScorerTelemetry(CollectorRegistry())
+        (made,) = build_judges(load({}, flags=flags), telemetry, paused=told.__setitem__)
+        weather.refusal = 500, {"error": {"code": "server_error"}}, {}
+        before = made.judge.identity
+        under_way = [asyncio.create_task(judged(made)) for _ in range(12)]
+        await until(lambda: made.limits.is_silent, "an open circuit", every_s=0.01)
+        assert set(told.values()) == {"the provider does not answer"}
+        weather.refusal = None
+        assert "first-1" in await asyncio.gather(*under_way)
+        assert made.judge.identity != before
+        assert set(told.values()) == {None}
+        await made.judge.aclose()
 
 
 async def test_one_that_has_stopped_is_not_asked_before_the_probe() -> None:

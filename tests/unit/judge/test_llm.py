@@ -232,6 +232,14 @@ def _broken_off(written: str) -> dict[str, Any]:
     return {"error": {"code": 400, "message": "m"}, "choices": [choice]}
 
 
+def _errs(written: str) -> dict[str, Any]:
+    """A gateway's choice that ends with an error, and no usage."""
+    message = {"role": "assistant", "content": written}
+    error = {"code": 502, "message": "m"}
+    choice = {"index": 0, "finish_reason": "error", "message": message, "error": error}
+    return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]}
+
+
 @pytest.mark.parametrize("model", ROUTES)
 @pytest.mark.parametrize(
     ("body", "is_paid"),
@@ -240,8 +248,10 @@ def _broken_off(written: str) -> dict[str, Any]:
         ({"error": {"code": 400, "message": "m"}, "choices": None}, False),
         (_broken_off(""), False),
         (_broken_off("The war"), True),
+        (_errs(""), False),
+        (_errs("The war"), True),
     ],
-    ids=["page", "error", "nothing written", "broken off"],
+    ids=["page", "error", "nothing written", "broken off", "errs at once", "errs later"],
 )
 async def test_what_no_model_has_written_costs_nothing(
     body: object, is_paid: bool, model: str

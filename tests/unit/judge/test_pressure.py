@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count, pairwise
 from typing import Any
@@ -17,7 +17,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.breaker import Patience
 from monitor.judge.faults import CallFailed, Fault
 from monitor.judge.identity import LlmSettings
-from monitor.judge.limits import Limits
+from monitor.judge.limits import Limits, chosen
 from monitor.judge.llm import LlmJudge
 from monitor.judge.observe import ShownState
 from monitor.judge.pressure import Pressure, State
@@ -354,7 +354,48 @@ async def test_judging_pauses_where_no_other_model_is_there(
     for model, failure in zip(models, (first, second), strict=True):
         await _ends(model, failure)
     assert limits.is_silent is is_silent
+    begun, tasks = _admissions(limits, 4)
+    await turns()
+    assert bool(begun) is not is_silent, "who says that judging pauses lets nobody in"
+    await _cancelled(tasks)
     assert not Limits(8, 60.0).is_silent, "the offline judge always answers"
+
+
+async def test_who_waits_does_not_all_go_to_one_that_refuses() -> None:
+    """When its probe is due: one call is enough to find out, and all others would fail."""
+    now = [0.0]
+    away = Pressure("away", Patience(open_after=1, first_wait_s=30.0), clock=lambda: now[0])
+    stopped = Pressure("stopped", Patience(stop_after=1), clock=lambda: now[0])
+    limits = Limits(64, 60.0, [away], [[stopped]])
+    await _ends(away, AWAY)
+    await _ends(stopped, WITHDRAWN)
+    begun, tasks = _admissions(limits, 64)
+    await turns()
+    assert begun == []
+    now[0] = 301.0
+    async with away.judgement():  # its probe has ended, which wakes the others
+        pass
+    await turns()
+    assert begun.count(1) == 0
+    await _cancelled(tasks)
+
+
+def _admissions(limits: Limits, count: int) -> tuple[list[int], list[asyncio.Task[None]]]:
+    """The number of the model that each who is let in was let in for; and those that ask."""
+    begun: list[int] = []
+
+    async def ask() -> None:
+        async with limits.admitted():
+            begun.append(chosen())
+            await asyncio.Event().wait()
+
+    return begun, [asyncio.create_task(ask()) for _ in range(count)]
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ends(pressure: Pressure, how: CallFailed | None) -> None:
