@@ -98,7 +98,13 @@ def start(root: Path, want: str, **changed: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    # A shell's background job ignores Ctrl-C, and so does all that it starts.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(root: Path, want: str, **changed: str) -> tuple[int, str, str]:
