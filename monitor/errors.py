@@ -8,12 +8,16 @@
     ├── MessageRejected        send the record to the dead letters; ``stage`` says where it broke
     ├── RecordSkipped          leave this score record out and count it (a newer minor schema)
     └── JudgeFailed            count ``judge_failed{reason}``; no score may be derived
-        └── ReplyRejected      ask the judge once more, with ``complaint``; then it is a failure
+        ├── ReplyRejected      ask the judge once more, with ``complaint``; then it is a failure
+        └── TooLarge           count ``unscorable{too_large}``: judging it would cost too much
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+#: Why an interaction is not judged whose judgement would take more than one may.
+TOO_LARGE: Final = "too_large"
 
 
 class MonitorError(Exception):
@@ -67,3 +71,10 @@ class ReplyRejected(JudgeFailed):
     def __init__(self, complaint: str, *, reason: str = "malformed_reply") -> None:
         super().__init__(complaint, reason=reason)
         self.complaint = complaint
+
+
+class TooLarge(JudgeFailed):
+    """Judging this interaction would take more than one may; the message names the ceiling."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason=TOO_LARGE)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from monitor.errors import JudgeFailed
+from monitor.errors import TOO_LARGE, JudgeFailed, TooLarge
 from monitor.ingest.outcomes import Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
@@ -132,6 +132,8 @@ async def judged(
         if bill.judgement is None:
             return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
         judgement = bill.judgement.model_copy(update={"usage": bill.usage})
+    except TooLarge as error:
+        return _too_large(interaction, treatment, unseen, bill, str(error))
     except JudgeFailed as error:
         return _failed(interaction, judge, error.reason, bill.usage)
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
@@ -152,6 +154,21 @@ async def judged(
 def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -> Ending:
     logger().warning("judge_failed", interaction_id=interaction.interaction_id, reason=str(reason))
     return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
+
+
+def _too_large(
+    interaction: Interaction,
+    treatment: Treatment,
+    unseen: Iterable[str],
+    bill: Bill,
+    found: str,
+) -> Ending:
+    """No judge's failure: nobody is asked what would cost more than one interaction may."""
+    name = interaction.interaction_id
+    logger().warning("interaction_too_large", interaction_id=name, found=found)
+    every = dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE) | dict.fromkeys(unseen, Unscored.REDACTED)
+    scores, judge = _chosen(every, treatment.metrics), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, TOO_LARGE, judge, bill.usage, None, scores, {})
 
 
 def _chosen(

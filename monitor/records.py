@@ -61,6 +61,7 @@ class Unscored(StrEnum):
     NO_RELEVANT_CONTEXTS = "NO_RELEVANT_CONTEXTS"
     NO_RELEVANCE = "NO_RELEVANCE"
     REDACTED = "REDACTED"
+    TOO_LARGE = "TOO_LARGE"
 
 
 class Frozen(BaseModel):

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
+from monitor.judge.material import estimated_tokens
 from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest
 from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
@@ -58,31 +59,51 @@ class Asker:
         *,
         divisible: bool = False,
         complaint: str | None = None,
+        planned: bool = True,
     ) -> T:
         """Ask, and once more with the complaint if the reply breaks the wire format.
 
-        Raises ``JudgeFailed`` after a second bad reply. A request that can be asked in parts is
+        Raises ``JudgeFailed`` after a second bad reply, or the first where one interaction may not
+        be asked about again; ``TooLarge`` where it may not at all, which happens to no ``planned``
+        request. A request that can be asked in parts is
         ``divisible``: a reply cut at the output limit, or a model that finds it too long, raises
         ``ReplyRejected`` at once.
         ``complaint`` is what was wrong with a reply that did keep to the format.
         """
-        for last in (False, True):
+        first: ReplyRejected | None = None
+        while True:
             try:
-                return await self._once(request, complaint, spent)
+                async with spent.allowance.place():
+                    return await self._once(request, complaint, spent, first, planned=planned)
             except ReplyRejected as rejected:
                 if divisible and rejected.reason in TOO_LARGE:
                     raise
-                if last or rejected.reason == TOO_LONG:
-                    message = f"{request.task}: {rejected.complaint}"
-                    raise JudgeFailed(message, reason=rejected.reason) from rejected
-                self.observe.retried(rejected.reason)
-                complaint = rejected.complaint
-        raise AssertionError("the second time returns or raises")
+                if first is not None or rejected.reason == TOO_LONG:
+                    raise _failed(request, rejected) from rejected
+                first, complaint, planned = rejected, rejected.complaint, False
+            except TooLarge:
+                if first is None:
+                    raise
+                raise _failed(request, first) from first
 
-    async def _once(self, request: Request[T], complaint: str | None, spent: Bill) -> T:
-        system = self.systems[request.task]
+    async def _once(
+        self,
+        request: Request[T],
+        complaint: str | None,
+        spent: Bill,
+        first: ReplyRejected | None,
+        *,
+        planned: bool,
+    ) -> T:
+        system, message = self.systems[request.task], request.message(complaint)
+        tokens = estimated_tokens(system) + estimated_tokens(message)
+        if not spent.allowance.begin(tokens, planned=planned):
+            raise TooLarge(f"{request.task}: no interaction is asked about more often")
+        if first is not None:
+            self.observe.retried(first.reason)
         try:
-            reply = await self._complete(request.task, system, request.message(complaint))
+            with spent.allowance.asking():
+                reply = await self._complete(request.task, system, message)
         except JudgeFailed as failure:
             spent.add(failure.usage)
             raise
@@ -92,6 +113,10 @@ class Asker:
         if reply.finish_reason == "length":
             raise ReplyRejected("the reply was cut at the output limit", reason=OUTPUT_LIMIT)
         return request.read(reply.text)
+
+
+def _failed(request: Request[Any], rejected: ReplyRejected) -> JudgeFailed:
+    return JudgeFailed(f"{request.task}: {rejected.complaint}", reason=rejected.reason)
 
 
 async def at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.asking import OUTPUT_LIMIT, Asker, at_once
 from monitor.judge.material import Caps, Material, packed
 from monitor.judge.parsing import RESPONSE, ClaimVerdict
@@ -27,7 +27,8 @@ class Quoter:
         """By claim id and passage number the quote, or None where it is unverified.
 
         A quote that does not stand in its passage is asked for once more. What fails here fails no
-        judgement: the verdicts stand, and their evidence is unverified.
+        judgement: the verdicts stand, and their evidence is unverified. So is what would take more
+        calls than an interaction may.
         """
         requests = quote_requests(material, self._caps, answers)
         return _by_claim(await at_once(*(self._quoted(request, spent) for request in requests)))
@@ -40,11 +41,13 @@ class Quoter:
     async def _quoted(self, request: QuoteRequest, spent: Bill) -> Quotes:
         several = len(request.pairs) > 1
         try:
-            first = await self._asker.ask(request, spent, divisible=several)
+            first = await self._asker.ask(request, spent, divisible=several, planned=False)
         except ReplyRejected:
             self._asker.observe.retried(OUTPUT_LIMIT)
             halves = await at_once(*(self._quoted(half, spent) for half in _halves(request)))
             return {**halves[0], **halves[1]}
+        except TooLarge:
+            return dict.fromkeys(request.pairs)
         except JudgeFailed:
             spent.unasked = True
             return dict.fromkeys(request.pairs)
@@ -54,7 +57,9 @@ class Quoter:
         self._asker.observe.retried("evidence")
         complaint = f"not word for word in their documents: {', '.join(invented)}"
         try:
-            second = await self._asker.ask(request, spent, complaint=complaint)
+            second = await self._asker.ask(request, spent, complaint=complaint, planned=False)
+        except TooLarge:
+            return first
         except JudgeFailed:
             spent.unasked = True
             return first
@@ -75,7 +80,8 @@ def quote_requests(
     whole = QuoteRequest(material.nonce, material.question, passages, material.claims, ())
     requests = []
     for batch in packed(quotable, material.claim_tokens, caps.claims, room // 2):
-        names = [name for name in material.passages if any(name in held[c] for c in batch)]
+        wanted = {name for claim in batch for name in held[claim]}
+        names = [name for name in material.passages if name in wanted]
         left = room - sum(map(material.claim_tokens, batch))
         for group in packed(names, material.document_tokens, caps.passages, left):
             pairs = [(claim, name) for claim in batch for name in group if name in held[claim]]

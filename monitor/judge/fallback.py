@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.errors import JudgeFailed
+from monitor.errors import JudgeFailed, TooLarge
 from monitor.judge.asking import TOO_LONG
 from monitor.judge.faults import CallFailed
 from monitor.judge.limits import chosen
@@ -38,9 +38,14 @@ class FallbackJudge:
         """The judgement of the first that gives one; raises the last one's ``JudgeFailed``."""
         spent = bill or Bill()
         left = self.judges[chosen() :]
+        why: JudgeFailed | None = None
         for judge, another in zip(left, (*left[1:], None), strict=True):
             try:
                 judgement = await judge.judge(interaction, spent)
+            except TooLarge:
+                if why is None:
+                    raise
+                raise why from None  # it would take what the other has used up
             except JudgeFailed as failure:
                 if another is None or not _is_the_models(failure):
                     raise
@@ -51,6 +56,7 @@ class FallbackJudge:
                     model=judge.identity.model,
                 )
                 spent.models.clear()
+                why = failure
             else:
                 return judgement.model_copy(update={"usage": spent.usage})
         raise AssertionError("the last judge returns or raises")

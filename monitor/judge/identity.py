@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
+from monitor.judge.ceiling import Ceiling
 from monitor.judge.material import Caps
 from monitor.judge.plans import PipelineName
 from monitor.records import JudgeIdentity
@@ -29,7 +30,9 @@ class LlmSettings:
     provider it is reached with the key in the environment. ``max_tokens`` is
     of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
     ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
-    ``redaction`` names what is done to texts before they are judged.
+    ``redaction`` names what is done to texts before they are judged. All calls about one
+    interaction are at most ``max_calls`` with prompts of ``max_input_tokens`` by estimate, and
+    ``calls_at_once`` at a time.
     """
 
     model: str
@@ -55,11 +58,19 @@ class LlmSettings:
     redaction: str = "off"
     evidence: Literal["off", "quote"] = "off"
     relevant_to_question: Literal["labels", "judged"] = "labels"
+    max_calls: int = 64
+    max_input_tokens: int = 256_000
+    calls_at_once: int = 8
 
     @property
     def caps(self) -> Caps:
         """What one verify call may hold."""
         return Caps(self.claims_per_call, self.passages_per_call, self.prompt_tokens)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """What may be asked about one interaction."""
+        return Ceiling(self.max_calls, self.max_input_tokens)
 
     @property
     def relevance_caps(self) -> Caps:

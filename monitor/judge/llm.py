@@ -27,11 +27,13 @@ from monitor.judge.answered import written_in
 from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
+from monitor.judge.ceiling import may_ask_again
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.material import estimated_tokens
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
@@ -89,6 +91,8 @@ class LlmJudge:
             order=order or partial(passage_order, seed=settings.order_seed),
             quoter=Quoter(asker, settings.caps) if quotes else None,
             relevance=Relevance(asker, settings.relevance_caps) if relates else None,
+            ceiling=settings.ceiling,
+            at_once=settings.calls_at_once,
         )
 
     @property
@@ -176,7 +180,8 @@ class LlmClient:
         retries = self._settings.retries
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
-        backoff, size = Backoff(retries, self._rng, self._observe), _bytes(system, user)
+        tokens, size = sum(map(estimated_tokens, (system, user))), _bytes(system, user)
+        backoff = Backoff(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
         async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
             with attempt:

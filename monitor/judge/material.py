@@ -100,7 +100,7 @@ class Material:
         """The passages' names in the order of showing."""
         return tuple(name for name in self.texts if name not in (RESPONSE, REFERENCE))
 
-    @property
+    @cached_property
     def joined(self) -> str:
         """The name of all passages as one document, which ``texts`` does not list."""
         return str(1 + len(self.passages) + sum(map(str.isdigit, self.blank)))
@@ -112,11 +112,12 @@ class Material:
 
     def request(self, block: Block, joined: str = "") -> VerifyRequest:
         """The message of a block; ``joined`` is the text under the name of that document."""
-        texts = {**self.texts, self.joined: joined}
+        texts = [joined if name == self.joined else self.texts[name] for name in block.documents]
         return VerifyRequest(
             nonce=self.nonce,
             question=self.question,
-            documents={name: texts[name] for name in block.documents},
+            # By the block's names only: a copy of all texts for each call would be quadratic.
+            documents=dict(zip(block.documents, texts, strict=True)),
             claims={claim: self.claims[claim] for claim in block.claims},
         )
 
@@ -176,14 +177,13 @@ def packed(
 
 def merged(answers: Iterable[Mapping[str, ClaimVerdict]]) -> dict[str, ClaimVerdict]:
     """One verdict a claim from the replies to several blocks, which ask no pair twice."""
-    found: dict[str, ClaimVerdict] = {}
+    supported: dict[str, dict[str, bool]] = {}
+    together: dict[str, bool] = {}
     for reply in answers:
         for claim, verdict in reply.items():
-            known = found.get(claim, ClaimVerdict({}, together=False))
-            found[claim] = ClaimVerdict(
-                {**known.supported, **verdict.supported}, known.together or verdict.together
-            )
-    return found
+            supported.setdefault(claim, {}).update(verdict.supported)
+            together[claim] = together.get(claim, False) or verdict.together
+    return {claim: ClaimVerdict(said, together[claim]) for claim, said in supported.items()}
 
 
 def by_context(verdict: ClaimVerdict) -> bool:

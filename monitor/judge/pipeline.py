@@ -5,18 +5,21 @@ It talks to a model through the port ``Complete`` and knows nothing of HTTP, ret
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from monitor.errors import JudgeFailed
 from monitor.judge import parsing
 from monitor.judge.asking import Asker, at_once, both
+from monitor.judge.ceiling import Ceiling, Demand
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extraction
 from monitor.judge.material import Caps, Material, by_context
 from monitor.judge.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
 from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
+from monitor.judge.relating import RelevanceRequest
 from monitor.judge.relevance import Relevance
+from monitor.judge.sizes import Sizes
 from monitor.judge.verification import Answers, Verifier
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
 
@@ -25,7 +28,8 @@ class Pipeline:
     """A judge over a model: the same extraction for all, a plan of calls for the verification.
 
     ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
-    claim, ``relevance`` which passages are relevant to the question.
+    claim, ``relevance`` which passages are relevant to the question. No interaction is asked about
+    more than ``ceiling`` says, nor by more calls ``at_once``.
     """
 
     def __init__(
@@ -39,6 +43,8 @@ class Pipeline:
         order: PassageOrder = parsing.passage_order,
         quoter: Quoter | None = None,
         relevance: Relevance | None = None,
+        ceiling: Ceiling | None = None,
+        at_once: int | None = None,
     ) -> None:
         self._observe = asker.observe
         self._instructions = asker.systems[VerifyRequest.task]
@@ -48,6 +54,8 @@ class Pipeline:
         self._quoter = quoter
         self._relevance = relevance
         self._verifier = Verifier(asker, planner, caps or Caps())
+        self._sizes = Sizes(asker.systems, planner, caps or Caps())
+        self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(
         self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
@@ -56,9 +64,11 @@ class Pipeline:
 
         With ``claims`` given, those are verified and nothing is extracted. Raises ``JudgeFailed``
         with the usage so far: ``malformed_reply`` or ``output_limit`` after a second bad reply, or
-        whatever reason the port gives.
+        whatever reason the port gives. ``TooLarge``, before anything is asked that can be known to
+        be too much.
         """
         spent = bill or Bill()
+        spent.allowance.bind(self._ceiling, self._at_once)
         try:
             with self._extract.for_one() as source:
                 found = await self._answered(interaction, claims, source, spent)
@@ -83,34 +93,72 @@ class Pipeline:
     ) -> tuple[Claims, Material, Answers, Labels]:
         if not _can_be_judged(interaction):
             return Claims(), self._material(interaction, Claims()), {}, ()
+        texts = () if given is not None else tuple(_texts(interaction))
+        extraction = self._extraction(interaction, texts)
+        spent.allowance.plan(extraction + self._sizes.least(interaction))
         extracted = await _extracted(interaction, source, spent) if given is None else given
-        (material, plan, answers), relevant = await both(
-            self._verified(interaction, extracted, spent),
-            self._relevant(interaction, extracted, spent),
+        material, plan = self._planned(interaction, extracted)
+        relevance = self._relevance_requests(interaction, extracted)
+        size = self._sizes.whole(material, plan, relevance)
+        # Whether a cache has had the claims is no reason to judge it, or not to.
+        self._ceiling.refuse(extraction + size)
+        spent.allowance.plan(size)
+        answers, relevant = await both(
+            self._verifier.against_each(material, plan, spent),
+            self._relevant(interaction, extracted, relevance, spent),
         )
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
         if astray and given is None:
             self._observe.retried("self_check")
+            again = self._extraction(interaction, astray)
+            spent.allowance.plan(again + self._sizes.least(interaction))
             extracted = await _extracted(interaction, source, spent, astray, extracted)
-            material, plan, answers = await self._verified(interaction, extracted, spent)
+            material, plan = self._planned(interaction, extracted)
+            spent.allowance.plan(self._sizes.whole(material, plan))
+            answers = await self._verifier.against_each(material, plan, spent)
         await self._settle(interaction, source if given is None else None, material, answers)
         answers = await self._verifier.together(material, plan, answers, spent)
         return extracted, material, answers, relevant
 
-    async def _relevant(self, interaction: Interaction, claims: Claims, spent: Bill) -> Labels:
+    def foresee(self, interaction: Interaction, claims: Claims) -> None:
+        """Raises ``TooLarge`` where ``judge`` would, if these were the claims."""
+        if not _can_be_judged(interaction):
+            return
+        extraction = self._extraction(interaction, _texts(interaction))
+        self._ceiling.refuse(extraction + self._sizes.least(interaction))
+        relevance = self._relevance_requests(interaction, claims)
+        material, plan = self._planned(interaction, claims)
+        self._ceiling.refuse(extraction + self._sizes.whole(material, plan, relevance))
+
+    def _extraction(self, interaction: Interaction, names: Iterable[str]) -> Demand:
+        texts = _texts(interaction)
+        return self._sizes.extraction(interaction, [texts[name] for name in names])
+
+    def _planned(self, interaction: Interaction, claims: Claims) -> tuple[Material, Plan]:
+        material = self._material(interaction, claims)
+        return material, self._verifier.plan(material)
+
+    def _relevance_requests(
+        self, interaction: Interaction, claims: Claims
+    ) -> list[RelevanceRequest]:
         """Which passages are relevant to the question; nobody wants to know without claims."""
         if self._relevance is None or not claims.response:
+            return []
+        return self._relevance.requests(interaction, self._order)
+
+    async def _relevant(
+        self,
+        interaction: Interaction,
+        claims: Claims,
+        requests: Iterable[RelevanceRequest],
+        spent: Bill,
+    ) -> Labels:
+        if self._relevance is None or not claims.response:
             return ()
-        return await self._relevance.of(interaction, self._order, spent)
+        return await self._relevance.of(interaction, requests, spent)
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
         return Material.of(interaction, claims, self._order, self._instructions)
-
-    async def _verified(
-        self, interaction: Interaction, claims: Claims, spent: Bill
-    ) -> tuple[Material, Plan, Answers]:
-        material = self._material(interaction, claims)
-        return material, *await self._verifier.against_each(material, spent)
 
     async def _settle(
         self,

@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitor.judge.material import Block, Caps, Material, by_context, packed
+from monitor.judge.ceiling import Demand
+from monitor.judge.material import Block, Caps, Material, by_context, estimated_tokens, packed
 from monitor.judge.parsing import REFERENCE, RESPONSE, ClaimVerdict
 
 PipelineName = Literal["joint", "single", "ragas"]
@@ -115,6 +116,41 @@ def ragas(material: Material, caps: Caps) -> Plan:
 PLANS: Mapping[PipelineName, Planner] = {"joint": joint, "single": single, "ragas": ragas}
 
 
+def fewest(planner: Planner, caps: Caps, passages: Sequence[str]) -> int:
+    """Calls that any plan has at least, with a claim, for passages with these texts.
+
+    Found without making one.
+
+    >>> fewest(joint, Caps(), ["a"] * 25), fewest(single, Caps(), ["a"] * 25)
+    (3, 25)
+    >>> fewest(ragas, Caps(), ["a", "b"] * 25)
+    2
+    """
+    if planner is single:
+        return len(passages)
+    different = len(set(passages)) if planner is not joint else len(passages)
+    return different if planner is ragas else -(-different // caps.passages)
+
+
+def demand(material: Material, caps: Caps, plan: Plan) -> Demand:
+    """What the plan asks, and ``together`` afterwards at most."""
+    costs = {name: material.document_tokens(name) for name in material.texts}
+    costs[material.joined] = estimated_tokens(plan.joined)
+    claims = {claim: material.claim_tokens(claim) for claim in material.claims}
+    tokens = sum(
+        material.fixed_tokens
+        + sum(map(claims.__getitem__, block.claims))
+        + sum(map(costs.__getitem__, block.documents))
+        for block in plan.blocks
+    )
+    later = _batches(material, _not_shown_all(material, plan.blocks), caps)
+    # A call about the context is full at most.
+    full = min(material.room(caps), sum(map(costs.__getitem__, material.passages)))
+    tokens += len(later) * (material.fixed_tokens + full)
+    tokens += sum(claims[claim] for batch in later for claim in batch)
+    return Demand(len(plan.blocks) + len(later), tokens)
+
+
 def together(
     material: Material, caps: Caps, asked: Sequence[Block], answers: Mapping[str, ClaimVerdict]
 ) -> tuple[Block, ...]:
@@ -127,18 +163,32 @@ def together(
     if any(material.joined in block.documents for block in asked) or len(material.passages) < 2:
         return ()
     left = tuple(c for c in material.of_text(RESPONSE) if not by_context(answers[c]))
-    blocks = []
+    met, blocks = _met(asked), []
     for batch in _batches(material, left, caps):
         shown = _best_that_fit(material, caps, _tokens(material, batch))
-        if not _seen(shown, batch, asked):
+        if not all(any(seen.issuperset(shown) for seen in met.get(c, ())) for c in batch):
             blocks.append(Block(batch, shown))
     return tuple(blocks)
 
 
-def _seen(shown: Iterable[str], batch: Iterable[str], asked: Iterable[Block]) -> bool:
-    """Whether each claim of the batch has met all these passages in one call already."""
-    held = {(c, frozenset(block.documents)) for block in asked for c in block.claims}
-    return all(any(c == claim and seen.issuperset(shown) for c, seen in held) for claim in batch)
+def _not_shown_all(material: Material, asked: Sequence[Block]) -> tuple[str, ...]:
+    """The response's claims that ``together`` may ask about once more, whatever is answered."""
+    if any(material.joined in block.documents for block in asked) or len(material.passages) < 2:
+        return ()
+    passages, met = set(material.passages), _met(asked)
+    claims = material.of_text(RESPONSE)
+    return tuple(c for c in claims if not any(seen >= passages for seen in met.get(c, ())))
+
+
+def _met(asked: Iterable[Block]) -> Mapping[str, list[frozenset[str]]]:
+    """By claim the documents that it meets in one call, call by call."""
+    found: dict[str, list[frozenset[str]]] = {}
+    made: dict[tuple[str, ...], frozenset[str]] = {}
+    for block in asked:
+        documents = made.setdefault(block.documents, frozenset(block.documents))
+        for claim in block.claims:
+            found.setdefault(claim, []).append(documents)
+    return found
 
 
 def _batches(material: Material, claims: tuple[str, ...], caps: Caps) -> list[tuple[str, ...]]:
@@ -152,9 +202,7 @@ def _groups(material: Material, caps: Caps, budget: int) -> list[tuple[str, ...]
     calls = -(-len(material.passages) // caps.passages)
     even = -(-len(material.passages) // max(1, calls))
     groups = packed(material.passages, material.document_tokens, max(1, even), budget)
-    for name in material.texts:
-        if name in material.passages:
-            continue
+    for name in (name for name in (RESPONSE, REFERENCE) if name in material.texts):
         room = budget - sum(map(material.document_tokens, groups[-1] if groups else ()))
         if groups and material.document_tokens(name) <= room:
             groups[-1] += (name,)

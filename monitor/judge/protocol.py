@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from monitor.judge.ceiling import Allowance
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 
@@ -15,13 +16,14 @@ class Bill:
     ``models`` is who answered last, by task of the wire format. ``judgement`` is the one that has
     all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
-    the verdicts; the next judgement may well have it.
+    the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
     """
 
     usage: Usage = field(default_factory=Usage)
     models: dict[str, str] = field(default_factory=dict)
     judgement: Judgement | None = None
     unasked: bool = False
+    allowance: Allowance = field(default_factory=Allowance)
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

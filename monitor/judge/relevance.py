@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from monitor.errors import ReplyRejected
+from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.asking import OUTPUT_LIMIT, Asker, at_once
 from monitor.judge.material import Caps, Material, packed
 from monitor.judge.parsing import PassageOrder, has_words
@@ -20,32 +20,51 @@ class Relevance:
         self._asker, self._caps = asker, caps
         self._instructions = asker.systems[RelevanceRequest.task]
 
-    async def of(self, interaction: Interaction, order: PassageOrder, spent: Bill) -> Labels:
+    def requests(self, interaction: Interaction, order: PassageOrder) -> list[RelevanceRequest]:
+        """What is to be asked: nothing where all is labelled, or the question says nothing."""
+        unlabelled = _unlabelled(interaction)
+        if not unlabelled or not has_words(interaction.user_input):
+            return []
+        material = Material.of(interaction, Claims(), order, self._instructions)
+        return relevance_requests(material, self._caps, unlabelled)
+
+    async def of(
+        self, interaction: Interaction, requests: Iterable[RelevanceRequest], spent: Bill
+    ) -> Labels:
         """Per passage in the order of the log whether it is relevant; None where a label says so.
 
-        Empty where nothing is to be asked: all passages are labelled, or the question says
-        nothing. A passage without words is relevant to no question. Raises ``JudgeFailed``.
+        Empty where nothing could be asked. A passage without words is relevant to no question.
+        Raises ``JudgeFailed``.
         """
-        passages = interaction.retrieved_contexts
-        unlabelled = {str(j): p for j, p in enumerate(passages, 1) if p.relevant is None}
+        unlabelled = _unlabelled(interaction)
         if not unlabelled or not has_words(interaction.user_input):
             return ()
-        material = Material.of(interaction, Claims(), order, self._instructions)
-        requests = relevance_requests(material, self._caps, unlabelled)
         found = dict.fromkeys(unlabelled, False)
         for part in await at_once(*(self._asked(request, spent) for request in requests)):
             found |= part
-        return tuple(found.get(str(j)) for j in range(1, len(passages) + 1))
+        return tuple(found.get(str(j + 1)) for j in range(len(interaction.retrieved_contexts)))
 
-    async def _asked(self, request: RelevanceRequest, spent: Bill) -> Mapping[str, bool]:
+    async def _asked(
+        self, request: RelevanceRequest, spent: Bill, *, planned: bool = True
+    ) -> Mapping[str, bool]:
         """The verdicts on its documents; if the reply was cut, those on its halves."""
         try:
             several = len(request.documents) > 1
-            return await self._asker.ask(request, spent, divisible=several)
-        except ReplyRejected:
-            self._asker.observe.retried(OUTPUT_LIMIT)
-        first, second = await at_once(*(self._asked(half, spent) for half in _halves(request)))
+            return await self._asker.ask(request, spent, divisible=several, planned=planned)
+        except ReplyRejected as rejected:
+            cut = rejected
+        self._asker.observe.retried(OUTPUT_LIMIT)
+        halves = (self._asked(half, spent, planned=False) for half in _halves(request))
+        try:
+            first, second = await at_once(*halves)
+        except TooLarge:
+            raise JudgeFailed(f"{request.task}: {cut.complaint}", reason=cut.reason) from cut
         return {**first, **second}
+
+
+def _unlabelled(interaction: Interaction) -> list[str]:
+    passages = enumerate(interaction.retrieved_contexts, 1)
+    return [str(j) for j, passage in passages if passage.relevant is None]
 
 
 def relevance_requests(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from monitor.errors import ReplyRejected
+from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.asking import Asker, at_once
 from monitor.judge.material import Block, Caps, Material, by_context, merged
 from monitor.judge.parsing import ClaimVerdict
@@ -21,16 +21,19 @@ class Verifier:
     def __init__(self, asker: Asker, planner: Planner, caps: Caps) -> None:
         self._asker, self._planner, self._caps = asker, planner, caps
 
-    async def against_each(self, material: Material, spent: Bill) -> tuple[Plan, Answers]:
-        """The plan for this material and what it found; raises ``JudgeFailed``.
+    def plan(self, material: Material) -> Plan:
+        """What is to be asked about this material."""
+        return self._planner(material, self._caps)
+
+    async def against_each(self, material: Material, plan: Plan, spent: Bill) -> Answers:
+        """What the plan for this material has found; raises ``JudgeFailed``.
 
         A blank document supports no claim, and is in no plan.
         """
-        plan = self._planner(material, self._caps)
         found = await self._all(material, plan.blocks, spent, plan.joined)
         blank = ClaimVerdict(dict.fromkeys(material.blank, False), together=False)
         of_blank = dict.fromkeys(material.claims, blank) if material.blank else {}
-        return plan, merged([plan.spread(found), of_blank])
+        return merged([plan.spread(found), of_blank])
 
     async def together(
         self, material: Material, plan: Plan, found: Answers, spent: Bill
@@ -41,19 +44,31 @@ class Verifier:
         return merged([found, {claim: _as_together(more[claim]) for claim in more}])
 
     async def _all(
-        self, material: Material, blocks: Iterable[Block], spent: Bill, joined: str = ""
+        self,
+        material: Material,
+        blocks: Iterable[Block],
+        spent: Bill,
+        joined: str = "",
+        *,
+        planned: bool = True,
     ) -> Answers:
-        jobs = (self._block(material, block, spent, joined) for block in blocks)
+        jobs = (self._block(material, block, spent, joined, planned=planned) for block in blocks)
         return merged(await at_once(*jobs))
 
-    async def _block(self, material: Material, block: Block, spent: Bill, joined: str) -> Answers:
+    async def _block(
+        self, material: Material, block: Block, spent: Bill, joined: str, *, planned: bool
+    ) -> Answers:
         """The answers of one block; if the reply was cut, those of its halves."""
-        request = material.request(block, joined)
+        request, several = material.request(block, joined), len(block.claims) > 1
         try:
-            return await self._asker.ask(request, spent, divisible=len(block.claims) > 1)
+            return await self._asker.ask(request, spent, divisible=several, planned=planned)
         except ReplyRejected as rejected:
-            self._asker.observe.retried(rejected.reason)
-        return await self._all(material, block.halves(), spent, joined)
+            cut = rejected
+        self._asker.observe.retried(cut.reason)
+        try:
+            return await self._all(material, block.halves(), spent, joined, planned=False)
+        except TooLarge:
+            raise JudgeFailed(f"{request.task}: {cut.complaint}", reason=cut.reason) from cut
 
 
 def _as_together(verdict: ClaimVerdict) -> ClaimVerdict:

@@ -1,0 +1,51 @@
+"""What judging an interaction takes, before it is begun: by its texts, and by its claims. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from monitor.judge import plans
+from monitor.judge.ceiling import Demand
+from monitor.judge.material import Caps, Material, estimated_tokens
+from monitor.judge.parsing import ExtractRequest, VerifyRequest, has_words
+from monitor.judge.plans import Plan, Planner
+from monitor.judge.relating import RelevanceRequest
+from monitor.records import Interaction
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of one judge: ``systems`` are its instructions by task."""
+
+    systems: Mapping[str, str]
+    planner: Planner
+    caps: Caps
+
+    def extraction(self, interaction: Interaction, texts: Iterable[str]) -> Demand:
+        """Of the claims of these texts, each once."""
+        fixed = self._fixed(ExtractRequest.task, interaction)
+        asked = [fixed + estimated_tokens(text) for text in texts if has_words(text)]
+        return Demand(len(asked), sum(asked))
+
+    def least(self, interaction: Interaction) -> Demand:
+        """Of any verification, before the claims are known: with one claim, and no plan made."""
+        passages = [p.text for p in interaction.retrieved_contexts if has_words(p.text)]
+        texts = [*passages, *filter(has_words, [interaction.response, interaction.reference or ""])]
+        calls = max(1, plans.fewest(self.planner, self.caps, passages))
+        # Each is shown once at least; of equal ones some pipelines show one.
+        shown = sum(map(estimated_tokens, texts if self.planner is plans.joint else set(texts)))
+        return Demand(calls, shown + calls * self._fixed(VerifyRequest.task, interaction))
+
+    def whole(
+        self, material: Material, plan: Plan, relevance: Iterable[RelevanceRequest] = ()
+    ) -> Demand:
+        """Of a plan and all that follows from it in any case, and of what is asked beside it."""
+        found = plans.demand(material, self.caps, plan)
+        system = estimated_tokens(self.systems[RelevanceRequest.task])
+        for request in relevance:
+            found += Demand(1, system + estimated_tokens(request.message()))
+        return found
+
+    def _fixed(self, task: str, interaction: Interaction) -> int:
+        return estimated_tokens(self.systems[task]) + estimated_tokens(interaction.user_input)
