@@ -148,6 +148,7 @@ async def judged(
         judgement,
         scores,
         {},
+        bill.allowance.made,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
+from monitor.judge.ceiling import NOTHING, Allowance, Demand
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.judge.second_look import Equal, Kind, agreement, is_chosen
@@ -93,14 +94,19 @@ class Rechecks:
         self._turn = asyncio.Semaphore(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def offer(self, interaction: Interaction, judgement: Judgement) -> None:
-        """An interaction has been judged and recorded; the chosen ones are judged again, later."""
+    def offer(
+        self, interaction: Interaction, judgement: Judgement, asked: Demand = NOTHING
+    ) -> None:
+        """An interaction has been judged and recorded; the chosen ones are judged again, later.
+
+        What was ``asked`` for its first judgement counts: both together keep to the ceiling.
+        """
         if not judgement.claims.response or not is_chosen(interaction.interaction_id, self._share):
             return
         if len(self._tasks) > MOST_WAITING:
             self._telemetry.results.labels("dropped").inc()
             return
-        task = asyncio.create_task(self._counted(interaction, judgement))
+        task = asyncio.create_task(self._counted(interaction, judgement, asked))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -113,26 +119,26 @@ class Rechecks:
             await asyncio.wait(tasks, timeout=GRACE_S)
         await self._judge.aclose()
 
-    async def _counted(self, interaction: Interaction, judgement: Judgement) -> None:
+    async def _counted(self, interaction: Interaction, first: Judgement, asked: Demand) -> None:
         result = "dropped"
         try:
-            result = await self._judged(interaction, judgement)
+            result = await self._judged(interaction, first, Bill(allowance=Allowance(asked)))
         except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
             result = "internal_error"
             logger().exception("recheck_bug", interaction_id=interaction.interaction_id)
         finally:
             self._telemetry.results.labels(result).inc()
 
-    async def _judged(self, interaction: Interaction, judgement: Judgement) -> str:
+    async def _judged(self, interaction: Interaction, first: Judgement, bill: Bill) -> str:
         async with self._turn, self._limits.admitted_last():
             if not self._affords():
                 return "over_budget"
             try:
                 async with self._limits.deadline():
-                    second = await self._judge.judge(interaction, Bill(), judgement.claims)
+                    second = await self._judge.judge(interaction, bill, first.claims)
             except TimeoutError:
                 return "deadline"
             except JudgeFailed as failure:
                 return failure.reason
-        self._book.add(judgement.judge.label, agreement(judgement, second))
+        self._book.add(first.judge.label, agreement(first, second))
         return "done"

@@ -269,7 +269,7 @@ class Scorer:
         # Of the preferred model: against another one, a second judgement says nothing of batching.
         preferred = ending.judge == treatment.judge.identity
         if treatment.recheck and ending.judgement and preferred:
-            treatment.recheck.offer(judgeable(interaction), ending.judgement)
+            treatment.recheck.offer(judgeable(interaction), ending.judgement, ending.asked)
         return ending.outcome, ending.reason
 
     async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:

@@ -368,6 +368,9 @@ def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
         relevant_to_question=judge.relevant_to_question,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
+        max_calls=judge.max_calls,
+        max_input_tokens=judge.max_input_tokens,
+        calls_at_once=judge.concurrency,
         price=judge.price.pair,
         redaction=handled,
     )

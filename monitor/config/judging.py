@@ -190,7 +190,20 @@ class Judge(Section):
         60.0, gt=0, description="seconds for one judgement, from when the limits admit it"
     )
     attempt_timeout_s: float = Field(30.0, gt=0, description="seconds for one HTTP request")
-    concurrency: int = Field(8, ge=1, description="judgements at the same time")
+    concurrency: int = Field(
+        8, ge=1, description="judgements at the same time, and calls of one judgement"
+    )
+    max_calls: int = Field(
+        64,
+        ge=4,
+        description="calls to models about one interaction, at most; what would take more is "
+        "unscorable (too_large), and nobody is asked",
+    )
+    max_input_tokens: int = Field(
+        256_000,
+        ge=2_000,
+        description="tokens of all prompts about one interaction, at most, by estimate",
+    )
     recheck_rate: Fraction = Field(
         0.01,
         description="share of the judged interactions that the llm judge judges again, one passage "

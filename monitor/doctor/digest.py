@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -54,12 +55,13 @@ class Digest:
     """Counts over the records of one topic; ``newest_ms`` is the broker's time of the newest.
 
     ``sampling_key`` is the setting ``sampling.key``, ``let_through`` what ``ingest`` filters;
-    ``now_ms`` is epoch milliseconds.
+    ``is_too_large`` says what no judge would be asked about; ``now_ms`` is epoch milliseconds.
     """
 
     now_ms: int
     sampling_key: str = "interaction_id"
     let_through: Filter = EVERYTHING
+    is_too_large: Callable[[Interaction], bool] = lambda _: False
     records: int = 0
     tombstones: int = 0
     decoded: int = 0
@@ -70,6 +72,7 @@ class Digest:
     without_id: int = 0
     repeated: int = 0
     held_back: Counter[str] = field(default_factory=Counter)
+    too_large: int = 0
     with_contexts: int = 0
     with_reference: int = 0
     replaced: Counter[str] = field(default_factory=Counter)
@@ -104,6 +107,8 @@ class Digest:
         self.with_reference += interaction.kind == "with_reference"
         if rule := self.let_through.against(interaction):
             self.held_back[rule] += 1
+        elif self.is_too_large(interaction):
+            self.too_large += 1
         name = interaction.interaction_id
         # Without an id in the log its place is its id, which never repeats.
         if name == f"{record.topic}/{record.partition}/{record.offset}":

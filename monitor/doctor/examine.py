@@ -12,6 +12,7 @@ from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.needs import input_needs, output_needs
 from monitor.doctor.report import Line, Status, warn
+from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError
 from monitor.judge.protocol import Judge
@@ -31,7 +32,8 @@ async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterat
     # Beside the cluster: importing the client library and the model's answer take seconds.
     judges = asyncio.create_task(_judges(settings, seats))
     try:
-        async for lines in _clusters(sites, settings, clock):
+        is_too_large = too_large_for(settings, seats)
+        async for lines in _clusters(sites, settings, clock, is_too_large):
             yield lines
         yield await judges
         if used := cache.in_use(settings):
@@ -69,7 +71,10 @@ def _unsafe(site: Site) -> list[Line]:
 
 
 async def _clusters(
-    sites: Sequence[Site], settings: Settings, clock: Callable[[], float]
+    sites: Sequence[Site],
+    settings: Settings,
+    clock: Callable[[], float],
+    is_too_large: TooLargeTest,
 ) -> AsyncIterator[list[Line]]:
     async with AsyncExitStack() as stack:
         clusters = [Cluster(site) for site in sites]
@@ -89,7 +94,7 @@ async def _clusters(
         for cluster in clusters:
             yield cluster.lines(demands, _input_bytes(clusters))
         for cluster in clusters:
-            async for lines in _records(cluster, settings, clock):
+            async for lines in _records(cluster, settings, clock, is_too_large):
                 yield lines
 
 
@@ -106,12 +111,15 @@ def _input_bytes(clusters: Sequence[Cluster]) -> int | None:
 
 
 async def _records(
-    cluster: Cluster, settings: Settings, clock: Callable[[], float]
+    cluster: Cluster,
+    settings: Settings,
+    clock: Callable[[], float],
+    is_too_large: TooLargeTest,
 ) -> AsyncIterator[list[Line]]:
     for need, found in cluster.existing():
         if need.setting == "interactions" and cluster.inspector and not found.leaderless:
             yield await traffic.examine(
-                cluster.inspector, need.topic, found.partitions, settings, clock()
+                cluster.inspector, need.topic, found.partitions, settings, clock(), is_too_large
             )
 
 

@@ -8,6 +8,7 @@ from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import Line, fail, ok, percent, span, warn
+from monitor.doctor.size import TooLargeTest
 from monitor.ingest.filters import EVERYTHING, Filter
 from monitor.kafka.inspect import Inspector, Unanswered
 from monitor.metrics.catalogue import CATALOGUE
@@ -25,11 +26,16 @@ _MANY_ERRORS, _MANY_REPEATED = 0.5, 0.01
 
 
 async def examine(
-    inspector: Inspector, topic: str, partitions: Sequence[int], settings: Settings, now_s: float
+    inspector: Inspector,
+    topic: str,
+    partitions: Sequence[int],
+    settings: Settings,
+    now_s: float,
+    is_too_large: TooLargeTest,
 ) -> list[Line]:
     """Read and say; ``now_s`` is epoch seconds."""
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
-    digest = Digest(int(now_s * 1000), settings.sampling.key, let_through)
+    digest = Digest(int(now_s * 1000), settings.sampling.key, let_through, is_too_large)
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
             for record in batch:
@@ -57,7 +63,8 @@ def lines(topic: str, digest: Digest, rate: float) -> list[Line]:
     found += sampling_key.examine(topic, digest, rate)
     found += _filtered(topic, digest)
     if digest.decoded:
-        found += [_ids(topic, digest), *_content(topic, digest), _timestamps(topic, digest)]
+        found += [_ids(topic, digest), *_content(topic, digest), _size(topic, digest)]
+        found.append(_timestamps(topic, digest))
     return found
 
 
@@ -130,6 +137,18 @@ def _content(topic: str, digest: Digest) -> list[Line]:
     if not digest.with_reference:
         hint = f"without references these have no value: {_needing('reference')}"
     return [*found, ok("reference", topic, reference, hint)]
+
+
+def _size(topic: str, digest: Digest) -> Line:
+    whole = digest.decoded - digest.held_back.total()
+    if not digest.too_large:
+        return ok("size", topic, "none too large to judge")
+    found = f"{percent(digest.too_large, whole)} too large: judging one takes more than allowed"
+    mend = (
+        "send fewer or shorter passages, or raise judge.max_calls and judge.max_input_tokens; "
+        "they end as unscorable (too_large)"
+    )
+    return warn("size", topic, found, mend)
 
 
 def _needing(what: str) -> str:

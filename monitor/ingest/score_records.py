@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from monitor.judge.ceiling import NOTHING, Demand
 from monitor.records import (
     Claims,
     Interaction,
@@ -27,7 +28,10 @@ JUDGE_FAILED = "JUDGE_FAILED"
 
 
 class Ending(NamedTuple):
-    """How a pick ended; ``scores`` is empty unless it was judged."""
+    """How a pick ended; ``scores`` is empty unless it was judged.
+
+    ``asked`` is all that the models were asked about it, tries that failed among them.
+    """
 
     outcome: Outcome
     reason: str | None
@@ -36,6 +40,7 @@ class Ending(NamedTuple):
     judgement: Judgement | None
     scores: dict[str, float | Unscored]
     timings: dict[str, float]
+    asked: Demand = NOTHING
 
 
 def build(

@@ -27,6 +27,9 @@ class Demand:
         return Demand(self.calls + other.calls, self.tokens + other.tokens)
 
 
+NOTHING = Demand()
+
+
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     """The most that all calls about one interaction may be; None: unlimited."""
@@ -62,9 +65,9 @@ class Allowance:
     ``made`` is what others have asked about it before.
     """
 
-    def __init__(self, made: Demand = Demand()) -> None:
+    def __init__(self, made: Demand = NOTHING) -> None:
         self.made = made
-        self._ceiling, self._planned = Ceiling(), Demand()
+        self._ceiling, self._planned = Ceiling(), NOTHING
         self._places: AbstractAsyncContextManager[object] = nullcontext()
         self._is_bound = False
 

@@ -136,6 +136,9 @@ class LlmJudge:
         """
         return await self._pipeline.judge(interaction, bill, claims)
 
+    def _foresee(self, interaction: Interaction, claims: Claims) -> None:
+        self._pipeline.foresee(interaction, claims)
+
     def price_per_million(self) -> tuple[float, float] | None:
         """US dollars for a million prompt and completion tokens; None where it is not known.
 

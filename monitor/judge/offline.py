@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from hashlib import blake2b
 
-from monitor.errors import JudgeFailed
+from monitor.errors import TooLarge
 from monitor.judge.overlap import THRESHOLD, Scores, score_claim, support_score, supported
 from monitor.judge.protocol import Bill
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
@@ -52,11 +52,17 @@ class OfflineJudge:
     ) -> Judgement:
         """All verdicts on one interaction; costs no calls.
 
-        With ``claims`` given, those are verified and nothing is extracted. Raises ``JudgeFailed``
-        with reason ``input_too_long`` where it would take seconds of CPU.
+        With ``claims`` given, those are verified and nothing is extracted. Raises ``TooLarge``
+        where it would take seconds of CPU.
         """
         # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
         return await asyncio.to_thread(_judge, interaction, claims, self._identity)
+
+    def foresee(self, interaction: Interaction) -> None:
+        """Raises ``TooLarge`` where ``judge`` would."""
+        # There is no claim without a character, so most need not be split.
+        if _characters(interaction) ** 2 > MOST_WORK:
+            _refuse_the_endless(_extracted(interaction), interaction)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
         """What the verdicts on these claims hang on: each is a score of at least ``THRESHOLD``."""
@@ -74,7 +80,7 @@ def unsupported_share(interaction: Interaction) -> float:
     claims = Claims(response=_claims(interaction.response))
     try:
         _refuse_the_endless(claims, interaction)
-    except JudgeFailed:
+    except TooLarge:
         return 0.0
     passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
     sentences = [read_sentence(claim) for claim in claims.response]
@@ -152,14 +158,18 @@ def _only(rows: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
 
 
 def _refuse_the_endless(claims: Claims, interaction: Interaction) -> None:
-    texts = [interaction.response, interaction.reference or ""]
-    texts += [passage.text for passage in interaction.retrieved_contexts]
     number = len(claims.response) + len(claims.reference)
-    characters = sum(map(len, texts))
+    characters = _characters(interaction)
     if number * characters > MOST_WORK:
-        raise JudgeFailed(
-            f"{number} claims against {characters} characters", reason="input_too_long"
+        raise TooLarge(
+            f"{number:,} claims against {characters:,} characters, their product is at most "
+            f"{MOST_WORK:,} for the offline judge"
         )
+
+
+def _characters(interaction: Interaction) -> int:
+    texts = [interaction.response, interaction.reference or ""]
+    return sum(map(len, (*texts, *(p.text for p in interaction.retrieved_contexts))))
 
 
 def _claims(text: str) -> tuple[str, ...]:

@@ -8,28 +8,36 @@ tokens are counted by one tokenizer, cl100k_base, whatever the model has.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.judge.llm import LlmJudge, LlmSettings, count_tokens
-from monitor.judge.parsing import Task, VerifyRequest
+from monitor.judge.parsing import Task, VerifyRequest, has_words
 from monitor.judge.ports import Reply
 from monitor.judge.pressures import Pressures
+from monitor.judge.relating import ANSWER
 from monitor.judge.text import split_claims
-from monitor.records import Usage
+from monitor.records import Claims, Interaction, Usage
 
 
 class RehearsedJudge(LlmJudge):
-    """Costs what the judge of these settings would, without evidence and judged relevance.
+    """Costs what the judge of these settings would, without evidence.
 
     A model without a price costs nothing. What the models would be asked is counted with the
     ``pressures`` that production shares.
     """
 
     def __init__(self, settings: LlmSettings, pressures: Pressures | None = None) -> None:
-        plain = replace(settings, evidence="off", relevant_to_question="labels")
+        plain = replace(settings, evidence="off")
         shared = pressures or Pressures()
         super().__init__(plain, pressures=shared)
         self._asked = shared.all_of(plain)
+
+    def foresee(self, interaction: Interaction) -> None:
+        """Raises ``TooLarge`` where ``judge`` would; nothing is built, and nothing counted."""
+        texts = interaction.response, interaction.reference or ""
+        found = (tuple(_sentences(text)) if has_words(text) else () for text in texts)
+        self._foresee(interaction, Claims(response=next(found), reference=next(found)))
 
     async def _complete(self, task: Task, system: str, user: str) -> Reply:
         text = _reply(task, user)
@@ -41,11 +49,17 @@ class RehearsedJudge(LlmJudge):
         return Reply(text, "stop", usage)
 
 
+def _sentences(text: str) -> Sequence[str]:
+    return split_claims(text) or (text.strip(),)
+
+
 def _reply(task: Task, user: str) -> str:
     asked = json.loads(user)
     if task == "extract_claims":
-        found = split_claims(asked["text"]) or (asked["text"].strip(),)
-        return json.dumps({"claims": found}, ensure_ascii=False)
+        return json.dumps({"claims": _sentences(asked["text"])}, ensure_ascii=False)
+    if task == "judge_relevance":
+        said = " ".join(f"{name}y" for name in asked["documents"])
+        return json.dumps({"n": asked["n"], ANSWER: said})
     request = VerifyRequest(asked["n"], asked["question"], asked["documents"], asked["claims"])
     answers = {
         claim: " ".join(f"{name}y" for name in request.asked(claim)) for claim in request.claims

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from monitor.judge import plans
 from monitor.judge.ceiling import Demand
 from monitor.judge.material import Caps, Material, estimated_tokens
-from monitor.judge.parsing import ExtractRequest, VerifyRequest, has_words
+from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest, has_words
 from monitor.judge.plans import Plan, Planner
 from monitor.judge.relating import RelevanceRequest
 from monitor.records import Interaction
@@ -18,7 +18,7 @@ from monitor.records import Interaction
 class Sizes:
     """Of one judge: ``systems`` are its instructions by task."""
 
-    systems: Mapping[str, str]
+    systems: Mapping[Task, str]
     planner: Planner
     caps: Caps
 
@@ -47,5 +47,5 @@ class Sizes:
             found += Demand(1, system + estimated_tokens(request.message()))
         return found
 
-    def _fixed(self, task: str, interaction: Interaction) -> int:
+    def _fixed(self, task: Task, interaction: Interaction) -> int:
         return estimated_tokens(self.systems[task]) + estimated_tokens(interaction.user_input)

@@ -28,13 +28,17 @@ FACTORS: Final = (1.5, 2.0)
 
 @dataclass(frozen=True)
 class Takes:
-    """What one judgement takes: calls and tokens, US dollars; and where that is known from."""
+    """What one judgement takes: calls and tokens, US dollars; and where that is known from.
+
+    ``too_large`` is the share that nobody is asked about, None where it is not known.
+    """
 
     calls: float
     prompt_tokens: float
     completion_tokens: float
     usd: float
     source: str
+    too_large: float | None = None
 
     @property
     def tokens(self) -> float:
@@ -133,6 +137,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         "money": f"{plan['usd_per_day']:,.2f} USD a day, {one['usd']:.3g} a judgement of "
         f"{one['calls']:.3g} calls and {one['prompt_tokens']:,.0f} + "
         f"{one['completion_tokens']:,.0f} tokens ({one['source']})",
+        **_too_large(one["too_large"]),
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
         "delay": " · ".join(_delay(factor, n, s) for (factor, n), s in delays)
@@ -140,6 +145,13 @@ def text(plan: dict[str, Any]) -> list[str]:
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {said}" for name, said in rows.items()]
+
+
+def _too_large(share: float | None) -> dict[str, str]:
+    """A row only where there are any."""
+    if not share:
+        return {}
+    return {"too large": f"{share:.1%} of the interactions are not judged: judge.max_calls"}
 
 
 def _number(value: float) -> str:

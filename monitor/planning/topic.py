@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from monitor.access import connection
 from monitor.config import Settings
-from monitor.errors import MessageRejected
+from monitor.errors import MessageRejected, TooLarge
 from monitor.health import Health
 from monitor.ingest.filters import Filter
 from monitor.ingest.formats import native
@@ -96,9 +96,13 @@ async def _rehearsed(settings: Settings, kept: Sequence[Interaction]) -> Takes:
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
     judge = RehearsedJudge(llm_settings(settings.judge))
     chosen = kept[:: math.ceil(len(kept) / MOST_REHEARSED)]
-    total = Usage()
+    total, too_large = Usage(), 0
     for interaction in chosen:
-        total += (await judge.judge(judgeable(interaction))).usage
+        try:
+            total += (await judge.judge(judgeable(interaction))).usage
+        except TooLarge as error:  # what was asked before that was known is paid for
+            total += error.usage or Usage()
+            too_large += 1
     n = len(chosen)
     return Takes(
         total.calls / n,
@@ -106,4 +110,5 @@ async def _rehearsed(settings: Settings, kept: Sequence[Interaction]) -> Takes:
         total.completion_tokens / n,
         total.usd / n,
         f"estimated from {n} interactions of the topic",
+        too_large / n,
     )

@@ -28,7 +28,7 @@ from tests.e2e.hostile_oracle import (
     NOT_AN_OBJECT,
     SCORED,
     TOMBSTONE,
-    TOO_LONG,
+    TOO_LARGE,
     UNREADABLE_RECORD,
     WRONG_VALUE,
 )
@@ -201,7 +201,7 @@ SIZES = (
     Kind("10_000_passages", SCORED, with_fields(retrieved_contexts=[WARRANTY] * 10_000), 4),
     Kind("100_000_fields", SCORED, with_fields(**{f"f{i}": i for i in range(100_000)}), 3),
     Kind("long_claim", SCORED, _long_claim, 20),
-    Kind("endless_claims", TOO_LONG, with_fields(response=f"{WARRANTY} " * 20_000), 4),
+    Kind("endless_claims", TOO_LARGE, with_fields(response=f"{WARRANTY} " * 20_000), 4),
 )
 
 KINDS = (*DAMAGED, *ENCODINGS, *SHAPES, *NUMBERS, *FIELDS, *FRAMES, *SIZES)

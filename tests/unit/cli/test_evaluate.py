@@ -370,3 +370,21 @@ async def test_what_does_not_end_in_time_is_left_out(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert [each.interaction_id for each in records(out)] == ["a"]
     assert said.decode().splitlines()[-1].endswith("; stopped before line 2")
+
+
+async def test_what_is_too_large_costs_nothing(tmp_path: Path) -> None:
+    """5,000 passages and 200 sentences: no request, a record that says why; others are judged."""
+    sentences = " ".join(f"Fact {n} holds." for n in range(200))
+    passages = [f"Fact {n}." for n in range(5_000)]
+    fields = {"response": sentences, "reference": sentences, "retrieved_contexts": passages}
+    file = written(tmp_path / "in.jsonl", logged("large", **fields), logged("usual"))
+    async with JudgeServer(LABELS) as server:
+        said = await with_llm(server, file, tmp_path / "out.jsonl")
+        asked = len(server.log)
+    large, usual = records(tmp_path / "out.jsonl")
+    assert (large.outcome, large.reason, large.usage.calls) == ("unscorable", "too_large", 0)
+    assert {score.unscored for score in large.scores.values() if not isinstance(score, float)} == {
+        "TOO_LARGE"
+    }
+    assert (usual.outcome, usual.usage.calls) == ("scored", asked)
+    assert "1 unscorable (too_large)" in said

@@ -34,7 +34,7 @@ def test_good_traffic_is_ok_throughout() -> None:
     assert {line.status for line in found} == {Status.OK}
     assert [line.check for line in found] == [
         *("records", "decode", "keys", "sampling"),
-        *("ids", "contexts", "reference", "timestamps"),
+        *("ids", "contexts", "reference", "size", "timestamps"),
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.errors import JudgeFailed
+from monitor.errors import TooLarge
 from monitor.judge.offline import THRESHOLD, OfflineJudge, rules_hash, support_score, supported
 from monitor.judge.protocol import Judge
 from monitor.judge.quantities import read_facts
@@ -328,9 +328,11 @@ def test_a_sentence_supports_itself() -> None:
 async def test_what_would_take_minutes_is_refused_by_name() -> None:
     """A thread cannot be stopped: too many claims against too much text do not even begin."""
     endless = " ".join(f"Pump {i} needs careful winter maintenance." for i in range(3_000))
-    with pytest.raises(JudgeFailed, match="3000 claims against") as caught:
+    with pytest.raises(TooLarge, match="3,000 claims against") as caught:
         await OfflineJudge().judge(interaction(endless, endless))
-    assert caught.value.reason == "input_too_long"
+    assert caught.value.reason == "too_large"
+    with pytest.raises(TooLarge):
+        OfflineJudge().foresee(interaction(endless, endless))
 
 
 async def test_given_claims_are_verified_as_they_are() -> None:

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.asking import Asker
+from monitor.judge.ceiling import Ceiling, Demand
 from monitor.judge.extraction import Extractor
 from monitor.judge.limits import Limits
 from monitor.judge.observe import CountedRecheck
@@ -53,7 +54,9 @@ class Tiring(Truthful):
 class Second:
     """The ``single`` pipeline over a model, as the live self-check has it."""
 
-    def __init__(self, model: Truthful, telemetry: RecheckTelemetry) -> None:
+    def __init__(
+        self, model: Truthful, telemetry: RecheckTelemetry, ceiling: Ceiling | None = None
+    ) -> None:
         asker = Asker(model, load_prompts(), CountedRecheck(telemetry))
         self.pipeline = Pipeline(
             asker,
@@ -61,6 +64,7 @@ class Second:
             lambda _: IDENTITY,
             planner=PLANS["single"],
             order=other_order,
+            ceiling=ceiling,
         )
         self.closed = False
 
@@ -219,6 +223,24 @@ async def test_one_passage_a_call_and_the_opposite_order() -> None:
     assert all(len(documents) == 1 for documents in alone)
     assert together
     assert all(list(documents) == order for documents in together)
+
+
+async def test_both_judgements_of_an_interaction_keep_to_one_ceiling() -> None:
+    """What the first was asked counts: the second is made where both fit, else nobody is asked."""
+    (case,) = cases(1)
+    first = await judged(Truthful(case.labels), case.interaction)
+    alone = Truthful(case.labels)
+    await Second(alone, RecheckTelemetry(CollectorRegistry())).judge(
+        case.interaction, None, first.claims
+    )
+    model, calls = Truthful(case.labels), len(alone.requests)
+    stage = Stage(second=lambda telemetry: Second(model, telemetry, Ceiling(64)))
+    stage.rechecks.offer(case.interaction, first, Demand(64 - calls + 1, 100))
+    await stage.until("too_large", 1)
+    assert model.requests == []
+    stage.rechecks.offer(case.interaction, first, Demand(64 - calls, 100))
+    await stage.until("done", 1)
+    assert len(model.requests) == calls
 
 
 @pytest.mark.parametrize("passages", range(2, 13))

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from random import Random
 
 from monitor.judge.asking import Asker
+from monitor.judge.ceiling import Ceiling
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extractor
 from monitor.judge.material import Caps
-from monitor.judge.parsing import Task
+from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS, PipelineName
 from monitor.judge.ports import Reply
@@ -143,6 +144,9 @@ def made(
     *,
     evidence: bool = False,
     relevance: bool = False,
+    ceiling: Ceiling | None = None,
+    at_once: int | None = None,
+    order: PassageOrder = passage_order,
 ) -> Pipeline:
     """A pipeline over the model."""
     asker = Asker(model, load_prompts(evidence=evidence, relevance=relevance))
@@ -154,6 +158,9 @@ def made(
         caps=caps,
         quoter=Quoter(asker, caps or Caps()) if evidence else None,
         relevance=Relevance(asker, caps or Caps()) if relevance else None,
+        ceiling=ceiling,
+        at_once=at_once,
+        order=order,
     )
 
 

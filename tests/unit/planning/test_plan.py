@@ -103,6 +103,7 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
             "completion_tokens": 206.0,
             "usd": 0.003,
             "source": "usual",
+            "too_large": 0.004,
         },
         "interval_width": {"5m": 0.21},
         "mean": 0.08,
@@ -111,6 +112,9 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "settle_s": 60,
         "series": 4_662,
     }
-    delay = text(plan)[3]
+    assert (
+        text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
+    )
+    delay = text(plan)[4]
     assert "×1.5 hardly ever seen" in delay
     assert f"×2 after 78 judged, {told};" in delay

@@ -1,0 +1,371 @@
+"""No interaction asks for more than its ceiling: known before, kept to whatever is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import pytest
+
+from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
+from monitor.ingest.sampling import Sampler
+from monitor.judge.ceiling import NOTHING, Allowance, Ceiling, Demand
+from monitor.judge.fallback import FallbackJudge
+from monitor.judge.limits import Limits
+from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.material import Caps, Material
+from monitor.judge.parsing import ClaimVerdict, Task, passage_order
+from monitor.judge.pipeline import Pipeline
+from monitor.judge.plans import PLANS, PipelineName, demand, fewest, together
+from monitor.judge.ports import Reply
+from monitor.judge.protocol import Bill
+from monitor.judge.rehearsal import RehearsedJudge
+from monitor.judging import Treatment
+from monitor.judging import judged as judged_within
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.metrics.hidden import HIDDEN
+from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
+from tests.servers.judge_server import JudgeServer
+from tests.servers.judge_weather import Weather
+from tests.unit.judge.test_contract import LABELS, interaction
+from tests.unit.judge.truthful import Large, Truthful, judged, large, made
+
+PIPELINES: tuple[PipelineName, ...] = ("joint", "single", "ragas")
+BY_PIPELINE = pytest.mark.parametrize("pipeline", PIPELINES)
+
+
+def logged(passages: list[str], response: str = "R.", reference: str | None = None) -> Interaction:
+    return Interaction(
+        interaction_id="x",
+        event_time=datetime(2026, 1, 1, tzinfo=UTC),
+        application="app",
+        user_input="Why?",
+        response=response,
+        retrieved_contexts=tuple(Passage(text=text) for text in passages),
+        reference=reference,
+        source=Source(topic="t", partition=0, offset=7),
+    )
+
+
+class Counted:
+    """An order of passages that counts how many it was asked to put in order."""
+
+    def __init__(self) -> None:
+        self.passages = 0
+
+    def __call__(self, interaction_id: str, passages: int) -> list[int]:
+        self.passages += passages
+        return passage_order(interaction_id, passages)
+
+
+class Chatty:
+    """A model that finds ``claims`` claims in every text, and says which tasks it was asked."""
+
+    def __init__(self, claims: int) -> None:
+        self.claims, self.tasks = claims, list[str]()
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        self.tasks.append(task)
+        assert task == "extract_claims"
+        found = [f"claim {n} of {json.loads(user)['text']}" for n in range(self.claims)]
+        return Reply(json.dumps({"claims": found}))
+
+
+def pipe(model: Any, pipeline: PipelineName = "joint", **more: Any) -> Pipeline:
+    return made(model, pipeline, **more)
+
+
+@BY_PIPELINE
+async def test_a_hundred_thousand_passages_are_refused_before_anything_is_made_of_them(
+    pipeline: PipelineName,
+) -> None:
+    """No call, no plan and no order: it is known from their number."""
+    model, order = Chatty(1), Counted()
+    judge = pipe(model, pipeline, ceiling=Ceiling(64, 10**9), order=order)
+    with pytest.raises(TooLarge, match=r"calls at least, judge\.max_calls is 64") as caught:
+        await judge.judge(logged([f"Fact {n}." for n in range(100_000)]))
+    assert (caught.value.reason, model.tasks, order.passages) == ("too_large", [], 0)
+    assert caught.value.usage.calls == 0
+
+
+async def test_too_much_text_is_refused_before_anything_is_asked() -> None:
+    """Of passages or of the response, which is read twice: by the extraction, and to be checked."""
+    model = Chatty(1)
+    for large_one in (logged(["word " * 100_000]), logged(["w"], "word " * 50_000)):
+        with pytest.raises(TooLarge, match=r"judge\.max_input_tokens is 150,000"):
+            await pipe(model, ceiling=Ceiling(64, 150_000)).judge(large_one)
+    assert model.tasks == []
+
+
+@BY_PIPELINE
+async def test_too_many_claims_are_refused_before_any_verification(pipeline: PipelineName) -> None:
+    """What was asked until then is the extraction."""
+    model, bill = Chatty(600), Bill()
+    with pytest.raises(TooLarge):
+        await pipe(model, pipeline, ceiling=Ceiling(64)).judge(logged(["a", "b"]), bill)
+    assert model.tasks == ["extract_claims"]
+    assert (bill.usage.calls, bill.allowance.made.calls) == (1, 1)
+
+
+def cases(n: int, most: int = 30) -> list[Large]:
+    """Up to so many claims, truths and passages."""
+    found = []
+    for seed in range(n):
+        rng = Random(seed)
+        sizes = rng.randint(1, most), rng.randint(1, most), rng.randint(1, most)
+        found.append(large(rng, *sizes, name=f"x{seed}", words=rng.choice([0, 40])))
+    return found
+
+
+@BY_PIPELINE
+async def test_what_is_foreseen_is_enough(pipeline: PipelineName) -> None:
+    """Calls and tokens of all that is asked are at most what they were said to be before."""
+    caps = Caps(8, 12, 2_000)
+    for each in cases(12):
+        model, found = Truthful(each.labels), Bill()
+        judge = pipe(model, pipeline, caps=caps, relevance=True)
+        await judge.judge(each.interaction, found)
+        asked = found.allowance.made
+        assert asked.calls == len(model.requests)
+        claims = _claims(each)
+        whole = pipe(model, pipeline, caps=caps, relevance=True, ceiling=Ceiling(asked.calls - 1))
+        with pytest.raises(TooLarge):
+            whole.foresee(each.interaction, claims)
+        size = _foreseen(model, pipeline, caps, each, claims)
+        assert size.calls >= asked.calls
+        # Of messages that hold no quotes or line ends, which are written with a character more.
+        assert size.tokens >= asked.tokens
+
+
+def _claims(each: Large) -> Claims:
+    question, interaction = each.interaction.user_input, each.interaction
+    response = each.labels.claims[question, interaction.response]
+    reference = each.labels.claims[question, interaction.reference or ""]
+    return Claims(response=tuple(response), reference=tuple(reference))
+
+
+def _foreseen(
+    model: Truthful, pipeline: PipelineName, caps: Caps, each: Large, claims: Claims
+) -> Demand:
+    """The smallest ceiling that refuses nothing, found by trying."""
+
+    def holds(ceiling: Ceiling) -> bool:
+        judge = pipe(model, pipeline, caps=caps, relevance=True, ceiling=ceiling)
+        try:
+            judge.foresee(each.interaction, claims)
+        except TooLarge:
+            return False
+        return True
+
+    calls = next(n for n in range(1, 10_000) if holds(Ceiling(n)))
+    low, high = 0, 10**8
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(Ceiling(None, middle)) else (middle, high)
+    return Demand(calls, high)
+
+
+@BY_PIPELINE
+async def test_a_ceiling_changes_no_judgement_below_it(pipeline: PipelineName) -> None:
+    """The same messages in the same order, and the same verdicts."""
+    for each in cases(8):
+        free, bound = Truthful(each.labels), Truthful(each.labels)
+        first = await judged(free, each.interaction, pipeline, relevance=True)
+        judge = pipe(bound, pipeline, relevance=True, ceiling=Ceiling(10_000, 10**9), at_once=100)
+        assert await judge.judge(each.interaction) == first
+        assert bound.requests == free.requests
+
+
+class Unruly(Truthful):
+    """Cuts replies, breaks the format or gives no answer, at random."""
+
+    def __init__(self, each: Large, rng: Random) -> None:
+        super().__init__(each.labels, lines=rng.choice([None, 1, 3]))
+        self._rng = rng
+        self.calls = 0
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        self.calls += 1
+        reply = await super().__call__(task, system, user)
+        wish = self._rng.random()
+        if wish < 0.02:
+            raise ReplyRejected("no message")
+        return Reply("{}") if wish < 0.04 else reply
+
+
+@BY_PIPELINE
+@pytest.mark.parametrize("most", [4, 9, 25, 64])
+async def test_no_reply_makes_an_interaction_ask_for_more(
+    pipeline: PipelineName, most: int
+) -> None:
+    """Second tries, halves, new extractions and evidence included; it fails by its own reason."""
+    ended = set[str]()
+    for seed, each in enumerate(cases(25, most=9)):
+        model, bill = Unruly(each, Random(seed)), Bill()
+        judge = pipe(model, pipeline, evidence=True, relevance=True, ceiling=Ceiling(most))
+        try:
+            await judge.judge(each.interaction, bill)
+            ended.add("judged")
+        except JudgeFailed as failure:
+            ended.add(failure.reason)
+        assert model.calls == bill.allowance.made.calls <= most
+    assert ended <= {"judged", "too_large", "malformed_reply", "output_limit"}
+    assert "too_large" in ended or "judged" in ended
+
+
+class Slow(Truthful):
+    """Says how many calls were under way at a time."""
+
+    open = most_open = 0
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.open -= 1
+        return await super().__call__(task, system, user)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_calls_begin_as_places_come_free(at_once: int) -> None:
+    """Of one judgement so many at a time, not all of its plan."""
+    each = large(Random(1), 20, 4, 12)
+    model = Slow(each.labels)
+    await pipe(model, "single", at_once=at_once, relevance=True).judge(each.interaction)
+    assert (model.most_open, model.open) == (at_once, 0)
+    assert len(model.requests) > 30
+
+
+def test_extras_leave_room_for_what_is_planned() -> None:
+    """A second try is made beside the plan, never in its place."""
+    allowance = Allowance(Demand(1, 10))
+    allowance.bind(Ceiling(5, 100), None)
+    allowance.bind(Ceiling(500, 10_000), None)  # another model's: it is the same interaction
+    allowance.plan(Demand(3, 60))
+    assert allowance.begin(30, planned=False)
+    assert not allowance.begin(1, planned=False)
+    assert [allowance.begin(20, planned=True) for _ in range(4)] == [True, True, True, False]
+    assert allowance.made == Demand(5, 100)
+    with pytest.raises(TooLarge):
+        allowance.plan(Demand(1, 0))
+    allowance.plan(NOTHING)
+
+
+def material(passages: int, claims: int) -> Material:
+    texts = [f"Fact {n}." for n in range(passages)]
+    found = Claims(response=tuple(f"Claim {n}." for n in range(claims)))
+    return Material.of(logged(texts), found, passage_order, "instructions")
+
+
+@BY_PIPELINE
+def test_the_fewest_calls_are_a_lower_bound(pipeline: PipelineName) -> None:
+    """Of every plan, with one claim; equal passages are asked about once by some."""
+    caps = Caps(8, 12, 3_000)
+    for passages in (0, 1, 11, 12, 13, 100):
+        texts = [f"Fact {n % 40}." for n in range(passages)]
+        found = Material.of(logged(texts), Claims(response=("C.",)), passage_order, "i")
+        planned = PLANS[pipeline](found, caps)
+        assert fewest(PLANS[pipeline], caps, texts) <= len(planned.blocks)
+
+
+class Looked(dict[str, str]):
+    """Texts that count how often one is looked up, and how often all are copied."""
+
+    looked = copied = 0
+
+    def __getitem__(self, name: str) -> str:
+        Looked.looked += 1
+        return super().__getitem__(name)
+
+    def keys(self) -> Any:
+        Looked.copied += 1
+        return super().keys()
+
+
+@BY_PIPELINE
+def test_planning_looks_at_each_text_a_bounded_number_of_times(pipeline: PipelineName) -> None:
+    """Twice the passages, twice the work: plan, size, messages and what follows."""
+
+    def work(passages: int) -> tuple[int, int]:
+        whole = material(passages, 3)
+        texts = Looked(whole.texts)
+        whole = Material(
+            whole.nonce, whole.question, texts, whole.best_first, whole.claims, "instructions"
+        )
+        Looked.looked = Looked.copied = 0
+        caps = Caps(prompt_tokens=10**9)
+        plan = PLANS[pipeline](whole, caps)
+        demand(whole, caps, plan)
+        for block in plan.blocks:
+            whole.request(block, plan.joined)
+        answers = dict.fromkeys(whole.claims, ClaimVerdict({}, together=False))
+        together(whole, caps, plan.blocks, answers)
+        return Looked.looked, Looked.copied
+
+    (few, copies), (many, more) = work(500), work(1_000)
+    assert many <= 2.1 * few
+    assert copies == more
+
+
+async def test_tries_that_fail_count_too() -> None:
+    """A provider that is away is not asked more often than it may be; its reason stands."""
+    weather = Weather()
+    weather.refusal = (500, {"error": {"message": "away"}}, {})
+    async with JudgeServer(LABELS, gate=weather) as server:
+        made = LlmSettings(
+            "openai/judge", api_base=server.url, api_key="k", retries=50, max_calls=5
+        )
+        judge, bill = LlmJudge(made, rng=Random(1)), Bill()
+        with pytest.raises(JudgeFailed) as caught:
+            await judge.judge(interaction(), bill)
+        await judge.aclose()
+    assert (caught.value.reason, bill.allowance.made.calls) == ("server_error", 4)
+    assert len(weather.requests) == 4  # the fifth is kept for the verification
+
+
+async def test_another_model_does_not_get_what_the_first_has_used_up() -> None:
+    """Then the interaction fails as the first one did: it is not too large."""
+    weather = Weather()
+    weather.refusal = (500, {"error": {"message": "away"}}, {})
+    async with JudgeServer(LABELS, gate=weather) as server:
+        models = [
+            LlmSettings(f"openai/{name}", api_base=server.url, api_key="k", max_calls=4)
+            for name in ("first", "second")
+        ]
+        judge, bill = FallbackJudge([LlmJudge(one, rng=Random(1)) for one in models]), Bill()
+        with pytest.raises(JudgeFailed) as caught:
+            await judge.judge(interaction(), bill)
+        await judge.aclose()
+    assert (caught.value.reason, bill.allowance.made.calls) == ("server_error", 3)
+
+
+@pytest.mark.parametrize("metrics", [None, ("faithfulness", "context_recall")])
+async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) -> None:
+    """With the reason for each metric that is recorded, but for those whose texts are hidden."""
+    judge = LlmJudge(LlmSettings("openai/nobody", api_base="http://127.0.0.1:1/v1"))
+    treatment = Treatment(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
+    hides = logged([f"Fact {n}." for n in range(1_000)], reference=HIDDEN)
+    ending = await judged_within(hides, treatment)
+    assert (ending.outcome, ending.reason) == (Outcome.UNSCORABLE, "too_large")
+    assert (ending.usage.calls, ending.judge) == (0, judge.identity)
+    assert set(ending.scores) == set(metrics or CATALOGUE)
+    needs = {name for name in ending.scores if CATALOGUE[name].needs_reference}
+    hidden = {name for name, score in ending.scores.items() if score is Unscored.REDACTED}
+    assert hidden == needs
+    assert set(ending.scores.values()) == {Unscored.REDACTED, Unscored.TOO_LARGE}
+
+
+def test_the_rehearsal_foresees_what_the_judge_refuses() -> None:
+    """By sentences as claims; nobody is asked."""
+    judge = RehearsedJudge(LlmSettings("openai/nobody"))
+    judge.foresee(logged(["Fact."] * 24, "One. Two. Three."))
+    for large_one in (
+        logged(["Fact."] * 1_000),
+        logged(["Fact."], " ".join(f"The pump number {n} is blue." for n in range(600))),
+    ):
+        with pytest.raises(TooLarge):
+            judge.foresee(large_one)
