@@ -6,7 +6,7 @@ sample count of a series stays, at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
@@ -64,12 +64,13 @@ class QualityCollector(Collector):
         self._promised, self._alarms = promised, alarms
         self._plain = _Rolling(FAMILIES, LABELS)
         self._by_segment = _Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
+        self._prepared: list[GaugeMetricFamily] | None = None
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
-        yield from self._plain.families([])
+        yield from self._plain.empty()
         if self._book.has_segments:
-            yield from self._by_segment.families([])
+            yield from self._by_segment.empty()
         yield from _drift_families().values()
         yield from _objective_families().values()
         yield from change_families()
@@ -77,28 +78,43 @@ class QualityCollector(Collector):
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """All families; half a replay would give half a mean, so it gives none."""
+        """All families, as they were prepared, or are now."""
+        if self._prepared is None:
+            for _ in self.steps():
+                pass
+        prepared, self._prepared = self._prepared, None
+        yield from prepared or ()
+
+    def steps(self) -> Iterator[None]:
+        """Prepare what the next ``collect`` gives; meanwhile nothing is added to the book.
+
+        Half a replay would give half a mean: before it is over there are families without values.
+        """
+        self._prepared = None
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
         changes = change_families()
-        blocks: Sequence[Block] = ()
+        blocks: list[Block] = []
         segments: Iterable[Block] = ()
         if self._is_ready():
             now = self._clock()
             self._book.advance(now)
-            blocks, segments = list(self._book.blocks()), self._book.segment_blocks()
+            yield
             _add_drift(drift, self._book, now)
-            _add_objectives(objectives, standings(chain(*blocks), self._promised))
+            changes = change_families(self._alarms(), self._book.named())
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-            changes = change_families(self._alarms(), self._book.named())
-        all_of_them = self._plain.families(blocks)
+            for block in self._book.blocks():
+                blocks.append(block)
+                yield
+            segments = self._book.segment_blocks()
+            _add_objectives(objectives, standings(chain(*blocks), self._promised))
+            yield
+        all_of_them = yield from self._plain.families(blocks)
         if self._book.has_segments:
-            all_of_them += self._by_segment.families(segments)
+            all_of_them += yield from self._by_segment.families(segments)
         all_of_them += [*drift.values(), *objectives.values()]
-        yield from all_of_them
-        yield from changes
-        yield info
-        yield _series(sum(len(family.samples) for family in all_of_them))
+        count = sum(len(family.samples) for family in all_of_them)
+        self._prepared = [*all_of_them, *changes, info, _series(count)]
 
 
 #: The samples of one block, family by family.
@@ -112,19 +128,26 @@ class _Rolling:
         self._families, self._labels = families, labels
         self._made: dict[int, tuple[Block, _Rows]] = {}
 
-    def families(self, blocks: Iterable[Block]) -> list[GaugeMetricFamily]:
-        """The families with the samples of all blocks."""
+    def empty(self) -> list[GaugeMetricFamily]:
+        """The families without samples."""
+        return [
+            GaugeMetricFamily(name, meaning, labels=self._labels)
+            for name, meaning in self._families.items()
+        ]
+
+    def families(self, blocks: Iterable[Block]) -> Generator[None, None, list[GaugeMetricFamily]]:
+        """The families with the samples of all blocks, block by block."""
         made: dict[int, tuple[Block, _Rows]] = {}
         for block in blocks:
             # Held together with the block: its id is not given to another one meanwhile.
             made[id(block)] = self._made.get(id(block)) or (block, self._rows(block))
+            yield
         self._made = made
-        found = []
-        for i, (name, meaning) in enumerate(self._families.items()):
-            family = GaugeMetricFamily(name, meaning, labels=self._labels)
+        found = self.empty()
+        for i, family in enumerate(found):
             for _, rows in made.values():
                 family.samples.extend(rows[i])
-            found.append(family)
+            yield
         return found
 
     def _rows(self, block: Block) -> _Rows:
