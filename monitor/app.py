@@ -429,8 +429,7 @@ class Monitor:
             promised,
             lambda: exporter.alarms,
         )
-        self.registry.register(collector)
-        pages.made_in_steps(collector, exporter.still)
+        pages.with_part(collector, exporter.still)
         watch = watch_group(
             self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
         )

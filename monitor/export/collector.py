@@ -6,16 +6,16 @@ sample count of a series stays, at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
 
-from monitor.export.book import Block, ScoreBook, SeriesEstimate
+from monitor.export.book import Block, ScoreBook
 from monitor.export.changes import Alarms, change_families
 from monitor.export.objectives import ObjectiveState, Promised, standings
+from monitor.export.rolling import Prepared, Rolling
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -62,15 +62,19 @@ class QualityCollector(Collector):
     ) -> None:
         self._book, self._clock, self._is_ready = book, clock, is_ready
         self._promised, self._alarms = promised, alarms
-        self._plain = _Rolling(FAMILIES, LABELS)
-        self._by_segment = _Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
-        self._prepared: list[GaugeMetricFamily] | None = None
+        self._plain = Rolling(FAMILIES, LABELS)
+        self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
+        self._blocks: list[Block] = []
+        self._segments: list[Block] = []
+        self._others: list[GaugeMetricFamily] = []
+        #: What the last ``steps`` have made.
+        self.prepared = Prepared([], [])
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
-        yield from self._plain.empty()
+        yield from self._plain.families()
         if self._book.has_segments:
-            yield from self._by_segment.empty()
+            yield from self._by_segment.families()
         yield from _drift_families().values()
         yield from _objective_families().values()
         yield from change_families()
@@ -78,23 +82,22 @@ class QualityCollector(Collector):
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """All families, as they were prepared, or are now."""
-        if self._prepared is None:
-            for _ in self.steps():
-                pass
-        prepared, self._prepared = self._prepared, None
-        yield from prepared or ()
+        """All families, as objects."""
+        for _ in self.steps():
+            pass
+        yield from self._plain.families(self._blocks)
+        if self._book.has_segments:
+            yield from self._by_segment.families(self._segments)
+        yield from self._others
 
     def steps(self) -> Iterator[None]:
-        """Prepare what the next ``collect`` gives; meanwhile nothing is added to the book.
+        """Make ``prepared`` step by step; meanwhile nothing is added to the book.
 
         Half a replay would give half a mean: before it is over there are families without values.
         """
-        self._prepared = None
+        self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
         changes = change_families()
-        blocks: list[Block] = []
-        segments: Iterable[Block] = ()
         if self._is_ready():
             now = self._clock()
             self._book.advance(now)
@@ -103,74 +106,22 @@ class QualityCollector(Collector):
             changes = change_families(self._alarms(), self._book.named())
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-            for block in self._book.blocks():
-                blocks.append(block)
-                yield
-            segments = self._book.segment_blocks()
-            _add_objectives(objectives, standings(chain(*blocks), self._promised))
-            yield
-        all_of_them = yield from self._plain.families(blocks)
+            yield from _gathered(self._book.blocks(), self._blocks)
+            _add_objectives(objectives, standings(chain(*self._blocks), self._promised))
+            yield from _gathered(self._book.segment_blocks(), self._segments)
+        written = yield from self._plain.written(self._blocks)
         if self._book.has_segments:
-            all_of_them += yield from self._by_segment.families(segments)
-        all_of_them += [*drift.values(), *objectives.values()]
-        count = sum(len(family.samples) for family in all_of_them)
-        self._prepared = [*all_of_them, *changes, info, _series(count)]
+            written += yield from self._by_segment.written(self._segments)
+        others = [*drift.values(), *objectives.values()]
+        count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
+        self._others = [*others, *changes, info, _series(count)]
+        self.prepared = Prepared(self._others, written)
 
 
-#: The samples of one block, family by family.
-_Rows = tuple[list[Sample], ...]
-
-
-class _Rolling:
-    """The five families of estimates; the samples of a block are made once."""
-
-    def __init__(self, families: Mapping[str, str], labels: Sequence[str]) -> None:
-        self._families, self._labels = families, labels
-        self._made: dict[int, tuple[Block, _Rows]] = {}
-
-    def empty(self) -> list[GaugeMetricFamily]:
-        """The families without samples."""
-        return [
-            GaugeMetricFamily(name, meaning, labels=self._labels)
-            for name, meaning in self._families.items()
-        ]
-
-    def families(self, blocks: Iterable[Block]) -> Generator[None, None, list[GaugeMetricFamily]]:
-        """The families with the samples of all blocks, block by block."""
-        made: dict[int, tuple[Block, _Rows]] = {}
-        for block in blocks:
-            # Held together with the block: its id is not given to another one meanwhile.
-            made[id(block)] = self._made.get(id(block)) or (block, self._rows(block))
-            yield
-        self._made = made
-        found = self.empty()
-        for i, family in enumerate(found):
-            for _, rows in made.values():
-                family.samples.extend(rows[i])
-            yield
-        return found
-
-    def _rows(self, block: Block) -> _Rows:
-        rows: _Rows = tuple([] for _ in self._families)
-        for found in block:
-            labels = dict(zip(self._labels, _label_values(found), strict=True))
-            estimate = found.estimate
-            values = (
-                estimate.value,
-                estimate.lower,
-                estimate.upper,
-                estimate.samples,
-                estimate.missing_ratio,
-            )
-            for name, row, value in zip(self._families, rows, values, strict=True):
-                if value is not None:
-                    row.append(Sample(name, labels, value))
-        return rows
-
-
-def _label_values(found: SeriesEstimate) -> Iterator[str]:
-    metric, *others = found.key
-    return iter((metric, found.window, *others))
+def _gathered(blocks: Iterable[Block], into: list[Block]) -> Iterator[None]:
+    for block in blocks:
+        into.append(block)
+        yield
 
 
 def _drift_families() -> dict[str, GaugeMetricFamily]:

@@ -2,7 +2,7 @@
 
 What is on a page belongs to the event loop. A large part of it is made in steps, between which
 others have their turn while the state that it shows is held still; the rest in one step. So all
-series of a page are of one state. Text and gzip are then made in a thread.
+series of a page are of one state. What is left of the text, and gzip, are made in a thread.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import gzip
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -19,6 +19,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+
+from monitor.export.rolling import Prepared
 
 #: Others have their turn after so many seconds.
 TURN_S: Final = 0.02
@@ -30,14 +32,20 @@ MOST_FORMS: Final = 4
 #: 10 MB become 0.5 in a tenth of a second.
 LEVEL: Final = 6
 
+Encode = Callable[[Collector], bytes]
 InputT = TypeVar("InputT")
+_END: Final = b"# EOF\n"
 
 
-class Slow(Protocol):
-    """A collector whose next ``collect`` is prepared in steps, while its state is held still."""
+class InSteps(Protocol):
+    """A part of all pages that is made in steps."""
 
     def steps(self) -> Iterator[None]:
-        """Prepare it; whatever comes of it is given by the next ``collect``."""
+        """Make ``prepared``; meanwhile its state is held still."""
+
+    @property
+    def prepared(self) -> Prepared:
+        """What the last steps have made."""
 
 
 class Page(NamedTuple):
@@ -60,14 +68,14 @@ class Pages:
         cpu: Callable[[], float] = time.process_time,
     ) -> None:
         self._registry, self._before, self._cpu = registry, before, cpu
-        self._slow: Slow | None = None
+        self._part: InSteps | None = None
         self._still = asyncio.Lock()
         self._look: _Look | None = None
         self._thread = ThreadPoolExecutor(1, "metrics-page")
 
-    def made_in_steps(self, slow: Slow, still: asyncio.Lock) -> None:
-        """Prepare this collector of the registry in steps; only who holds ``still`` changes it."""
-        self._slow, self._still = slow, still
+    def with_part(self, part: InSteps, still: asyncio.Lock) -> None:
+        """Add this behind the registry; only who holds ``still`` changes what it shows."""
+        self._part, self._still = part, still
 
     async def page(self, accept: str, *, zipped: bool) -> Page:
         """The page in the form that is asked for; one that is being made, or was just now."""
@@ -91,12 +99,16 @@ class Pages:
         """No more pages."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _collect(self) -> list[Metric]:
+    async def _collect(self) -> Prepared:
         async with self._still:
-            if self._slow is not None:
-                await self._in_turns(self._slow.steps())
+            if self._part is not None:
+                await self._in_turns(self._part.steps())
             self._before()
-            return list(self._registry.collect())
+            others = list(self._registry.collect())
+            if self._part is None:
+                return Prepared(others, [])
+            families, written = self._part.prepared
+            return Prepared([*others, *families], written)
 
     async def _in_turns(self, steps: Iterator[None]) -> None:
         began = time.perf_counter()
@@ -105,11 +117,11 @@ class Pages:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
 
-    async def _text(self, look: _Look, encode: Callable[[Collector], bytes]) -> bytes:
+    async def _text(self, look: _Look, encode: Encode) -> bytes:
         is_dear = False
         try:
-            families = await asyncio.shield(look.families)
-            text = await self._apart(encode, _Collected(families))
+            prepared = await asyncio.shield(look.prepared)
+            text = await self._apart(partial(whole, encode), prepared)
             is_dear = self._cpu() - look.began > DEAR_S
         finally:  # one that fails is not kept: the next one who asks may have more luck
             if is_dear:
@@ -131,23 +143,31 @@ class Pages:
 
 
 class _Look:
-    """The registry as it was once, and the forms in which it was asked for, by type."""
+    """All series as they were once, and the forms in which they were asked for, by type."""
 
-    def __init__(self, families: asyncio.Task[list[Metric]], began: float) -> None:
-        self.families, self.began = families, began
+    def __init__(self, prepared: asyncio.Task[Prepared], began: float) -> None:
+        self.prepared, self.began = prepared, began
         self.texts: dict[str, asyncio.Task[bytes]] = {}
         self.zipped: dict[str, asyncio.Task[bytes]] = {}
 
 
-class _Collected(Collector):
+class _Families(Collector):
     """What was collected, for an encoder."""
 
-    def __init__(self, families: list[Metric]) -> None:
+    def __init__(self, families: Sequence[Metric]) -> None:
         self._families = families
 
-    def collect(self) -> list[Metric]:
+    def collect(self) -> Iterable[Metric]:
         """All of it."""
         return self._families
+
+
+def whole(encode: Encode, prepared: Prepared) -> bytes:
+    """A page; what marks the end of one in OpenMetrics stays there."""
+    body = encode(_Families(prepared.families))
+    end = _END if body.endswith(_END) else b""
+    written = "".join(part for each in prepared.written for part in each.parts)
+    return body.removesuffix(end) + written.encode() + end
 
 
 def wants_gzip(accepted: str) -> bool:

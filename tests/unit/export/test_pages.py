@@ -13,6 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from monitor.export.pages import DEAR_S, MOST_FORMS, TURN_S, Pages
+from monitor.export.rolling import Prepared, Written
 from tests.e2e.process import until
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
@@ -117,28 +118,20 @@ async def test_forms_that_clients_invent_are_bounded() -> None:
     made.close()
 
 
-class InSteps(Collector):
-    """Adds up a number that others change, in many steps that each take a while."""
+class Watching:
+    """Writes down a number that others change, in many steps that each take a while."""
 
     def __init__(self, state: list[int], steps: int) -> None:
         self._state, self._steps = state, steps
-        self._seen: set[int] = set()
-
-    def describe(self) -> Iterable[Metric]:
-        return [GaugeMetricFamily("seen", "Seen.")]
+        self.prepared = Prepared([], [])
 
     def steps(self) -> Iterator[None]:
-        self._seen = set()
+        seen = set()
         for _ in range(self._steps):
-            self._seen.add(self._state[0])
+            seen.add(self._state[0])
             _work(TURN_S)
             yield
-
-    def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily("seen", "Seen.", labels=["number"])
-        for number in self._seen:
-            family.add_metric([str(number)], 1)
-        yield family
+        self.prepared = Prepared([], [Written([f"seen {n}\n" for n in seen], len(seen))])
 
 
 def _work(seconds: float) -> None:
@@ -151,10 +144,9 @@ def _work(seconds: float) -> None:
 async def test_others_have_their_turn_and_the_page_is_of_one_state() -> None:
     """Between the steps the loop goes on; who wants to change the state waits for the page."""
     registry, state, steps, turns = CollectorRegistry(), [0], 20, 0
-    still, slow = asyncio.Lock(), InSteps(state, steps)
-    registry.register(slow)
+    still, slow = asyncio.Lock(), Watching(state, steps)
     made = Pages(registry)
-    made.made_in_steps(slow, still)
+    made.with_part(slow, still)
 
     async def change() -> None:
         while True:
@@ -171,7 +163,7 @@ async def test_others_have_their_turn_and_the_page_is_of_one_state() -> None:
     others = [asyncio.create_task(change()), asyncio.create_task(turn())]
     await asyncio.sleep(0)
     page = await made.page("", zipped=False)
-    assert page.body.count(b"\nseen{") == 1
+    assert page.body.count(b"seen ") == 1
     assert turns > steps
     assert state[0] > 1, "and goes on afterwards"
     for other in others:
