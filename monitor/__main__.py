@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from monitor.cli import app
 from monitor.errors import ConfigurationError, DependencyRefused, MonitorError
+from monitor.visible import visible
 
 
 def main(command: Callable[[], object] = app) -> None:
@@ -30,7 +31,7 @@ def _said(errors: BaseExceptionGroup[MonitorError], code: int) -> int:
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    print(f"rag-monitor: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"rag-monitor: {visible(' '.join(str(error).split()))}", file=sys.stderr)
     return code
 
 

@@ -21,6 +21,7 @@ from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
 from monitor.export.front import Front, Money, over_budget, states
 from monitor.export.http import HttpServer
+from monitor.export.pages import Pages
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
 from monitor.ingest.circuit import CircuitLimits
@@ -125,8 +126,15 @@ class Monitor:
         for role in roles:
             self.health.waits(PARTS[role], "start")
         # Bound first: a taken port is said before anything is consumed.
-        server = HttpServer(self.registry, self.health, self._process, self._front)
-        self.port = await server.start(self.settings.http.host, self.settings.http.port)
+        http = self.settings.http
+        server = HttpServer(
+            self.registry,
+            self.health,
+            self._process,
+            self._front,
+            allowed_hosts=http.allowed_hosts,
+        )
+        self.port = await server.start(http.host, http.port)
         try:
             if self.settings.kafka.create_topics:
                 await until(stop, self._create_topics())
@@ -138,7 +146,7 @@ class Monitor:
                 if "score" in roles and not stop.is_set():
                     group.create_task(self._score(stop))
                 if "export" in roles and not stop.is_set():
-                    group.create_task(self._export(stop))
+                    group.create_task(self._export(stop, server.pages))
         finally:
             await server.stop()
 
@@ -390,7 +398,7 @@ class Monitor:
             stuck_after_s=ingest.stuck_after_s,
         )
 
-    async def _export(self, stop: asyncio.Event) -> None:
+    async def _export(self, stop: asyncio.Event, pages: Pages) -> None:
         kafka, telemetry = self.settings.kafka, ExporterTelemetry(self.registry)
         exporter = self.exporter(
             self.output,
@@ -414,15 +422,14 @@ class Monitor:
         self._exporter = exporter
         self._show_bursts(exporter.bursts)
         promised = promises(self.settings)
-        self.registry.register(
-            QualityCollector(
-                self.book,
-                self.clock,
-                lambda: exporter.is_ready,
-                promised,
-                lambda: exporter.alarms,
-            )
+        collector = QualityCollector(
+            self.book,
+            self.clock,
+            lambda: exporter.is_ready,
+            promised,
+            lambda: exporter.alarms,
         )
+        pages.with_part(collector, exporter.still)
         watch = watch_group(
             self.connection, kafka.group_id, kafka.topics.interactions, telemetry, self.health
         )

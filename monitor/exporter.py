@@ -87,6 +87,8 @@ class Exporter:
         self._telemetry, self._health, self._clock = telemetry, health, clock
         _show_overlaps(book, telemetry)
         self._replayed = False
+        #: Held while the book changes, or while somebody reads it in steps.
+        self.still = asyncio.Lock()
         self._lessons = Lessons(book, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
@@ -177,8 +179,9 @@ class Exporter:
         try:
             async for records in reader.batches():
                 self._health.beat("exporter")
-                # First, so that records count as they come, and not all at once at the end.
-                self._book.advance(self._clock())
+                async with self.still:
+                    # First, so that records count as they come, and not all at once at the end.
+                    self._book.advance(self._clock())
                 await self._take_in(records)
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
@@ -192,8 +195,9 @@ class Exporter:
     async def _take_in(self, records: list[KafkaRecord]) -> None:
         for start in range(0, len(records), YIELD_EVERY):
             some = records[start : start + YIELD_EVERY]
-            for result, number in Counter(map(self._take_in_one, some)).items():
-                self._telemetry.records.labels(result).inc(number)
+            async with self.still:
+                for result, number in Counter(map(self._take_in_one, some)).items():
+                    self._telemetry.records.labels(result).inc(number)
             await asyncio.sleep(0)
 
     def _take_in_one(self, record: KafkaRecord) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import structlog
 
 from monitor.errors import MonitorError
+from monitor.visible import all_visible, json_visible, lines_visible, visible
 
 Event = MutableMapping[str, Any]
 PER_MINUTE = 5
@@ -138,15 +139,32 @@ def _formatter(console: bool) -> logging.Formatter:
     lines = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
-    renderer: Any = lines if console else structlog.processors.JSONRenderer(ensure_ascii=False)
+    renderer: list[Any] = [_all_visible, lines] if console else [_JSON, _json_visible]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[*_SHARED, structlog.stdlib.add_logger_name],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             _types_and_places,
-            renderer,
+            *renderer,
         ],
     )
+
+
+_JSON: Final = structlog.processors.JSONRenderer(ensure_ascii=False)
+#: What has lines on purpose.
+_LINES: Final = ("exception", "stack", "stack_info")
+
+
+def _all_visible(_logger: Any, _method: str, event: Event) -> Event:
+    """Nothing that was logged moves the cursor, or shows one text as another."""
+    return {
+        visible(key): lines_visible(str(value)) if key in _LINES else all_visible(value)
+        for key, value in event.items()
+    }
+
+
+def _json_visible(_logger: Any, _method: str, line: str | bytes) -> str:
+    return json_visible(line if isinstance(line, str) else line.decode())
 
 
 class _ForeignLimit(logging.Filter):

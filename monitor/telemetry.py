@@ -92,6 +92,13 @@ class ProcessTelemetry:
         self.ready = Gauge(
             "rag_monitor_ready", "1 while the process is ready (as /readyz).", registry=registry
         )
+        self.http_closed = Counter(
+            "rag_monitor_http_connections_closed",
+            "Connections to this port that were closed from this side, by reason: a request, an "
+            "answer or a silence that took too long, or too many at once.",
+            ["reason"],
+            registry=registry,
+        )
 
 
 class KafkaTelemetry:

@@ -37,8 +37,8 @@ def alarms(
     from monitor.access import connection, output_connection
     from monitor.export.alarm_list import lines, read_alarms
     from monitor.health import Health
-    from monitor.ingest.letter_list import visible
     from monitor.pausing_desk import Desk
+    from monitor.visible import json_visible, visible
 
     settings = settings_of(config, set_)
     logs.configure_command(settings.log.format)
@@ -51,7 +51,8 @@ def alarms(
     for line in asyncio.run(pausing_desk.said(desk, time.time())):  # beside what is asked for
         typer.echo(visible(line), err=True)
     if json:
-        typer.echo("[" + ",\n".join(one.to_json().decode() for one in shown) + "]")
+        whole = ",\n".join(one.to_json().decode() for one in shown)
+        typer.echo(json_visible(f"[{whole}]"))
         return
     for line in (line for one in shown for line in lines(one, with_claims=claims)):
         typer.echo(visible(line))

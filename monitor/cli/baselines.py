@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
     from monitor.control import BaselineRecord
@@ -48,9 +48,9 @@ def show(
         _print_json(found)
         return
     for row in found:
-        typer.echo(_line(row))
+        say(_line(row))
         for name, metric in row["metrics"].items():
-            typer.echo(_metric_line(name, metric, row["origin"]))
+            say(_metric_line(name, metric, row["origin"]))
     if not found:
         typer.echo("nothing is known yet: no scores, no baselines", err=True)
 
@@ -175,12 +175,12 @@ def _tell(desk: Desk, records: Sequence[BaselineRecord], as_json: bool, none: st
     if as_json:
         _print_json([record.model_dump(mode="json", by_alias=True) for record in records])
     for record in () if as_json else records:
-        typer.echo(_told(record))
+        say(_told(record))
     for record in records:
         fixed = desk.drift.fixed(record.application, record.judge)
         if fixed is not None:
             names = ", ".join(fixed.metrics)
-            typer.echo(f"drift.baselines goes before it: {names} of {record.key}", err=True)
+            say(f"drift.baselines goes before it: {names} of {record.key}", err=True)
 
 
 def _told(record: BaselineRecord) -> str:
@@ -245,6 +245,6 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
 
 
 def _print_json(value: Any) -> None:
-    import json
+    from monitor.visible import json_text
 
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json_text(value, indent=2))

@@ -43,6 +43,13 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
     return load(os.environ, file, flags)
 
 
+def say(line: str, *, err: bool = False) -> None:
+    """Print a line with names that others have given."""
+    from monitor.visible import visible
+
+    typer.echo(visible(line), err=err)
+
+
 def told(text: str) -> None:
     """Print a report, also where nobody reads it to its end (``| head``): exit codes stay."""
     try:

@@ -270,11 +270,12 @@ def _plain(value: Any) -> Any:
 
 
 def _print(value: Any, as_json: bool) -> None:
-    import json
 
     import yaml
 
+    from monitor.visible import json_text
+
     if as_json:
-        typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+        typer.echo(json_text(value, indent=2))
     else:
         typer.echo(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), nl=False)

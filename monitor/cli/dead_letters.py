@@ -41,7 +41,7 @@ def list_(
     """List dead letters, newest first; nothing that a user wrote is shown."""
     import asyncio
 
-    from monitor.ingest.letter_list import visible
+    from monitor.visible import visible
 
     settings, moment = _prepared(config, set_, since)
     rows, said = asyncio.run(_listed(_desk(settings, limit), most, moment, grouped))
@@ -74,7 +74,7 @@ def show(
     import asyncio
 
     from monitor.ingest import letter_desk
-    from monitor.ingest.letter_list import visible
+    from monitor.visible import visible
 
     settings, _ = _prepared(config, set_, None)
     looked_up = letter_desk.shown(_desk(settings, limit), *_place(place), with_value=value)
@@ -113,8 +113,8 @@ def redrive(
     """
     import asyncio
 
-    from monitor.ingest.letter_list import visible
     from monitor.ingest.redrive import LEFT
+    from monitor.visible import visible
 
     settings, moment = _prepared(config, set_, since)
     told, counts = asyncio.run(_redriven(_desk(settings, limit), dry_run, most, moment))
@@ -266,6 +266,6 @@ def _summary(counts: Counter[Answer], dry_run: bool) -> str:
 
 
 def _print_json(value: Any) -> None:
-    import json
+    from monitor.visible import json_text
 
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json_text(value, indent=2))

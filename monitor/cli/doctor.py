@@ -65,12 +65,12 @@ async def _groups(config: Path | None, overrides: list[str] | None) -> AsyncIter
 
 async def _told(groups: AsyncIterator[list[Line]], as_json: bool) -> list[Line]:
     """Print: the table as it grows, JSON at the end. The lines."""
-    import json
     import os
     import shutil
     import sys
 
     from monitor.doctor import table
+    from monitor.visible import json_text
 
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
@@ -83,7 +83,7 @@ async def _told(groups: AsyncIterator[list[Line]], as_json: bool) -> list[Line]:
                 typer.echo(row)
     if as_json:
         rows = [line._asdict() for line in lines]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        typer.echo(json_text(rows, indent=2))
     else:
         typer.echo(f"\n{table.summary(lines)}")
     return lines

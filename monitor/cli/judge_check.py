@@ -214,16 +214,16 @@ def _progress(total: int, name: str) -> Any:
 
 def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
     import io
-    import json
     import shutil
     import sys
 
     from monitor.checking.report import plain
+    from monitor.visible import json_text
 
     if as_json:
         gates = [{"gate": o.gate, "failed": list(o.failed)} for o in outcomes]
         whole = {**plain(found), "gates": gates}
-        told(json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False))
+        told(json_text(whole, indent=2, allow_nan=False))
         return
     from rich.console import Console
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import ConfigFile, Overrides, settings_of
+from monitor.cli.common import ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -53,7 +53,7 @@ def pause(
     until = None if for_ is None else _until(for_, now)
     record = PauseRecord(application=_name(application), until=until)
     asyncio.run(pausing_desk.pause(desk, record, now))
-    typer.echo(_told(record))
+    say(_told(record))
 
 
 def resume(
@@ -71,7 +71,7 @@ def resume(
     name = None if application is None else _name(application)
     ended, left = asyncio.run(pausing_desk.resume(desk, name, now))
     for record in ended:
-        typer.echo(f"{record.application or 'all applications'}: resumed")
+        say(f"{record.application or 'all applications'}: resumed")
     if not ended:
         typer.echo("nothing of it was paused", err=True)
     _tell_left(left, name)

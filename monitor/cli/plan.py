@@ -61,9 +61,8 @@ def plan(
     limit: Connecting = 60.0,
 ) -> None:
     """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
-    import json as dumps
-
     from monitor.planning.plan import Assumed, made, text
+    from monitor.visible import json_text
 
     _require_numbers(mean=mean, correlation=correlation, minutes=minutes or 0.0)
     if minutes is not None:
@@ -78,7 +77,7 @@ def plan(
         per_minute, takes = _rate(traffic), _typical(settings)
     found = made(settings, Assumed(per_minute, mean, correlation), takes)
     if json:
-        typer.echo(dumps.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(json_text(found, indent=2))
         return
     for line in text(found):
         typer.echo(line)

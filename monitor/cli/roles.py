@@ -54,18 +54,18 @@ def _rehearse(
     config: Path | None, overrides: list[str] | None, as_json: bool, limit_s: float
 ) -> None:
     import asyncio
-    import json
     import time
 
     from monitor import logs
     from monitor.health import Health
     from monitor.planning.dry_run import rehearse
+    from monitor.visible import json_text
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
     found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic), limit_s))
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(json_text(found, indent=2))
         return
     usage = found["usage"]
     tokens = f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"

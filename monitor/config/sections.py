@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -130,6 +131,22 @@ class Http(Section):
 
     host: str = Field("127.0.0.1", description="address to bind")
     port: int = Field(9750, ge=0, le=65_535, description="port; 0 takes a free one")
+    allowed_hosts: Texts = Field(
+        (),
+        description="names under which the port may be asked for, beside addresses, localhost and "
+        "`host`; *.NAME: all that end like it, *: any",
+    )
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not re.fullmatch(r"\*|(\*\.)?[\w-]+(\.[\w-]+)*\.?", name, re.ASCII):
+                raise ValueError(
+                    f"found {name!r}, expected a name without scheme and port, like "
+                    "rag-monitor.monitoring.svc, *.example.com or *"
+                )
+        return names
 
 
 class Log(Section):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from monitor.doctor.report import Line, Status
+from monitor.visible import lines_visible
 
 #: Checks of one thing are one row as long as all is well: heading → checks.
 _TOGETHER = {
@@ -43,7 +44,7 @@ def _together(line: Line) -> tuple[str, str]:
 
 def _row(line: Line, width: int, colour: bool) -> Iterable[str]:
     indent = " " * (_STATUS + _CHECK)
-    text = f"{line.target}: {line.found}" if line.target else line.found
+    text = lines_visible(f"{line.target}: {line.found}" if line.target else line.found)
     first = f"{line.status:<{_STATUS}}{line.check:<{_CHECK}}"
     wrapped = _wrapped(text, first, indent, width)
     if colour:

@@ -6,16 +6,16 @@ sample count of a series stays, at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
 
-from monitor.export.book import Block, ScoreBook, SeriesEstimate
+from monitor.export.book import Block, ScoreBook
 from monitor.export.changes import Alarms, change_families
 from monitor.export.objectives import ObjectiveState, Promised, standings
+from monitor.export.rolling import Prepared, Rolling
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -62,14 +62,19 @@ class QualityCollector(Collector):
     ) -> None:
         self._book, self._clock, self._is_ready = book, clock, is_ready
         self._promised, self._alarms = promised, alarms
-        self._plain = _Rolling(FAMILIES, LABELS)
-        self._by_segment = _Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
+        self._plain = Rolling(FAMILIES, LABELS)
+        self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
+        self._blocks: list[Block] = []
+        self._segments: list[Block] = []
+        self._others: list[GaugeMetricFamily] = []
+        #: What the last ``steps`` have made.
+        self.prepared = Prepared([], [])
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
-        yield from self._plain.families([])
+        yield from self._plain.families()
         if self._book.has_segments:
-            yield from self._by_segment.families([])
+            yield from self._by_segment.families()
         yield from _drift_families().values()
         yield from _objective_families().values()
         yield from change_families()
@@ -77,77 +82,46 @@ class QualityCollector(Collector):
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """All families; half a replay would give half a mean, so it gives none."""
+        """All families, as objects."""
+        for _ in self.steps():
+            pass
+        yield from self._plain.families(self._blocks)
+        if self._book.has_segments:
+            yield from self._by_segment.families(self._segments)
+        yield from self._others
+
+    def steps(self) -> Iterator[None]:
+        """Make ``prepared`` step by step; meanwhile nothing is added to the book.
+
+        Half a replay would give half a mean: before it is over there are families without values.
+        """
+        self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
         changes = change_families()
-        blocks: Sequence[Block] = ()
-        segments: Iterable[Block] = ()
         if self._is_ready():
             now = self._clock()
             self._book.advance(now)
-            blocks, segments = list(self._book.blocks()), self._book.segment_blocks()
+            yield
             _add_drift(drift, self._book, now)
-            _add_objectives(objectives, standings(chain(*blocks), self._promised))
+            changes = change_families(self._alarms(), self._book.named())
             for judge in self._book.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-            changes = change_families(self._alarms(), self._book.named())
-        all_of_them = self._plain.families(blocks)
+            yield from _gathered(self._book.blocks(), self._blocks)
+            _add_objectives(objectives, standings(chain(*self._blocks), self._promised))
+            yield from _gathered(self._book.segment_blocks(), self._segments)
+        written = yield from self._plain.written(self._blocks)
         if self._book.has_segments:
-            all_of_them += self._by_segment.families(segments)
-        all_of_them += [*drift.values(), *objectives.values()]
-        yield from all_of_them
-        yield from changes
-        yield info
-        yield _series(sum(len(family.samples) for family in all_of_them))
+            written += yield from self._by_segment.written(self._segments)
+        others = [*drift.values(), *objectives.values()]
+        count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
+        self._others = [*others, *changes, info, _series(count)]
+        self.prepared = Prepared(self._others, written)
 
 
-#: The samples of one block, family by family.
-_Rows = tuple[list[Sample], ...]
-
-
-class _Rolling:
-    """The five families of estimates; the samples of a block are made once."""
-
-    def __init__(self, families: Mapping[str, str], labels: Sequence[str]) -> None:
-        self._families, self._labels = families, labels
-        self._made: dict[int, tuple[Block, _Rows]] = {}
-
-    def families(self, blocks: Iterable[Block]) -> list[GaugeMetricFamily]:
-        """The families with the samples of all blocks."""
-        made: dict[int, tuple[Block, _Rows]] = {}
-        for block in blocks:
-            # Held together with the block: its id is not given to another one meanwhile.
-            made[id(block)] = self._made.get(id(block)) or (block, self._rows(block))
-        self._made = made
-        found = []
-        for i, (name, meaning) in enumerate(self._families.items()):
-            family = GaugeMetricFamily(name, meaning, labels=self._labels)
-            for _, rows in made.values():
-                family.samples.extend(rows[i])
-            found.append(family)
-        return found
-
-    def _rows(self, block: Block) -> _Rows:
-        rows: _Rows = tuple([] for _ in self._families)
-        for found in block:
-            labels = dict(zip(self._labels, _label_values(found), strict=True))
-            estimate = found.estimate
-            values = (
-                estimate.value,
-                estimate.lower,
-                estimate.upper,
-                estimate.samples,
-                estimate.missing_ratio,
-            )
-            for name, row, value in zip(self._families, rows, values, strict=True):
-                if value is not None:
-                    row.append(Sample(name, labels, value))
-        return rows
-
-
-def _label_values(found: SeriesEstimate) -> Iterator[str]:
-    metric, *others = found.key
-    return iter((metric, found.window, *others))
+def _gathered(blocks: Iterable[Block], into: list[Block]) -> Iterator[None]:
+    for block in blocks:
+        into.append(block)
+        yield
 
 
 def _drift_families() -> dict[str, GaugeMetricFamily]:

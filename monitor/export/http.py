@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
 
 from monitor.errors import DependencyRefused
+from monitor.export.connections import HEADERS, Connection, Connections, Step
 from monitor.export.front import Front, front_page
+from monitor.export.hosts import AllowedHosts
+from monitor.export.pages import Pages, wants_gzip
 from monitor.health import Health
 from monitor.logs import logger
 from monitor.telemetry import ProcessTelemetry
 
 SHUTDOWN_S = 1.0
-#: Nothing from elsewhere, and always as it is now.
-_PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-}
+#: What is written at once: no more of a page is held for a client that does not read it.
+PIECE: Final = 65_536
 
 
 class HttpServer:
-    """Serves a registry and the process's health; ``front`` is what stands on the page at ``/``."""
+    """Serves a registry and the process's health; ``front`` is what stands on the page at ``/``.
+
+    ``allowed_hosts`` are names that clients may ask for beside the bound one: see ``AllowedHosts``.
+    """
 
     def __init__(
         self,
@@ -34,9 +38,15 @@ class HttpServer:
         health: Health,
         telemetry: ProcessTelemetry,
         front: Callable[[], Front],
+        *,
+        allowed_hosts: Sequence[str] = (),
     ) -> None:
-        self._front = front
-        self._registry, self._health, self._telemetry = registry, health, telemetry
+        self._front, self._allowed_hosts = front, allowed_hosts
+        self._health, self._telemetry = health, telemetry
+        self.pages = Pages(registry, self._before_a_page)
+        self._connections = Connections(lambda why: telemetry.http_closed.labels(why).inc())
+        self._allows = AllowedHosts("", allowed_hosts)
+        self._listener: asyncio.Server | None = None
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -44,40 +54,86 @@ class HttpServer:
 
         Raises ``DependencyRefused`` when the port is taken.
         """
-        app = web.Application()
-        app.router.add_get("/", self._page)
-        app.router.add_get("/metrics", self._metrics)
-        app.router.add_get("/healthz", self._healthz)
-        app.router.add_get("/readyz", self._readyz)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_S)
+        self._allows = AllowedHosts(host, self._allowed_hosts)
+        self._runner = web.AppRunner(self._app(), shutdown_timeout=SHUTDOWN_S)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, host, port).start()
+            self._listener = await self._listen(self._runner.server, host, port)
         except OSError as error:
             await self._runner.cleanup()
             raise DependencyRefused(
                 f"http: cannot listen on {host}:{port}: {error.strerror}; "
                 "set http.port to another port, or to 0 for a free one"
             ) from error
-        bound: int = self._runner.addresses[0][1]
+        bound: int = self._listener.sockets[0].getsockname()[1]
         logger().info("http_listening", host=host, port=bound, url=f"http://{host}:{bound}")
         return bound
 
     async def stop(self) -> None:
         """Close the socket and finish the requests under way."""
+        if self._listener is not None:
+            self._listener.close()
         if self._runner is not None:
             await self._runner.cleanup()
+        self._connections.stop()
+        self.pages.close()
 
-    async def _page(self, _request: web.Request) -> web.Response:
+    def _app(self) -> web.Application:
+        app = web.Application(middlewares=[self._request])
+        app.router.add_get("/", self._page)
+        app.router.add_get("/metrics", self._metrics)
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/readyz", self._readyz)
+        app.on_response_prepare.append(_with_headers)
+        return app
+
+    async def _listen(self, manager: web.Server | None, host: str, port: int) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        assert manager is not None  # as it is set up
+
+        def connection() -> Connection:
+            return Connection(manager, self._connections, loop=loop, access_log=None)
+
+        return await loop.create_server(connection, host, port)
+
+    @web.middleware
+    async def _request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Every request whose head is whole, whatever it asks for."""
+        connection = request.protocol
+        assert isinstance(connection, Connection)  # of ``_listen``
+        connection.is_at(Step.ANSWERED)
+        try:
+            if not self._allows(host := request.headers.get("Host")):
+                return _misdirected(str(host))
+            return await handler(request)
+        finally:
+            connection.is_at(Step.IDLE)
+
+    def _before_a_page(self) -> None:
+        self._telemetry.ready.set(not self._health.waiting)
+
+    async def _page(self, request: web.Request) -> web.Response:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         text = front_page(self._front(), self._health.waiting, self._health.stuck, now)
-        return web.Response(text=text, content_type="text/html", headers=_PAGE_HEADERS)
+        response = web.Response(text=text, content_type="text/html")
+        if _zipped(request):
+            response.enable_compression(web.ContentCoding.gzip)
+        return response
 
-    async def _metrics(self, request: web.Request) -> web.Response:
-        self._telemetry.ready.set(not self._health.waiting)
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        body = encode(self._registry)
-        return web.Response(body=body, headers={"Content-Type": content_type})
+    async def _metrics(self, request: web.Request) -> web.StreamResponse:
+        zipped = _zipped(request)
+        body, content_type = await self.pages.page(request.headers.get("Accept", ""), zipped=zipped)
+        headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
+        if zipped:
+            headers["Content-Encoding"] = "gzip"
+        response = web.StreamResponse(headers=headers)
+        response.content_length = len(body)
+        await response.prepare(request)
+        whole = memoryview(body if request.method == "GET" else b"")
+        for start in range(0, len(whole), PIECE):
+            await response.write(whole[start : start + PIECE])
+        await response.write_eof()
+        return response
 
     async def _healthz(self, _request: web.Request) -> web.Response:
         return _answer({"stuck": self._health.stuck}, ok=not self._health.stuck)
@@ -87,6 +143,22 @@ class HttpServer:
         # A pause is what somebody wants: no reason not to be ready.
         ends = None if paused is None else {each.shown: each.end for each in paused}
         return _answer({"waiting_for": waiting, "paused": ends}, ok=not waiting)
+
+
+def _zipped(request: web.Request) -> bool:
+    return wants_gzip(request.headers.get("Accept-Encoding", ""))
+
+
+async def _with_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(HEADERS)
+
+
+def _misdirected(host: str) -> web.Response:
+    """The status is for programs, the text for people, and the log for whoever can mend it."""
+    mend = "add the name to http.allowed_hosts, or ask for an address or localhost"
+    logger().warning("http_host_refused", host=host[:200], what=mend)
+    text = f"This process is not to be asked under the name in Host: {mend}.\n"
+    return web.Response(text=text, status=421)
 
 
 def _answer(body: dict[str, object], *, ok: bool) -> web.Response:

@@ -67,17 +67,6 @@ def plain(data: bytes | None) -> str | dict[str, str] | None:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def visible(found: object) -> str:
-    r"""On one line of a terminal, which must not obey what somebody has logged.
-
-    >>> visible("a\x1b[2Jb\nc"), visible("café"), visible(3)
-    ('a\\x1b[2Jb\\nc', 'café', '3')
-    """
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in str(found)
-    )
-
-
 @dataclass
 class LetterList:
     """The ``most`` newest since a time; ``foreign`` counts records that are no dead letters.

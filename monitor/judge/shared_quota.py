@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from monitor.errors import MonitorError
 from monitor.judge.deadline import held
@@ -15,6 +15,8 @@ from monitor.logs import logger
 
 #: How long the store is left alone after it failed.
 PAUSE_S = 2.0
+#: Why it failed where it held what cannot be true.
+ABSURD: Final = "absurd"
 
 
 class LimiterFailed(MonitorError):
@@ -74,6 +76,7 @@ class SharedQuota:
         self._first = asyncio.Lock()
         self._away = False
         self._ask_at = self._both_until = self._opens_at = float("-inf")
+        self._replaced_at = float("-inf")
         #: Tokens that calls have used beyond what was taken for them, or less.
         self._debt = 0
         self.waiting = 0
@@ -121,12 +124,38 @@ class SharedQuota:
         if now < self._both_until:
             share = await self._own.room(task, size)
         try:
-            taken = await self._shared(task, size)
+            taken = await self._shared_again(task, size)
         except LimiterFailed as failure:
             self._fall_back(failure)
             return share or await self._own.room(task, size)
         self._is_back()
         return replace(share or self._own.note(task, size), reserved=taken)
+
+    async def _shared_again(self, task: str, size: int) -> int:
+        """As ``_shared``; where it held what cannot be true it is as good as one that forgot it.
+
+        Whoever kept to its part instead would do so beside the others, who have all of it. Only
+        when that happens again within a window is there no relying on it.
+        """
+        try:
+            return await self._shared(task, size)
+        except LimiterFailed as failure:
+            now = self._clock()
+            if failure.reason != ABSURD or self._away:
+                raise
+            before, self._replaced_at = self._replaced_at, now
+            if now < before + self._window_s:
+                raise
+        self._observe.failed(ABSURD)
+        self._both_until = now + self._window_s
+        logger().warning(
+            "limits_replaced",
+            model=self._model,
+            reason=ABSURD,
+            what="limits.redis held a value that cannot be true, which was removed: its clock was "
+            "set back, or somebody else writes keys with limits.redis.prefix",
+        )
+        return await self._shared(task, size)
 
     async def _shared(self, task: str, size: int) -> int:
         """The tokens that were reserved of the limit of all."""
@@ -150,6 +179,8 @@ class SharedQuota:
             wait_s = await limiter.take(amount)
             if wait_s <= 0:
                 return amount
+            if not wait_s <= self._window_s:  # nothing of a minute's limit is that far away
+                raise LimiterFailed(ABSURD)
             self._opens_at = self._clock() + wait_s
             await asyncio.sleep(wait_s)
 

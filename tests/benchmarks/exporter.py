@@ -26,6 +26,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.from_file import gauges
+from monitor.export.pages import whole
 from monitor.records import read_score_record
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporting.through_kafka import replay_through_kafka
@@ -44,9 +45,7 @@ class Scene:
         self.book, _ = books(METRICS, segments=segments)
         self.now = start
         self._traffic = lines(seed, start, step_s, METRICS)
-        self._registry = CollectorRegistry()
-        collector = QualityCollector(self.book, lambda: self.now, lambda: True)
-        self._registry.register(collector)
+        self._collector = QualityCollector(self.book, lambda: self.now, lambda: True)
 
     def read(self, count: int) -> float:
         """Take in so many records; the seconds that took, without making them up."""
@@ -62,7 +61,9 @@ class Scene:
     def page(self) -> tuple[float, bytes]:
         """The seconds of a scrape, and what it gave."""
         began = time.perf_counter()
-        found = generate_latest(self._registry)
+        for _ in self._collector.steps():
+            pass
+        found = whole(generate_latest, self._collector.prepared)
         return time.perf_counter() - began, found
 
 

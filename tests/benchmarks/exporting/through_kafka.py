@@ -61,10 +61,11 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
         lambda: START + DAY - 1.0,
         writer="benchmark",
     )
-    registry.register(
-        QualityCollector(scores, lambda: START + DAY - 1.0, lambda: exporter.is_ready)
-    )
     http = HttpServer(registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0"))
+    http.pages.with_part(
+        QualityCollector(scores, lambda: START + DAY - 1.0, lambda: exporter.is_ready),
+        exporter.still,
+    )
     port = await http.start("127.0.0.1", 0)
     running = asyncio.create_task(exporter.run())
     took: list[float] = []

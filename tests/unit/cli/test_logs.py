@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 import structlog
@@ -14,6 +20,7 @@ from hypothesis import strategies as st
 from monitor import logs
 from monitor.errors import DependencyRefused
 from monitor.logs import RateLimit
+from monitor.visible import json_text, json_visible, visible
 from tests.unit.cli.captured_log import captured_log
 
 Log = Callable[[], list[dict[str, object]]]
@@ -153,3 +160,71 @@ def test_an_event_without_an_exception_has_none(log: Log) -> None:
     (event,) = log()
     assert "exception" not in event
     assert "exc_info" not in event
+
+
+#: What a terminal obeys, or shows as something else.
+HOSTILE = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202egnp.exe\u2028\u2029\u200b\x7f\r\n\ud800\U000e0001"
+LOG_IT = """
+import json, logging, sys
+from monitor import logs
+logs.configure("info", "auto")
+text = json.loads(sys.argv[1])
+logs.logger().warning("judge_failed", interaction_id=text, nested={text: [text]}, **{text: 1})
+logs.logger().warning(text)
+logging.getLogger("some.library").warning("said %s", text)
+"""
+
+
+def on_a_terminal(command: Sequence[str]) -> str:
+    """What a process writes to its terminal."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower)
+    os.close(follower)
+    found = b""
+    with suppress(OSError):  # how the other end says that it is closed
+        while part := os.read(leader, 65_536):
+            found += part
+    os.close(leader)
+    assert process.wait() == 0, found
+    return found.decode()
+
+
+def test_a_terminal_obeys_nothing_that_was_logged() -> None:
+    """In keys and values, in those within them, in events, and in what libraries say."""
+    shown = on_a_terminal([sys.executable, "-c", LOG_IT, json.dumps(HOSTILE)])
+    plain = re.sub(r"\x1b\[\d*m", "", shown).replace("\r\n", "\n")  # the colours are ours
+    assert plain.replace("\n", "").isprintable(), plain
+    assert len(plain.splitlines()) == 3
+    assert "pwned" in plain
+
+
+def test_lines_of_json_hold_them_as_escapes() -> None:
+    """So that no terminal obeys them, and every reader gets the text as it was."""
+    with captured_log("info", "json") as read:
+        logs.logger().warning("judge_failed", interaction_id=HOSTILE, nested={HOSTILE: [HOSTILE]})
+        (line,) = read().split("\n")[:-1]
+    assert line.isprintable()
+    event = json.loads(line)
+    assert event["interaction_id"] == HOSTILE
+    assert event["nested"] == {HOSTILE: [HOSTILE]}
+
+
+@given(st.text())
+def test_any_text_can_be_shown(text: str) -> None:
+    """On one line, and as JSON that means the same."""
+    assert visible(text).isprintable()
+    assert json_visible(json.dumps([text], ensure_ascii=False)).isprintable()
+    assert json.loads(json_text([text])) == [text]
+    assert visible(text) == text or not text.isprintable()
+
+
+def test_a_trace_keeps_its_lines_and_nothing_else() -> None:
+    """Our own errors may quote a name, and a trace has many lines."""
+    with captured_log("info", "console") as read:
+        try:
+            raise DependencyRefused(f"topic {HOSTILE}: no right to write")
+        except DependencyRefused:
+            logs.logger().exception("failed")
+        shown = read()
+    assert "\nDependencyRefused: topic " in shown
+    assert shown.replace("\n", "").isprintable()

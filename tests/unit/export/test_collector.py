@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.export.baselines import Baselines
@@ -13,6 +16,7 @@ from monitor.export.collector import FAMILIES, QualityCollector
 from monitor.export.drift import DriftBook, DriftSettings
 from monitor.export.from_file import gauges
 from monitor.export.learning import Learner, Lesson
+from monitor.export.pages import Pages
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
 from tests.unit.export import batch
 from tests.unit.export.made import (
@@ -89,6 +93,31 @@ def test_the_page_is_the_batch_computation(pool: list[ScoreRecord], now: float) 
     samples = Scene(pool, now).samples()
     assert samples.keys() == expected.keys()
     assert all(abs(samples[key] - value) < 1e-9 for key, value in samples.items())
+
+
+@settings(max_examples=20)
+@given(pools(directed=True), st.floats(0, 100), st.text(max_size=5))
+def test_what_is_served_is_what_the_client_library_writes(
+    pool: list[ScoreRecord], now: float, name: str
+) -> None:
+    """In both formats, line by line, whatever names hold; and again when all of it is known."""
+    scene = Scene([*pool, record("99", 0.0, application=f'"{name}\\n')], now)
+    registry = CollectorRegistry()
+    served = QualityCollector(scene.book, lambda: START + scene.seconds, lambda: True)
+    pages = Pages(registry)
+    pages.with_part(served, asyncio.Lock())
+
+    async def page(accept: str) -> bytes:
+        return (await pages.page(accept, zipped=False)).body
+
+    for _ in range(2):
+        for accept in ("text/plain", "application/openmetrics-text;version=1.0.0"):
+            encode, _ = choose_encoder(accept)
+            body = asyncio.run(page(accept))
+            assert sorted(body.splitlines()) == sorted(encode(scene.registry).splitlines())
+            assert body.endswith(b"# EOF\n") == accept.startswith("application")
+        scene.seconds += 10
+    pages.close()
 
 
 def test_a_window_without_scores_has_no_mean_and_no_samples() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -14,7 +16,8 @@ from prometheus_client import CollectorRegistry
 from monitor.control import PauseRecord
 from monitor.errors import DependencyRefused
 from monitor.export.front import Front
-from monitor.export.http import HttpServer
+from monitor.export.hosts import AllowedHosts
+from monitor.export.http import PIECE, HttpServer
 from monitor.health import STUCK_AFTER_S, Health
 from monitor.telemetry import ProcessTelemetry, ScorerTelemetry, new_registry
 
@@ -117,6 +120,100 @@ async def test_a_pause_is_no_reason_not_to_be_ready(served: Served) -> None:
     status, kind, page = await served.get("/")
     assert (status, kind.split(";")[0]) == (200, "text/html")
     assert "bot, until 2026-11-20T12:00:00+00:00" in page
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/healthz", "/readyz", "/admin", "/\\"])
+async def test_every_answer_has_the_same_headers(served: Served, path: str) -> None:
+    """Pages and errors: in nobody's frame, taken for nothing else, and no version is told."""
+    for method in (b"GET", b"POST", b"\x16\x03"):
+        request = method + b" " + path.encode() + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        head = (await raw(served, request)).partition(b"\r\n\r\n")[0].decode()
+        assert "frame-ancestors 'none'" in head
+        assert "X-Content-Type-Options: nosniff" in head
+        assert "Cache-Control: no-store" in head
+        assert re.findall("Server: (.*)", head) == ["rag-monitor\r"] * head.count("Server:")
+        assert "ython" not in head
+
+
+async def raw(served: Served, request: bytes) -> bytes:
+    """What is answered, byte by byte, until the server has no more to say."""
+    port = int(served.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    found = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    return found
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics"])
+async def test_pages_are_compressed_for_who_asks(served: Served, path: str) -> None:
+    """And for nobody else; the page is the same."""
+    sizes = {}
+    for asked in ("gzip", "identity", "gzip;q=0"):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(served.url + path, headers={"Accept-Encoding": asked}) as answer,
+        ):
+            encoding = answer.headers.get("Content-Encoding")
+            assert encoding == ("gzip" if asked == "gzip" else None)
+            assert "rag-monitor" in await answer.text() or "rag_monitor" in await answer.text()
+            sizes[asked] = int(answer.headers["Content-Length"])
+    assert sizes["gzip"] < sizes["identity"] == sizes["gzip;q=0"]
+
+
+async def test_a_page_under_a_strange_name_is_refused(served: Served) -> None:
+    """A web page whose name leads here reads nothing; it says what to do, and names the setting."""
+    for path in ("/", "/metrics", "/readyz", "/healthz"):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(served.url + path, headers={"Host": "evil.example:9750"}) as answer,
+        ):
+            assert answer.status == 421
+            assert "http.allowed_hosts" in await answer.text()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:9750",
+        "10.244.1.17:9750",
+        "[::1]:9750",
+        "[fd00::7]",
+        "localhost",
+        "LOCALHOST.:80",
+        "demo.localhost:9750",
+        "bound.example",
+        "rag-monitor.monitoring.svc:9750",
+        "rag-monitor-0.rag-monitor.monitoring.svc.cluster.local",
+        None,
+    ],
+)
+def test_addresses_and_names_that_are_ours_are_allowed(host: str | None) -> None:
+    """Probes and Prometheus ask pods by address; HTTP/1.0 has no name at all."""
+    names = ("rag-monitor.monitoring.svc", "*.svc.cluster.local")
+    assert AllowedHosts("bound.example", names)(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.example", "127.0.0.1.evil.example", "xlocalhost", "svc.cluster.local", "2130706433"],
+)
+def test_other_names_are_not(host: str) -> None:
+    """Also not those that look like one of ours; unless all are allowed."""
+    assert not AllowedHosts("0.0.0.0", ["*.svc.cluster.local"])(host)
+    assert AllowedHosts("0.0.0.0", ["*"])(host)
+
+
+async def test_a_large_page_is_written_in_pieces(served: Served) -> None:
+    """A client that does not read it makes nobody hold it; and it arrives whole."""
+    for number in range(200):
+        served.scorer.observe_score(f"metric-{number}", "bot", 0.5, "i")
+    _, _, body = await served.get("/metrics")
+    assert len(body) > 2 * PIECE
+    assert body.count("\nrag_interaction_score_count{") == 200
+    plain, url = {"Accept-Encoding": "identity"}, f"{served.url}/metrics"
+    async with aiohttp.ClientSession() as session, session.head(url, headers=plain) as head:
+        assert int(head.headers["Content-Length"]) > 2 * PIECE
 
 
 async def test_there_is_no_other_page(served: Served) -> None:

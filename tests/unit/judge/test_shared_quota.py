@@ -183,6 +183,97 @@ async def test_all_keys_begin_with_the_prefix(redis_server: RedisServer) -> None
     await made.aclose()
 
 
+def key_of(client: redis.Redis, prefix: str) -> str:
+    """The only one that begins like that."""
+    (key,) = client.scan_iter(f"{prefix}:*")
+    return bytes(key).decode()
+
+
+#: The year 5195 as the library counts, and what is no time, or not even a text.
+ABSURD = ["99999999999", "1e308", "inf", "-inf", "nan", "-nan", "0x7fffffffffff", "later", "", None]
+
+
+@pytest.mark.parametrize("value", ABSURD)
+async def test_what_cannot_be_true_is_replaced(
+    value: str | None, redis_server: RedisServer
+) -> None:
+    """A clock that was set back, a neighbour's write: removed, and the limit is kept again."""
+    required()
+    prefix = f"absurd-{ABSURD.index(value)}"
+    limits = RedisLimits(redis_server.url, prefix=prefix, timeout_s=10.0)
+    limiter = limits.limiter("requests", 40)
+    assert limiter is not None
+    assert await limiter.take(1) == 0.0
+    with redis.Redis.from_url(redis_server.url) as client:
+        key = key_of(client, prefix)
+        client.delete(key)
+        if value is None:
+            client.rpush(key, "a list")
+        else:
+            client.set(key, value)
+        with pytest.raises(LimiterFailed) as caught:
+            await limiter.take(1)
+        assert caught.value.reason == "absurd"
+        assert not client.exists(key)
+    assert await limiter.take(1) == 0.0
+    assert 0 < await limiter.take(1) <= 60 / 38 + 0.01
+    await limits.aclose()
+
+
+async def test_a_clock_that_was_set_back_by_less_than_the_window_is_waited_for(
+    redis_server: RedisServer,
+) -> None:
+    """It may be true of a smaller limit, which another replica has still: a minute at most."""
+    required()
+    limits = RedisLimits(redis_server.url, prefix="back", timeout_s=10.0)
+    limiter = limits.limiter("requests", 40)
+    assert limiter is not None
+    assert await limiter.take(1) == 0.0
+    with redis.Redis.from_url(redis_server.url) as client:
+        key = key_of(client, "back")
+        held = client.get(key)
+        assert isinstance(held, bytes)
+        client.set(key, float(held) + 50)
+        assert 45 < await limiter.take(1) <= 60
+        assert client.exists(key)
+    await limits.aclose()
+
+
+async def test_when_a_value_is_absurd_no_window_sees_more_than_the_limit(tmp_path: Path) -> None:
+    """Three replicas: nobody waits for years, nobody is let in beyond, and all share again."""
+    required()
+    limit = 120
+    with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
+        replicas = Replicas(server.url, "later", PerMinute(limit, None), timeout_s=5)
+        await until(lambda: len(replicas.taken) > limit / 2, "sharing")
+        client.set(key_of(client, "later"), "99999999999")
+        await until(lambda: any(heard.failures for heard in replicas.heard), "it is told")
+        back = len(replicas.taken)
+        await until(lambda: len(replicas.taken) > back + 1.5 * limit, "more than a window's worth")
+        await replicas.end()
+    assert replicas.busiest()[0] <= 1.02 * limit
+    assert [why for heard in replicas.heard for why in heard.failures] == ["absurd"]
+    assert [heard.states for heard in replicas.heard] == [[True]] * 3
+
+
+@pytest.mark.parametrize("wait_s", [1e9, float("inf"), float("nan"), WINDOW_S + 57.0])
+async def test_no_limiter_makes_anybody_wait_beyond_the_window(wait_s: float) -> None:
+    """Whatever it says, again and again: the own part is used, and the failure has a name."""
+
+    class Saying:
+        step = 1
+
+        async def take(self, cost: int) -> float:
+            return wait_s
+
+    heard, limits = Heard(), PerMinute(6_000, None)
+    quota = SharedQuota(MODEL, limits, (Saying(), None), heard, time.monotonic, lambda: 1.0)
+    async with asyncio.timeout(20):
+        share = await quota.take("verify_claims", 1_000)
+    assert share.reserved is None
+    assert (heard.failures, heard.states) == (["absurd"] * 2, [True, False])
+
+
 class Leaving:
     """A store that lets everything in, until it is gone."""
 

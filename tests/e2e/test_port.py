@@ -1,0 +1,109 @@
+"""The port of a real process that has few file descriptors, and clients that ask half."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.process import MonitorProcess, total, until
+from tests.servers.ports import free_ports
+
+DESCRIPTORS = 1_024
+HALVES = 1_100
+HALF = b"GET / HTTP/1.1\r\nHost:"
+
+
+@asynccontextmanager
+async def scorer(directory: Path) -> AsyncIterator[MonitorProcess]:
+    """One that waits for a broker that is not there, with few descriptors."""
+    (nowhere,) = free_ports(1)
+    monitor = MonitorProcess("score", f"127.0.0.1:{nowhere}", directory, "score")
+    try:
+        await monitor.listening()
+        resource.prlimit(monitor.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        yield monitor
+    finally:
+        await monitor.end()
+
+
+async def halves(url: str, number: int) -> list[socket.socket]:
+    """Connections that have sent half of a request's head."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    loop, found = asyncio.get_running_loop(), list[socket.socket]()
+    for _ in range(number):
+        connection = socket.socket()
+        connection.setblocking(False)
+        await loop.sock_connect(connection, (host, int(port)))
+        with suppress(ConnectionError):  # closed already: it has made room
+            await loop.sock_sendall(connection, HALF)
+        found.append(connection)
+    return found
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Whether the other side has not closed it."""
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+class Healthy:
+    """Asks for ``/healthz`` all the time, over new connections."""
+
+    def __init__(self, monitor: MonitorProcess) -> None:
+        self._monitor = monitor
+        self.asked = 0
+        self.longest_s = 0.0
+
+    async def ask(self) -> None:
+        """Until it is cancelled; raises when one is not answered."""
+        while True:
+            began = time.monotonic()
+            status, _ = await asyncio.wait_for(self._monitor.get("/healthz"), 30)
+            assert status == 200
+            self.longest_s = max(self.longest_s, time.monotonic() - began)
+            self.asked += 1
+            await asyncio.sleep(0.05)
+
+
+def descriptors(monitor: MonitorProcess) -> int:
+    """How many the process has open."""
+    return len(list(Path(f"/proc/{monitor.pid}/fd").iterdir()))
+
+
+@pytest.mark.timeout(120)
+async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> None:
+    """1,100 at once: health is answered all along, and all of them are closed, told and counted."""
+    async with scorer(tmp_path) as monitor:
+        before, healthy = descriptors(monitor), Healthy(monitor)
+        asking = asyncio.create_task(healthy.ask())
+        opened = await halves(monitor.url, HALVES)
+        assert descriptors(monitor) < DESCRIPTORS / 2
+        await until(lambda: not any(map(is_open, opened)), "all closed from the other side")
+        asked = healthy.asked
+        await until(lambda: healthy.asked > asked, "health afterwards")
+        assert not asking.done(), asking
+        asking.cancel()
+        for connection in opened:
+            connection.close()
+        await until(lambda: descriptors(monitor) <= before + 3, "no descriptor is left")
+        page = await monitor.metrics()
+        counted = {
+            reason: total(page, "rag_monitor_http_connections_closed_total", reason=reason)
+            for reason in ("slow_request", "too_many")
+        }
+        assert sum(counted.values()) == HALVES
+        assert counted["slow_request"] > 0, "of those that were left"
+        told = [event for event in monitor.events() if event["event"] == "http_connections_closed"]
+        assert {event["reason"] for event in told} == {"slow_request", "too_many"}
+        print(f"health {healthy.asked} times, at most {healthy.longest_s:.2f} s; {counted}")
