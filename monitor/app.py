@@ -417,7 +417,7 @@ class Monitor:
         self.registry.register(
             QualityCollector(
                 self.book,
-                self.clock,
+                exporter.clock,
                 lambda: exporter.is_ready,
                 promised,
                 lambda: exporter.alarms,
