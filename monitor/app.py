@@ -424,7 +424,7 @@ class Monitor:
         promised = promises(self.settings)
         collector = QualityCollector(
             self.book,
-            self.clock,
+            exporter.clock,
             lambda: exporter.is_ready,
             promised,
             lambda: exporter.alarms,

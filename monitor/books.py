@@ -14,6 +14,7 @@ from monitor.config import Objective as ObjectiveSettings
 from monitor.export.baselines import Baselines
 from monitor.export.book import OTHER, ScoreBook, SegmentLabels
 from monitor.export.drift import DriftBook, DriftSettings, Normal
+from monitor.export.folding import MOST_JUDGES
 from monitor.export.learning import Learner, Lesson
 from monitor.export.objectives import Objective, Promised, promised_by
 from monitor.export.series import SeriesCount, series_count
@@ -45,6 +46,9 @@ def books(settings: Settings) -> Books:
         drift,
         metrics=export.metrics,
         segments=_segment_labels(settings),
+        always=named_applications(settings),
+        # While a judge is exchanged there are two.
+        judges=max(MOST_JUDGES, 2 * _judges(settings)),
     )
     told = settings.drift
     lesson = Lesson(told.learn_slots, seconds(told.learn_wait), told.metrics)
@@ -76,6 +80,14 @@ def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], 
     return fixed
 
 
+def named_applications(settings: Settings) -> frozenset[str]:
+    """The applications that the settings name in full: however many others come, they are told."""
+    patterns = [pattern for entry in settings.applications for pattern in entry.patterns]
+    patterns += [pattern for objective in settings.objectives for pattern in objective.application]
+    patterns += [entry.application for entry in settings.drift.baselines]
+    return frozenset(p for p in patterns if "*" not in p and "?" not in p) - {OTHER}
+
+
 def segment_names(settings: Settings) -> Callable[[str], str | None]:
     """The attribute that an application's segments are values of; None where it has none.
 
@@ -102,7 +114,8 @@ def segment_names(settings: Settings) -> Callable[[str], str | None]:
 def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
     """The most series of the quality families, and for how many applications and judges."""
     export = settings.export
-    applications, judges = export.top_k + 1, _judges(settings)
+    named = max(export.top_k, len(named_applications(settings)))
+    applications, judges = named + 1, _judges(settings)
     labels = _segment_labels(settings)
     segments = 0 if labels is None else 1 + labels.most
     if labels is not None and labels.fixed is not None:

@@ -24,6 +24,8 @@ from monitor.export.following import State, StateFollower, take_in
 from monitor.export.lessons import Lessons
 from monitor.export.publishing import Outbox
 from monitor.export.slots import position
+from monitor.export.telling import FoldingLog
+from monitor.export.timekeeping import Timekeeper, steady_seconds
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import GroupWatch, TopicReader
@@ -50,16 +52,18 @@ class Followed(NamedTuple):
     alarms: str
 
 
-def _show_overlaps(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
-    """What does not count, since another slot has its offsets."""
+def _show(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
+    """What does not count, since another slot has its offsets; and what has no name of its own."""
     telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
     telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
+    telemetry.applications_folded.set_function(lambda: book.folded.applications)
+    telemetry.judges_folded.set_function(lambda: book.folded.judges)
 
 
 class Exporter:
     """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
 
-    ``clock`` gives epoch seconds. ``segment_of`` gives the attribute that the segments of an
+    ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the attribute that the segments of an
     application are values of. ``writer`` is a name that no other process has. ``heard`` is told of
     every control record.
     """
@@ -81,11 +85,16 @@ class Exporter:
         writer: str,
         heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
         allowed: BurstAllowance | None = None,
+        steady: Callable[[], float] = steady_seconds,
     ) -> None:
         self._heard = heard
         self._connection, self._topics, self._book = connection, topics, book
-        self._telemetry, self._health, self._clock = telemetry, health, clock
-        _show_overlaps(book, telemetry)
+        self._telemetry, self._health = telemetry, health
+        #: The time that gauges and alarms go by.
+        self.clock = Timekeeper(clock, steady)
+        clock = self.clock
+        _show(book, telemetry)
+        self._folding_log = FoldingLog(lambda: book.folded)
         self._replayed = False
         #: Held while the book changes, or while somebody reads it in steps.
         self.still = asyncio.Lock()
@@ -143,8 +152,13 @@ class Exporter:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all three topics were replayed: half of any of them gives wrong gauges."""
-        return self._replayed and self._control.is_ready and self._alarms.is_ready
+        """Whether all three topics were replayed: half of any of them gives wrong gauges.
+
+        And whether the clock has not gone back since: what it had passed was forgotten.
+        """
+        self.clock()
+        told = self._replayed and not self.clock.has_gone_back
+        return told and self._control.is_ready and self._alarms.is_ready
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:
@@ -170,8 +184,25 @@ class Exporter:
         yield "reading score records", self._follow_scores()
 
     async def _follow_scores(self) -> None:
+        """For ever: where the clock goes back, all of it begins anew, as with a restart."""
+        while True:
+            await self._replay_and_follow()
+            self._replayed = False
+            self._health.waits("exporter", f"replay of {self._topics.scores}: the clock was ahead")
+            logger().warning(
+                "replay_begins_anew",
+                topic=self._topics.scores,
+                what="the clock was ahead and has gone back: what it had passed was forgotten",
+            )
+            self.clock.begin_anew()
+            gc.unfreeze()
+            async with self.still:
+                self._book.begin_anew()
+
+    async def _replay_and_follow(self) -> None:
+        """Until the clock has gone back."""
         topic = self._topics.scores
-        start = self._book.horizon_start(self._clock()) - REPLAY_SLACK_S
+        start = self._book.horizon_start(self.clock()) - REPLAY_SLACK_S
         await check_retention(self._connection, topic, self._topics.keep_s, self._health)
         reader = await TopicReader.start(
             self._connection, topic, self._health, start_ms=max(0, start) * 1000
@@ -179,10 +210,14 @@ class Exporter:
         try:
             async for records in reader.batches():
                 self._health.beat("exporter")
+                now = self._time(records)
+                if self.clock.has_gone_back:
+                    return
                 async with self.still:
                     # First, so that records count as they come, and not all at once at the end.
-                    self._book.advance(self._clock())
+                    self._book.advance(now)
                 await self._take_in(records)
+                self._folding_log.look()
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
                 elif self.is_ready:
@@ -191,6 +226,18 @@ class Exporter:
         finally:
             self._health.finished("exporter")
             await reader.stop()
+
+    def _time(self, records: list[KafkaRecord]) -> float:
+        """The time, and whether it can be believed, going by what has been read just now."""
+        if records:
+            self.clock.seen(max(record.timestamp for record in records) / 1000)
+        now = self.clock()
+        if self.clock.is_doubted:
+            ahead = f"{self.clock.ahead_s / 3600:.1f} h"
+            self._health.waits("exporter_clock", f"this clock has leapt ahead by {ahead}")
+        else:
+            self._health.ready("exporter_clock")
+        return now
 
     async def _take_in(self, records: list[KafkaRecord]) -> None:
         for start in range(0, len(records), YIELD_EVERY):
@@ -235,7 +282,7 @@ class Exporter:
 
     async def _warm_up(self) -> None:
         """Compute the evidence of the replay step by step, and not all in the first scrape."""
-        now = self._clock()
+        now = self.clock()
         self._book.advance(now)
         for _ in self._book.drift.states(now) if self._book.drift is not None else ():
             await asyncio.sleep(0)

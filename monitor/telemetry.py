@@ -607,6 +607,17 @@ class ExporterTelemetry:
             "Offsets within the horizon that only such slots cover: nothing stands for them.",
             registry=registry,
         )
+        self.applications_folded = Gauge(
+            "rag_monitor_applications_folded",
+            "Applications within the horizon that are summed up as other: beyond export.top_k.",
+            registry=registry,
+        )
+        self.judges_folded = Gauge(
+            "rag_monitor_judges_folded",
+            "Judge versions within the horizon that are summed up as other, counted for each "
+            "application.",
+            registry=registry,
+        )
         where = ["topic", "partition"]
         self.group_lag = Gauge(
             "rag_monitor_group_lag_records",

@@ -139,7 +139,7 @@ def _metrics(desk: Desk, pair: Pair, record: BaselineRecord | None) -> dict[str,
 
 def freeze(desk: Desk, wanted: Callable[[Pair], bool], now: float) -> list[BaselineRecord]:
     """Records that say that what is now is normal."""
-    return frozen(desk.book.counted(), desk.baselines.lesson.slots, wanted, now)
+    return frozen(desk.book.watched(), desk.baselines.lesson.slots, wanted, now)
 
 
 def reset(

@@ -13,17 +13,18 @@ from typing import Final, NamedTuple
 
 from monitor.export.census import OTHER, Census
 from monitor.export.drift import DriftBook
+from monitor.export.folding import MOST_JUDGES, Folded, Folding, Pair, is_watched
 from monitor.export.memo import Memo
 from monitor.export.pair import PairSums
 from monitor.export.pupils import Pupils
-from monitor.export.segments import Pair, Part, SegmentBook, SegmentLabels
+from monitor.export.segments import Part, SegmentBook, SegmentLabels
 from monitor.export.slots import NOWHERE, Catalogue, Reader, Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
 from monitor.stats.selection import Candidate, Change, Dropped, Selection
-from monitor.stats.sums import Sums, added_up
+from monitor.stats.sums import Sums
 from monitor.stats.windows import RollingSums, bucket_seconds
 
 __all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
@@ -64,10 +65,11 @@ class ScoreBook:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
-    seconds, or with the longest window. ``top_k`` applications keep their names. ``drift`` is told
-    of every slot that comes to count, or no longer counts. ``metrics`` are those that get
-    estimates (None: all of the ``catalogue``), which changes none of them; with ``segments`` they
-    get some for every segment as well.
+    seconds, or with the longest window. ``top_k`` applications keep their names, and those of
+    ``always``; of each up to ``judges`` judges: the rest is summed up as it comes. ``drift`` is
+    told of every slot of a named application and judge that comes to count, or no longer counts.
+    ``metrics`` are those that get estimates (None: all of the ``catalogue``), which changes none of
+    them; with ``segments`` they get some for every segment as well.
     """
 
     def __init__(
@@ -80,26 +82,42 @@ class ScoreBook:
         metrics: Collection[str] | None = None,
         segments: SegmentLabels | None = None,
         catalogue: Catalogue = CATALOGUE,
+        always: Collection[str] = (),
+        judges: int = MOST_JUDGES,
     ) -> None:
         self.windows = dict(windows)
         self.drift = drift
         self._catalogue, self._reader = catalogue, Reader(catalogue)
         self._metrics = frozenset(catalogue if metrics is None else metrics)
-        self._top_k = top_k
-        self._period_s = period_s
+        self._fold = functools.partial(Folding, period_s, top_k, frozenset(always), judges)
+        self._period_s, self._labels = period_s, segments
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing has been read."""
         self._selection = Selection()
         self._series: dict[Pair, PairSums] = {}
-        self._census = Census(period_s)
-        self._segments = None if segments is None else self._segment_book(segments)
+        self._census = Census(self._period_s)
+        self._folding = self._fold()
+        self._segments = None if self._labels is None else self._segment_book(self._labels)
         #: The scored slots of everything that has detectors and no baseline yet.
-        self.pupils = Pupils(_nobody if drift is None else drift.is_known, self.counted)
+        self.pupils = Pupils(_nobody if self.drift is None else self.drift.is_known, self.watched)
         self._blocks = Memo[SeriesKey, Block]()
-        self._segment_blocks = Memo[Pair | tuple[str, str, str], Block]()
+        self._segment_blocks = Memo[tuple[str, str, str], Block]()
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0
         self._now = _NEVER
+
+    def begin_anew(self) -> None:
+        """Forget all records, as a restart does: whoever reads them gives them again.
+
+        What was dropped does not come back when the clock does.
+        """
+        if self.drift is not None:
+            self.drift.begin_anew()
+        self._begin()
 
     @property
     def has_segments(self) -> bool:
@@ -136,6 +154,7 @@ class ScoreBook:
         self.pupils.drop_before(start)
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
+        self._folding.drop_before(start)
         for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
             del self._series[pair]
         if self._segments is not None:
@@ -158,47 +177,52 @@ class ScoreBook:
 
     def blocks(self) -> Iterator[Block]:
         """The estimates in blocks: one for each series."""
-        for key, parts in sorted(self._by_label().items()):
-            stamps = tuple(part.stamp for part in parts)
-            yield self._blocks.get(key, stamps, functools.partial(self._block, key, parts))
+        for key, rolling in sorted(self._by_label().items()):
+            make = functools.partial(self._block, key, rolling)
+            yield self._blocks.get(key, rolling.stamp, make)
         self._blocks.sweep()
 
     def segment_blocks(self) -> Iterator[Block]:
         """The estimates in blocks: one for each segment of an application and judge."""
         if self._segments is None:
             return
-        named = self.named()
-        labelled: dict[Pair, list[Pair]] = {}
-        for application, judge in sorted(self._series):
-            shown = application if application in named else OTHER
-            labelled.setdefault((shown, judge), []).append((application, judge))
-        for part in self._segments.parts(labelled, lambda pair: self._series[pair].series()):
+        for part in self._segments.parts(self._series, lambda pair: self._series[pair].series()):
             key = part[:3]
             make = functools.partial(self._segment_block, part)
             yield self._segment_blocks.get(key, part.stamps, make)
         self._segment_blocks.sweep()
 
     def named(self) -> set[str]:
-        """The applications that keep their names: the largest by counted records, ties by name.
+        """The applications that keep their names: those with most counted records.
 
-        Traffic names applications: the rest is ``other``.
+        By the number of binary digits, ties by name. Traffic names applications: the rest is
+        ``other``, and so are judges without a share of an application worth the name.
         """
-        return self._census.applications(self._top_k)
+        return self._folding.kept
 
-    def _by_label(self) -> dict[SeriesKey, list[RollingSums]]:
+    @property
+    def folded(self) -> Folded:
+        """How much is summed up as ``other``."""
+        return self._folding.folded
+
+    @property
+    def state_objects(self) -> int:
+        """How many series, segments of them and detectors are kept up to date."""
+        series = sum(len(sums.series()) for sums in self._series.values())
+        segments = 0 if self._segments is None else len(self._segments)
+        detectors = 0 if self.drift is None else self.drift.held
+        return series + segments + detectors + len(self.pupils)
+
+    def _by_label(self) -> dict[SeriesKey, RollingSums]:
         """The series by their labels."""
-        named = self.named()
-        labelled: dict[SeriesKey, list[RollingSums]] = {}
-        for (application, judge), sums in self._series.items():
-            shown = application if application in named else OTHER
-            for metric, rolling in sums.series().items():
-                labelled.setdefault(SeriesKey(metric, shown, judge), []).append(rolling)
-        return labelled
+        return {
+            SeriesKey(metric, *pair): rolling
+            for pair, sums in self._series.items()
+            for metric, rolling in sums.series().items()
+        }
 
-    def _block(self, key: SeriesKey, parts: Collection[RollingSums]) -> Block:
-        horizon = added_up([part.horizon() for part in parts])
-        windows = [added_up([part.window(window) for part in parts]) for window in self.windows]
-        return self._estimated(key, windows, horizon)
+    def _block(self, key: SeriesKey, rolling: RollingSums) -> Block:
+        return self._estimated(key, map(rolling.window, self.windows), rolling.horizon())
 
     def _segment_block(self, part: Part) -> Block:
         return tuple(
@@ -233,32 +257,87 @@ class ScoreBook:
         """The records whose slot counts, as of the last ``advance``."""
         return self._selection.counted()
 
+    def watched(self) -> Iterator[Candidate]:
+        """Those that detectors and baselines are for: not what is summed up as ``other``."""
+        for application in sorted(self._folding.kept):
+            for candidate in self._selection.counted_of(application):
+                slot = candidate.payload
+                if isinstance(slot, Slot) and is_watched(
+                    self._folding.pair(application, slot.judge_label)
+                ):
+                    yield candidate
+
     def dropped(self) -> Dropped:
         """The slots that overlap another and do not count, as of the last ``advance``."""
         return self._selection.dropped()
 
     def judges(self) -> list[JudgeIdentity]:
-        """The judges of the records that count, in the order of their labels."""
-        return self._census.judges()
+        """The judges that keep their names, in the order of their labels."""
+        return self._census.judges(self._folding.judges)
 
     def _apply(self, changes: list[Change]) -> None:
-        drift, segments, forgotten = self.drift, self._segments, self._census.floor
+        drift, forgotten = self.drift, self._census.floor
         dropped = forgotten if drift is None else min(forgotten, drift.floor)
         for candidate, sign in changes:
             slot, event_time = candidate.payload, candidate.event_time
             if event_time < dropped or not isinstance(slot, Slot):
                 continue  # over budget: such slots do not count
             if drift is not None:
-                drift.apply(candidate, slot, sign)
-                self.pupils.apply(candidate, slot, sign)
+                drift.pace(event_time, sign)
             if event_time >= forgotten:
-                self._census.count(event_time, candidate.application, slot, sign)
-            if segments is not None:
-                segments.apply(candidate, slot, sign)
-            self._sum(candidate.application, event_time, slot, sign)
+                self._census.count(event_time, slot, sign)
+                self._folding.count(event_time, candidate.application, slot.judge_label, sign)
+            self._put(candidate, slot, sign)
+        self._refold()
 
-    def _sum(self, application: str, event_time: float, slot: Slot, sign: int) -> None:
-        pair = application, slot.judge_label
+    def _put(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """Let a slot come (+1) where it belongs now, or go (−1) from there."""
+        pair = self._folding.pair(candidate.application, slot.judge_label)
+        if self.drift is not None and is_watched(pair):
+            self.drift.watch(candidate, slot, sign)
+            self.pupils.apply(candidate, slot, sign)
+        if self._segments is not None:
+            self._segments.apply(pair, candidate.event_time, slot, sign)
+        self._sum(pair, candidate.event_time, slot, sign)
+
+    def _refold(self) -> None:
+        """Let what has counted for more, or for less, gain or lose its place."""
+        folding = self._folding
+        names = folding.moving_applications()
+        leaving = [found for name in sorted(names) for found in self._slots_of(name)]
+        for candidate, slot in leaving:
+            self._put(candidate, slot, -1)
+        if names:
+            folding.move_applications(
+                names, [(c.event_time, c.application, slot.judge_label) for c, slot in leaving]
+            )
+        for shown, judges in folding.moving_judges():
+            moving = [
+                (candidate, slot)
+                for name in self._shown_as(shown) - names
+                for candidate, slot in self._slots_of(name)
+                if slot.judge_label in judges
+            ]
+            for candidate, slot in moving:
+                self._put(candidate, slot, -1)
+            folding.move_judges(shown, judges)
+            for candidate, slot in moving:
+                self._put(candidate, slot, +1)
+        for candidate, slot in leaving:
+            self._put(candidate, slot, +1)
+
+    def _shown_as(self, label: str) -> set[str]:
+        """The applications behind a label."""
+        if label != OTHER:
+            return {label}
+        return set(self._selection.applications()) - self._folding.kept
+
+    def _slots_of(self, application: str) -> list[tuple[Candidate, Slot]]:
+        """Everything of an application that counts, and was not dropped."""
+        found = self._selection.counted_of(application)
+        return [(one, one.payload) for one in found if isinstance(one.payload, Slot)]
+
+    def _sum(self, pair: Pair, event_time: float, slot: Slot, sign: int) -> None:
         sums = self._series.get(pair)
         if sums is None:
             is_kept = self._metrics.__contains__

@@ -1,9 +1,9 @@
-"""Who the counted records come from, by period: applications, judges, segments."""
+"""Who the counted records come from, by period: judges and segments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from heapq import nsmallest
 from typing import Final, Generic, TypeVar
 
@@ -60,8 +60,8 @@ class Census:
 
     def __init__(self, period_s: int) -> None:
         self._period_s = period_s
-        self._applications = Tally[str]()
-        self._judges = Tally[JudgeIdentity]()
+        #: By label: thousands of versions may have none of their own, and nobody asks for those.
+        self._judges: dict[str, Tally[JudgeIdentity]] = {}
         self._segments = Tally[str]()
         self._dropped = -1
         self._frequent: dict[tuple[int, int], list[str]] = {}
@@ -71,12 +71,14 @@ class Census:
         """Slots before this time are forgotten."""
         return float((self._dropped + 1) * self._period_s)
 
-    def count(self, event_time: float, application: str, slot: Slot, sign: int) -> None:
+    def count(self, event_time: float, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1); it is not from before the floor."""
         period = self._period(event_time)
         self._frequent.clear()
-        self._applications.count(period, application, sign)
-        self._judges.count(period, slot.judge, sign)
+        judges = self._judges.get(slot.judge_label)
+        if judges is None:
+            judges = self._judges[slot.judge_label] = Tally()
+        judges.count(period, slot.judge, sign)
         self._segments.count(period, slot.segment, sign)
 
     def drop_before(self, event_time: float) -> None:
@@ -85,16 +87,16 @@ class Census:
         if last > self._dropped:
             self._dropped = last
             self._frequent.clear()
-            for tally in (self._applications, self._judges, self._segments):
-                tally.drop(last)
+            self._segments.drop(last)
+            for label, judges in list(self._judges.items()):
+                judges.drop(last)
+                if not judges.total():
+                    del self._judges[label]
 
-    def applications(self, most: int) -> set[str]:
-        """The applications with the most slots within the horizon, ties by name."""
-        return set(_largest(self._applications.total(), most))
-
-    def judges(self) -> list[JudgeIdentity]:
-        """The judges within the horizon, in the order of their labels."""
-        found = self._judges.total()
+    def judges(self, labels: Collection[str]) -> list[JudgeIdentity]:
+        """The judges within the horizon that have these labels, in their order."""
+        tallies = [self._judges[label] for label in labels if label in self._judges]
+        found = [judge for tally in tallies for judge in tally.total()]
         return sorted(found, key=lambda j: (j.label, j.model, j.prompts, j.pipeline))
 
     def segments(self, now: float, most: int) -> list[str]:

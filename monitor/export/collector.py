@@ -135,11 +135,8 @@ def _drift_families() -> dict[str, GaugeMetricFamily]:
 
 
 def _add_drift(families: dict[str, GaugeMetricFamily], book: ScoreBook, now: float) -> None:
-    named = book.named()
     for state in book.drift.states(now) if book.drift is not None else ():
         labels = list(state.key)
-        if state.key.application not in named:
-            continue  # evidence of several applications cannot be added up
         families["rag_score_baseline"].add_metric(labels, state.baseline)
         families["rag_drift_threshold"].add_metric(labels, state.threshold)
         if state.evidence is not None:

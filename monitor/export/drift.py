@@ -111,22 +111,41 @@ class DriftBook:
         self._floor = ALWAYS
 
     @property
+    def held(self) -> int:
+        """How many detectors there are."""
+        return len(self._detectors)
+
+    @property
     def floor(self) -> float:
         """Slots before this event time are forgotten."""
         return self._floor
 
     def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
-        """A slot counts from now on (+1), or no longer (−1)."""
+        """A slot counts from now on (+1), or no longer (−1), and its detectors are told."""
+        self.pace(candidate.event_time, sign)
+        self.watch(candidate, slot, sign)
+
+    def pace(self, event_time: float, sign: int) -> None:
+        """A slot counts, or no longer: thresholds go by how many there are of all together."""
         if sign > 0:
-            self._pace.add(candidate.event_time)
+            self._pace.add(event_time)
         else:
-            self._pace.take(candidate.event_time)
+            self._pace.take(event_time)
+
+    def watch(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """The detectors of its application and judge take in a slot (+1), or let it go (−1)."""
         if candidate.event_time < self._floor:
             return  # dropped together with all others of its time
         place = (candidate.event_time, candidate.interaction_id)
         for metric, index in _watched(slot.metrics, self.settings.metrics):
             key = DriftKey(metric, candidate.application, slot.judge_label)
             self._change(key, place, (slot, slot.numbers[index]), sign)
+
+    def begin_anew(self) -> None:
+        """Forget all slots; baselines stay."""
+        self._detectors.clear()
+        self._pace = Pace(self.settings.period_s)
+        self._floor = ALWAYS
 
     def pairs(self) -> set[tuple[str, str]]:
         """The applications and judges (``name@version``) that have detectors."""

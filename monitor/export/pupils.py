@@ -81,6 +81,10 @@ class Pupils:
         self._passed_over: dict[Pair, float] = {}
         self._start = -math.inf
 
+    def __len__(self) -> int:
+        """How many applications and judges are learned of."""
+        return len(self._scored)
+
     def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
         pair = candidate.application, slot.judge_label
@@ -89,6 +93,8 @@ class Pupils:
         if sign < 0:
             if scored is not None:
                 scored.take(place)
+                if not len(scored):
+                    del self._scored[pair]
         elif self._is_known(*pair):
             self._pass_over(pair, candidate.event_time)
         elif _teaches(slot):

@@ -7,21 +7,18 @@ a name need no sums.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from monitor.export.census import OTHER, Census
+from monitor.export.folding import Pair
 from monitor.export.memo import Memo
 from monitor.export.slots import Slot
-from monitor.stats.candidates import Candidate
 from monitor.stats.strand import Reading, Strand
 from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums
 
-#: Application and judge (``name@version``).
-Pair = tuple[str, str]
 Readings = Mapping[str, Reading]
 #: Segments that have lost their name keep their totals, until there are so many times the names.
 _MOST_AWAKE: Final = 3
@@ -70,24 +67,27 @@ class SegmentBook:
         self._awake: set[str] = set()
         self._read = Memo[tuple[str, str, str], Readings]()
 
-    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
-        """A slot counts from now on (+1), or no longer (−1)."""
-        pair = candidate.application, slot.judge_label
+    def __len__(self) -> int:
+        """How many segments of pairs have slots."""
+        return sum(map(len, self._strands.values()))
+
+    def apply(self, pair: Pair, event_time: float, slot: Slot, sign: int) -> None:
+        """A slot counts from now on (+1), or no longer (−1), under the labels of ``pair``."""
         strands = self._strands.setdefault(pair, {})
         strand = strands.get(slot.segment)
         if strand is None:
             strand = strands[slot.segment] = self._strand(slot.segment)
         if sign > 0:
-            strand.add(candidate.event_time, slot)
+            strand.add(event_time, slot)
         else:
-            strand.take(candidate.event_time, slot)
+            strand.take(event_time, slot)
             self._remove_if_empty(pair, slot.segment)
         if not slot.is_plain:
             terms = zip(slot.metrics, slot.all_segment_terms(), slot.all_terms(), strict=True)
             for metric, own, whole in terms:
                 if self._is_kept(metric):
                     beyond = own.minus(whole)
-                    self._rolling((metric, *pair)).add(candidate.event_time, beyond, sign)
+                    self._rolling((metric, *pair)).add(event_time, beyond, sign)
 
     def advance(self, now: float, start: int) -> None:
         """Let time pass; ``start`` is that of the horizon."""
@@ -126,24 +126,23 @@ class SegmentBook:
 
     def parts(
         self,
-        labelled: Mapping[Pair, Collection[Pair]],
+        pairs: Iterable[Pair],
         whole: Callable[[Pair], Mapping[str, RollingSums]],
     ) -> Iterator[Part]:
-        """Every segment of every labelled application and judge, in the order of the labels.
+        """Every segment of every application and judge, in the order of the labels.
 
-        ``labelled`` holds which ones each stands for, ``whole`` gives their series by metric.
+        ``pairs`` are those labels, ``whole`` gives their series by metric.
         """
         names = sorted(self.names())
-        for (application, judge), pairs in sorted(labelled.items()):
+        for pair in sorted(pairs):
+            strands = self._strands.get(pair, {})
             named: list[Part] = []
             for name in names:
-                strands = [s[name] for p in pairs if name in (s := self._strands.get(p, {}))]
-                if strands:
-                    stamps = tuple(strand.stamp for strand in strands)
-                    key = application, judge, name
-                    readings = self._read.get(key, stamps, functools.partial(_merged, strands))
-                    named.append(Part(application, judge, name, stamps, readings))
-            rest = self._rest(application, judge, [self._whole(p, whole(p)) for p in pairs], named)
+                strand = strands.get(name)
+                if strand is not None:
+                    readings = self._read.get((*pair, name), strand.stamp, strand.read)
+                    named.append(Part(*pair, name, strand.stamp, readings))
+            rest = self._rest(pair, self._whole(pair, whole(pair)), named)
             yield from sorted([*named, rest], key=lambda part: part.segment)
         self._read.sweep()
 
@@ -155,16 +154,8 @@ class SegmentBook:
         }
 
     def _rest(
-        self,
-        application: str,
-        judge: str,
-        wholes: list[dict[str, list[RollingSums]]],
-        named: list[Part],
+        self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]
     ) -> Part:
-        by_metric: dict[str, list[RollingSums]] = {}
-        for whole in wholes:
-            for metric, series in whole.items():
-                by_metric.setdefault(metric, []).extend(series)
         stamps = (
             tuple((metric, *(s.stamp for s in series)) for metric, series in by_metric.items()),
             tuple((part.segment, part.stamps) for part in named),
@@ -177,8 +168,8 @@ class SegmentBook:
             }
             return {metric: reading for metric, reading in found.items() if reading.horizon.w}
 
-        readings = self._read.get((application, judge, OTHER), stamps, left)
-        return Part(application, judge, OTHER, stamps, readings)
+        readings = self._read.get((*pair, OTHER), stamps, left)
+        return Part(*pair, OTHER, stamps, readings)
 
     def _wake(self, wanted: frozenset[str]) -> None:
         for name in wanted - self._awake:
@@ -225,23 +216,8 @@ class SegmentBook:
         return [term for term in terms if self._is_kept(term[0])]
 
 
-def _merged(strands: Collection[Strand[Slot]]) -> Readings:
-    """The readings of several applications under one label."""
-    readings = [strand.read() for strand in strands]
-    if len(readings) == 1:
-        return readings[0]
-    names = sorted({name for reading in readings for name in reading})
-    return {name: _sum([r[name] for r in readings if name in r]) for name in names}
-
-
-def _sum(readings: Collection[Reading]) -> Reading:
-    windows = zip(*(reading.windows for reading in readings), strict=True)
-    horizon = added_up([reading.horizon for reading in readings])
-    return Reading(tuple(map(added_up, windows)), horizon)
-
-
 def _left(
-    windows: Iterable[str], series: Collection[RollingSums], named: Iterable[Reading | None]
+    windows: Iterable[str], series: list[RollingSums], named: Iterable[Reading | None]
 ) -> Reading:
     """What the named segments leave of a series."""
     names = list(windows)

@@ -44,7 +44,10 @@ class Selection:
     def __init__(self) -> None:
         self._groups: dict[_Id, Group] = {}
         self._alone: dict[_Id, Candidate] = {}
-        self._lines: dict[_LineKey, Line] = {}
+        #: By application and line.
+        self._lines: dict[str, dict[_LineKey, Line]] = {}
+        #: Those with slots that do not count: next to none.
+        self._overlapping: dict[tuple[str, _LineKey], Line] = {}
         self._by_time: dict[int, list[Candidate]] = {}
         self._held = 0
         self._floor = float("-inf")
@@ -98,13 +101,22 @@ class Selection:
 
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, line by line in the order of their offsets."""
-        for line in self._lines.values():
+        for application in self._lines:
+            yield from self.counted_of(application)
+
+    def applications(self) -> Iterable[str]:
+        """Those that have slots."""
+        return self._lines.keys()
+
+    def counted_of(self, application: str) -> Iterator[Candidate]:
+        """Those of one application."""
+        for line in self._lines.get(application, {}).values():
             yield from line.counted()
 
     def dropped(self) -> Dropped:
         """The slots that the second rule leaves out, and what that costs."""
         total = Dropped(0, 0)
-        for line in self._lines.values():
+        for line in self._overlapping.values():
             total = total.plus(line.dropped())
         return total
 
@@ -138,29 +150,45 @@ class Selection:
     ) -> list[Change]:
         """Replace winners of the first rule in the lines of the second."""
         changes: list[Change] = []
-        leaving: dict[_LineKey, list[Candidate]] = {}
+        leaving: dict[tuple[str, _LineKey], list[Candidate]] = {}
         for candidate in gone:
             if candidate is not None and candidate.has_slot:
-                leaving.setdefault(_line_key(candidate), []).append(candidate)
-        for key, candidates in leaving.items():
-            changes += self._lines[key].remove(candidates)
+                place = candidate.application, _line_key(candidate)
+                leaving.setdefault(place, []).append(candidate)
+        for (application, key), candidates in leaving.items():
+            line = self._lines[application][key]
+            changes += line.remove(candidates)
+            self._look_at(application, key, line)
         for candidate in come:
             if candidate is not None and candidate.has_slot:
                 key = _line_key(candidate)
-                line = self._lines.get(key)
-                if line is None:
-                    line = self._lines[key] = Line()
-                changes += line.add(candidate)
-        for key in leaving:
-            if not len(self._lines[key]):
-                del self._lines[key]
+                lines = self._lines.setdefault(candidate.application, {})
+                if key not in lines:
+                    lines[key] = Line()
+                changes += lines[key].add(candidate)
+                self._look_at(candidate.application, key, lines[key])
+        for application, key in leaving:
+            lines = self._lines[application]
+            if not len(lines[key]):
+                del lines[key]
+                if not lines:
+                    del self._lines[application]
         return _net(changes) if leaving else changes
+
+    def _look_at(self, application: str, key: _LineKey, line: Line) -> None:
+        """A line has changed: whether all of it counts is known without looking at all lines."""
+        if line.is_whole:
+            if self._overlapping:
+                self._overlapping.pop((application, key), None)
+        else:
+            self._overlapping[application, key] = line
 
 
 _Id = tuple[str, str]
 #: Records are let go of by event time in spans of so many seconds.
 _SPAN_S: Final = 600
-_LineKey = tuple[str, int, str, str]
+#: Topic, partition and kind.
+_LineKey = tuple[str, int, str]
 
 
 def _span(event_time: float) -> int:
@@ -168,7 +196,7 @@ def _span(event_time: float) -> int:
 
 
 def _line_key(candidate: Candidate) -> _LineKey:
-    return candidate.topic, candidate.partition, candidate.application, candidate.kind
+    return candidate.topic, candidate.partition, candidate.kind
 
 
 def _net(changes: list[Change]) -> list[Change]:

@@ -80,6 +80,11 @@ class Line:
         """The slots that count, in the order of their offsets."""
         return (slot.candidate for slot in self._slots if slot.counts)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every slot counts."""
+        return self._counted == len(self._keys)
+
     def dropped(self) -> Dropped:
         """What overlaps cost: in O(log n) for each slot that another covers in part only."""
         ends: dict[int, int] = {}

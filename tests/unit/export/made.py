@@ -78,7 +78,7 @@ def any_records(draw: st.DrawFn, *, directed: bool) -> ScoreRecord:
     return record(
         str(offset),
         seconds,
-        application=draw(st.sampled_from(["bot", "bot", "other"])),
+        application=draw(st.sampled_from(["bot", "bot", "shop", "other"])),
         judged_at=at(seconds + draw(st.integers(0, 2))),
         judge=draw(st.sampled_from([FIRST, FIRST, SECOND])),
         scores=scores,

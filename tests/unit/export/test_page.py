@@ -108,7 +108,7 @@ DECISIONS = st.lists(
         Decision,
         st.builds(
             BaselineRecord,
-            application=st.sampled_from(["bot", "other"]),
+            application=st.sampled_from(["bot", "shop", "other"]),
             judge=st.sampled_from([FIRST.label, SECOND.label]),
             origin=st.sampled_from(["learned", "set", "frozen"]),
             effective_from=st.integers(0, 200).map(at),

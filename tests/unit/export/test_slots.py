@@ -10,7 +10,7 @@ from monitor.export.census import Census
 from monitor.export.slots import NOWHERE, Slot, candidate_of, place_of, position
 from monitor.records import Outcome, UnscoredMark
 from monitor.stats.candidates import Candidate
-from tests.unit.export.made import FIRST, PERIOD, START, record, slot
+from tests.unit.export.made import FIRST, PERIOD, SECOND, START, record, slot
 from tests.unit.records.made import forced
 
 
@@ -71,29 +71,32 @@ def test_a_place_is_one_number_up_to_a_million_partitions() -> None:
     assert position(last + 1, 123) == NOWHERE
 
 
-def counted(census: Census, seconds: float, *names: str, segment: str = "") -> None:
-    """A slot of each of these applications."""
-    for name in names:
-        census.count(START + seconds, name, kept(segment=segment), +1)
+def counted(census: Census, seconds: float, *segments: str) -> None:
+    """A slot of each of these segments."""
+    for segment in segments:
+        census.count(START + seconds, kept(segment=segment), +1)
 
 
-def test_the_largest_keep_their_names_and_ties_go_by_name() -> None:
-    """What is called like the rest is of the rest."""
+def test_judges_are_told_by_the_labels_that_are_asked_for() -> None:
+    """Those that are summed up as the rest are not told."""
     census = Census(PERIOD)
-    counted(census, 1.0, "zoo", "bot", "acme", "zoo", *["other"] * 9)
-    assert census.applications(2) == {"zoo", "acme"}
-    assert census.applications(9) == {"zoo", "acme", "bot"}
-    assert [judge.label for judge in census.judges()] == [FIRST.label]
+    for judge in (SECOND, FIRST, SECOND):
+        census.count(START + 1.0, kept(judge=judge), +1)
+    assert [judge.label for judge in census.judges({FIRST.label, SECOND.label})] == [
+        FIRST.label,
+        SECOND.label,
+    ]
+    assert census.judges({FIRST.label, "other"}) == [FIRST]
 
 
 def test_segments_are_those_of_the_period_before() -> None:
     """And of the current one while there is nothing before; a new slot counts at once."""
     census = Census(PERIOD)
-    counted(census, 1.0, "bot", segment="acme")
+    counted(census, 1.0, "acme")
     assert census.segments(START + 2.0, 5) == ["acme"]
-    counted(census, 3.0, *["bot"] * 2, segment="bolt")
+    counted(census, 3.0, *["bolt"] * 2)
     assert census.segments(START + 4.0, 5) == ["bolt", "acme"]
-    counted(census, PERIOD + 1.0, "bot", segment="cobra")
+    counted(census, PERIOD + 1.0, "cobra")
     assert census.segments(START + PERIOD + 2.0, 5) == ["bolt", "acme"]
     assert census.next_segments(START + PERIOD + 2.0, 5) == ["cobra"]
 
@@ -101,10 +104,10 @@ def test_segments_are_those_of_the_period_before() -> None:
 def test_periods_are_forgotten_as_a_whole() -> None:
     """One that goes on is not, and no time before the floor is asked for again."""
     census = Census(PERIOD)
-    counted(census, 1.0, "bot")
+    counted(census, 1.0, "bolt")
     counted(census, PERIOD + 1.0, "acme")
     census.drop_before(START + PERIOD - 1.0)
-    assert census.applications(5) == {"bot", "acme"}
+    assert census.segments(START + PERIOD + 2.0, 5) == ["bolt"]
     census.drop_before(START + PERIOD)
-    assert census.applications(5) == {"acme"}
+    assert census.segments(START + PERIOD + 2.0, 5) == ["acme"]
     assert census.floor == START + PERIOD
