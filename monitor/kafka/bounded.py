@@ -9,7 +9,7 @@ retention has taken what was there, or the log is another one.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
@@ -261,6 +261,26 @@ class BoundedConsumer(AIOKafkaConsumer):
         """Connect."""
         await super().start()
         BoundedFetcher.take_over(self._fetcher, *self._bounds)
+
+    async def since(
+        self, partitions: Sequence[TopicPartition], start_ms: int
+    ) -> dict[TopicPartition, int]:
+        """The first offset at or after this time (epoch milliseconds), where the broker finds one.
+
+        To find it a broker unpacks batches itself, and one that cannot hold them fails: of those
+        partitions nothing is known, either.
+        """
+        if start_ms <= 0:
+            return {}
+        try:
+            found = await self.offsets_for_times(dict.fromkeys(partitions, start_ms))
+        except errors.UnknownError:
+            if len(partitions) == 1:
+                logger().warning("time_not_found", **partitions[0]._asdict())
+                return {}
+            each = [await self.since([partition], start_ms) for partition in partitions]
+            return {partition: offset for one in each for partition, offset in one.items()}
+        return {partition: one.offset for partition, one in found.items() if one is not None}
 
     def forget(self, *partitions: TopicPartition) -> None:
         """Drop what was fetched ahead of these partitions; it is fetched again."""

@@ -86,17 +86,16 @@ class TopicReader:
         new = [p for n in partitions if (p := TopicPartition(self._topic, n)) not in known]
         if not new:
             return
+        # All that may fail comes first: what is assigned counts as known.
+        ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
+        found = await bounded(self._client.since(new, self._start_ms), REQUEST_LIMIT_S)
         positions = {p: await self._client.position(p) for p in known}
         self._client.assign([*known, *new])
         for partition, position in positions.items():
             self._client.seek(partition, position)
-        ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
-        found = await bounded(
-            self._client.offsets_for_times(dict.fromkeys(new, self._start_ms)), REQUEST_LIMIT_S
-        )
         for partition in new:
-            if found.get(partition) is not None:
-                self._client.seek(partition, found[partition].offset)
+            if partition in found:
+                self._client.seek(partition, found[partition])
             else:
                 # None is also what a broker without a time index says: read all, miss nothing.
                 await self._client.seek_to_beginning(partition)

@@ -165,12 +165,10 @@ class TopicScan:
     async def _seek_to_time(
         self, parts: list[TopicPartition], start_ms: int, *, strictly: bool
     ) -> None:
-        asked = dict.fromkeys(parts, start_ms)
-        found = await bounded(self._client.offsets_for_times(asked), REQUEST_LIMIT_S)
-        without = [part for part in parts if found.get(part) is None]
-        for part in parts:
-            if part not in without:
-                self._client.seek(part, found[part].offset)
+        found = await bounded(self._client.since(parts, start_ms), REQUEST_LIMIT_S)
+        without = [part for part in parts if part not in found]
+        for part, offset in found.items():
+            self._client.seek(part, offset)
         if without and strictly:
             await self._client.seek_to_end(*without)
 
