@@ -50,6 +50,7 @@ def _connection(settings: Settings, access: Access, section: str) -> Connection:
         ssl_key_password=_secret(settings, access.ssl_key_password, f"{section}.ssl_key_password"),
         ssl_check_hostname=access.ssl_check_hostname,
         section=section,
+        max_read_bytes=settings.kafka.max_read_bytes,
     )
 
 

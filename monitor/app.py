@@ -396,6 +396,7 @@ class Monitor:
             ingest.commit_interval_s,
             ingest.drain_s,
             stuck_after_s=ingest.stuck_after_s,
+            most_bytes=self.settings.kafka.max_read_bytes,
         )
 
     async def _export(self, stop: asyncio.Event, pages: Pages) -> None:

@@ -23,11 +23,18 @@ from monitor.ingest.screening import Screen as BatchScreen
 from monitor.ingest.screening import screen_for
 from monitor.ingest.slots.blocks import Span
 from monitor.judging import Treatment
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable
+from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable, records_in
 from monitor.pausing import Pauses
 from monitor.records import Interaction, Outcome, Source
 from monitor.slotting import Member
 from monitor.telemetry import ScorerTelemetry
+
+#: What is left unread on purpose, by the error that stands for it.
+_BOUNDS = {
+    "BatchTooLarge": f"a batch of more than kafka.max_read_bytes, or than {MOST_RECORDS} records",
+    "TooManyHeaders": f"a record with more than {MOST_HEADERS} headers",
+}
 
 
 class Traffic:
@@ -144,7 +151,7 @@ class Intake:
         known by then. Then, decoded, it is taken at the rate of its application; rules come last.
         Raises ``MessageRejected`` for what cannot be read.
         """
-        self._ledger.consume()
+        self._ledger.consume(records_in(record))
         if isinstance(record, Unreadable):
             raise _unreadable(record)
         if record.value is None:
@@ -246,8 +253,14 @@ def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> byt
 
 
 def _unreadable(record: Unreadable) -> MessageRejected:
+    what, stays = "record", "it stays on its topic"
+    if record.last_offset > record.offset:
+        what = f"{record.records} records, offsets {record.offset} to {record.last_offset}"
+        stays = "they stay on their topic"
+    bound = _BOUNDS.get(record.error)
+    why = f"the client does not unpack {bound}" if bound else "the client cannot unpack it"
     return MessageRejected(
-        f"record: the client cannot unpack it ({record.error}); it stays on its topic",
+        f"{what}: {why} ({record.error}); {stays}",
         stage="decode",
         cause=Reason.UNREADABLE,
     )

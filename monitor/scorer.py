@@ -27,7 +27,7 @@ from monitor.intake import Intake, Taken, Traffic, internal_error
 from monitor.judge.deadline import Deadline
 from monitor.judging import Treatment, admitted, hidden, judgeable, paid_for
 from monitor.kafka.producer import Producer, RecordRefused
-from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.record import KafkaRecord, Partition, records_in
 from monitor.logs import logger
 from monitor.pausing import Pauses
 from monitor.records import Interaction, Outcome, SamplingRecord, Unscored
@@ -111,6 +111,11 @@ class Scorer:
             self._slots.steering.turn()
             self._slots.gathering.turn()
 
+    def log_ended(self, partition: Partition) -> None:
+        """No more comes of the partition's log: an open block waits for nothing."""
+        if self._slots is not None:
+            self._slots.gathering.end(partition)
+
     def behind(self, seconds: float) -> None:
         """How old the oldest record is that was not begun."""
         if self._slots is not None:
@@ -193,14 +198,15 @@ class Scorer:
     async def _guarded(
         self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
     ) -> None:
-        """Settle the interaction whatever happens to its work."""
+        """Settle all that the record stands for, whatever happens to its work."""
+        count = records_in(record)
         try:
             outcome, reason = await self._or_buried(record, name, work)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
-            self._ledger.settle(Outcome.HANDED_OVER, why)
+            self._ledger.settle(Outcome.HANDED_OVER, why, count)
             raise
-        self._ledger.settle(outcome, reason)
+        self._ledger.settle(outcome, reason, count)
 
     async def _or_buried(
         self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]

@@ -71,6 +71,11 @@ class Kafka(Access):
     max_record_bytes: int = Field(
         1_000_000, ge=10_000, description="larger score records go out without passage texts"
     )
+    max_read_bytes: int = Field(
+        33_554_432,
+        ge=1_048_576,
+        description="bytes that a batch of records may unpack to; a larger one is a dead letter",
+    )
     create_topics: bool = Field(False, description="create missing topics at start")
     topics: Topics = Topics()
 

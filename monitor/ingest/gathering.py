@@ -187,6 +187,12 @@ class Gathering(Generic[T]):
         elif not slot.is_picked:
             self.picked(slot)
 
+    def end(self, partition: Partition) -> None:
+        """No more comes of the partition's log: an open block closes where reading stands."""
+        reading = self._readings.get(partition)
+        if reading is not None and reading.open is not None:
+            self._close_here(reading, reading.open)
+
     def turn(self) -> None:
         """Time passes: blocks that have waited for long enough close where reading stands."""
         now = self._monotonic()
@@ -195,8 +201,11 @@ class Gathering(Generic[T]):
                 continue
             block, waited_s = reading.open, now - reading.open.opened_at
             if waited_s >= reading.filling.wait_s(block.length):
-                block.span = reading.cutting.close(min(reading.reached, block.span.last))
-                self._close(reading)
+                self._close_here(reading, block)
+
+    def _close_here(self, reading: _Reading[T], block: Block[T]) -> None:
+        block.span = reading.cutting.close(min(reading.reached, block.span.last))
+        self._close(reading)
 
     def _close_what_is_full(self, reading: _Reading[T], reached: int) -> None:
         if reading.open is not None and reached >= reading.open.span.last:

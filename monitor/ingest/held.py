@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from monitor.ingest.offsets import OffsetTracker
-from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.record import KafkaRecord, Partition, last_offset, size
 
 
 class Pick(NamedTuple):
@@ -25,9 +25,13 @@ class Pick(NamedTuple):
 
 @dataclass
 class UnderWay:
-    """Work on one offset; ``busy_s`` is for how long it has been about something of its own."""
+    """Work on one offset, of a record of ``size`` bytes.
+
+    ``busy_s`` is for how long it has been about something of its own.
+    """
 
     offset: int
+    size: int = 0
     busy_s: float = 0.0
     told: bool = False
     handed_over: bool = False
@@ -35,9 +39,11 @@ class UnderWay:
 
 @dataclass(eq=False)
 class Held:
-    """One assignment of one partition; times in epoch seconds.
+    """One assignment of one partition, and of one log; times in epoch seconds.
 
     Once it is ``fenced``, what ends is not settled any more, so nothing more is committed.
+    ``next_log`` is what was read of another log that has taken the place of this one: it waits
+    until all of this one has ended, since that can be read only now.
     """
 
     partition: Partition
@@ -47,24 +53,44 @@ class Held:
     committed: int | None = None
     last_record_time: float = 0.0
     fenced: bool = False
+    #: The last offset that was read; -1 before the first.
+    read_to: int = -1
+    #: What keys and values take, of records that wait, and of those under way.
+    bytes_waiting: int = 0
+    bytes_under_way: int = 0
+    next_log: list[Sequence[KafkaRecord]] = field(default_factory=list)
 
     def read(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
         """A batch of the partition has been read, and ``left`` of it needs work, in order.
 
         The runs in between advance the watermark at once, or with the record before them.
         """
+        last = last_offset(batch[-1])
         ends = [record.offset - 1 for record in left[1:]]
         picks = [
-            Pick(record, through)
-            for record, through in zip(left, [*ends, batch[-1].offset], strict=False)
+            Pick(record, through) for record, through in zip(left, [*ends, last], strict=False)
         ]
-        before = left[0].offset - 1 if left else batch[-1].offset
+        before = left[0].offset - 1 if left else last
         if self.waiting:
             self.waiting[-1] = self.waiting[-1]._replace(through=before)
         elif before >= batch[0].offset:
             self.tracker.skip(before)
         self.waiting.extend(picks)
+        self.bytes_waiting += sum(map(size, left))
+        self.read_to = last
         self.last_record_time = batch[-1].timestamp / 1000
+
+    def next_pick(self) -> Pick:
+        """The first that waits, which does so no more."""
+        pick = self.waiting.popleft()
+        self.bytes_waiting -= size(pick.record)
+        return pick
+
+    def leave_waiting(self) -> None:
+        """What waits is somebody else's."""
+        self.waiting.clear()
+        self.next_log.clear()
+        self.bytes_waiting = 0
 
     def skip(self, pick: Pick) -> None:
         """The picked record needs no work after all."""
@@ -76,20 +102,31 @@ class Held:
         self.tracker.take(record.offset, taken_at=now, record_time=record.timestamp / 1000)
         if pick.through > record.offset:
             self.tracker.skip(pick.through)
-        self.under_way[task] = UnderWay(record.offset)
+        self.under_way[task] = UnderWay(record.offset, size(record))
+        self.bytes_under_way += size(record)
 
     def end(self, task: asyncio.Task[None]) -> None:
         """Work has ended, with whatever it produced on Kafka."""
-        self.tracker.settle(self.under_way.pop(task).offset)
+        self.tracker.settle(self._ended(task).offset)
 
     def leave(self, task: asyncio.Task[None]) -> None:
         """Work has ended without a result: its offset stays open, so that it is read again."""
-        del self.under_way[task]
+        self._ended(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> UnderWay:
+        item = self.under_way.pop(task)
+        self.bytes_under_way -= item.size
+        return item
+
+    @property
+    def watermark(self) -> int | None:
+        """The offset to commit: where the next log begins, if there is one."""
+        return self.next_log[0][0].offset if self.next_log else self.tracker.watermark
 
     @property
     def mark(self) -> int | None:
         """The first offset that is not done, also when it still waits; None before the first."""
-        watermark = self.tracker.watermark
+        watermark = self.watermark
         if watermark is None and self.waiting:
             return self.waiting[0].record.offset
         return watermark

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_timestamp
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, last_offset
 
 ERROR, REDRIVE = "x-error.", "x-redrive."
 MOST_MESSAGE_CHARACTERS = 500
@@ -80,6 +80,8 @@ def error_headers(
         "version": version,
         "first_failed_at": (before.first_failed_at if before else now).isoformat(),
     }
+    if last_offset(record) > record.offset:  # a batch that nobody unpacks
+        said["last_offset"] = last_offset(record)
     # A lone surrogate (half of a character, from the traffic) has no bytes in UTF-8.
     added = [(f"{ERROR}{key}", str(value).encode(errors="replace")) for key, value in said.items()]
     return [*original_headers(record.headers), *added]

@@ -141,7 +141,7 @@ class ConsumingLoop:
     async def _let_go(self, given: Collection[Held], reason: Reason) -> None:
         """Hand over what waits, drain, commit, fence: then nothing given is settled any more."""
         for held in given:
-            held.waiting.clear()
+            held.leave_waiting()
         await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
         for held in given:
             self._places.hand_over_waiting(held, reason, math.inf)
@@ -199,7 +199,7 @@ class ConsumingLoop:
         due = {
             one: mark
             for one in held
-            if (mark := one.tracker.watermark) is not None and mark != one.committed
+            if (mark := one.watermark) is not None and mark != one.committed
         }
         if not due:
             return None

@@ -35,10 +35,10 @@ class Ledger:
         self._increments: dict[tuple[Outcome, str], Callable[[float], None]] = {}
         self.in_flight = 0
 
-    def consume(self) -> None:
-        """An interaction has been read."""
-        self._telemetry.consumed.inc()
-        self.in_flight += 1
+    def consume(self, count: int = 1) -> None:
+        """An interaction has been read, or ``count`` have."""
+        self._telemetry.consumed.inc(count)
+        self.in_flight += count
         self._telemetry.in_flight.set(self.in_flight)
 
     def skip(self, count: int, outcome: Outcome, reason: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from monitor.ingest.held import Held
 from monitor.ingest.outcomes import Reason
 from monitor.ingest.worker import LoopLimits, Worker
-from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 
 PAUSE_AT, RESUME_AT = 0.75, 0.25
 
@@ -48,6 +48,13 @@ class Places:
         held = self.held.get(Partition(batch[0].topic, batch[0].partition))
         if held is None or self.draining:  # revoked since it was read, the next owner reads it
             return
+        for run in _runs(batch):
+            if held.next_log or run[0].offset <= held.read_to:
+                held.next_log.append(run)
+            else:
+                self._take_in(held, run)
+
+    def _take_in(self, held: Held, batch: Sequence[KafkaRecord]) -> None:
         has_turn = bool(held.waiting)
         held.read(batch, self._worker.screen(batch))
         if held.waiting and not has_turn:
@@ -55,9 +62,9 @@ class Places:
 
     def hand_out(self) -> None:
         """Fill the places that are free, one record of each partition in turn."""
+        self._begin_next_logs()
         without_room = []
-        most = self._limits.max_in_flight
-        while self._turns and self.taken < most and not self.draining:
+        while self._turns and self._has_place() and not self.draining:
             held = self._turns.popleft()
             if held.fenced or not held.waiting:
                 continue
@@ -69,8 +76,25 @@ class Places:
                 self._turns.append(held)
         self._turns.extend(without_room)
 
+    def _has_place(self) -> bool:
+        """Whether one more record may begin; a large one does when it is alone."""
+        under_way = sum(held.bytes_under_way for held in self.held.values())
+        return self.taken < self._limits.max_in_flight and under_way <= self._limits.most_bytes
+
+    def _begin_next_logs(self) -> None:
+        """Go on in the logs that have taken the place of others, where all of those has ended."""
+        for held in [held for held in self.held.values() if held.next_log]:
+            if held.fenced or held.waiting or self.draining:
+                continue
+            if held.under_way:
+                self._worker.log_ended(held.partition)
+                continue
+            self.held[held.partition] = Held(held.partition)
+            for batch in held.next_log:
+                self.receive(batch)
+
     def _begin(self, held: Held) -> None:
-        pick = held.waiting.popleft()
+        pick = held.next_pick()
         work = self._worker.begin(pick.record)
         if work is None:
             held.skip(pick)
@@ -106,17 +130,19 @@ class Places:
             self._full = True
         elif self.taken <= RESUME_AT * cap:
             self._full = False
-        return frozenset(p for p, held in self.held.items() if self._is_full(held))
+        bytes_held = sum(one.bytes_waiting + one.bytes_under_way for one in self.held.values())
+        heavy = bytes_held > self._limits.most_bytes
+        return frozenset(p for p, held in self.held.items() if self._is_full(held, heavy))
 
     @property
     def taken(self) -> int:
         """How many works are under way that may be expected to end."""
         return self.in_flight - self._worker.parked()
 
-    def _is_full(self, held: Held) -> bool:
+    def _is_full(self, held: Held, heavy: bool) -> bool:
         return (
-            bool(held.waiting)
-            or (self._full and bool(held.under_way))
+            bool(held.waiting or held.next_log)
+            or ((self._full or heavy) and bool(held.under_way))
             or held.tracker.span > self._limits.most_span
             or self._worker.room(held.partition) == 0
         )
@@ -143,3 +169,17 @@ class Places:
         for task in held.under_way:
             task.cancel(reason.value)
         return list(held.under_way)
+
+
+def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:
+    """Parts of one log each; and behind what stands for many offsets begins another part.
+
+    Blocks are cut of all offsets of a part: a gap between two parts is none of them.
+    """
+    begin = 0
+    for index in range(1, len(batch)):
+        before = batch[index - 1]
+        if batch[index].offset <= before.offset or isinstance(before, Unreadable):
+            yield batch[begin:index]
+            begin = index
+    yield batch[begin:] if begin else batch

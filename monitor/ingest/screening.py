@@ -13,7 +13,7 @@ from typing import NamedTuple
 from monitor.ingest import letter
 from monitor.ingest.formats.native import logged_id
 from monitor.ingest.sampling import Sampler, threshold
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 
 
 class Screened(NamedTuple):
@@ -33,7 +33,9 @@ def screen_for(samplers: Collection[Sampler]) -> Screen:
     """
     keys = {sampler.key for sampler in samplers}
     if not keys:
-        return lambda records: Screened([record for record in records if record.value is None])
+        return lambda records: Screened(
+            [one for one in records if one.value is None or isinstance(one, Unreadable)]
+        )
     rate = max(sampler.rate for sampler in samplers)
     if len(keys) > 1 or rate >= 1.0:
         return Screened

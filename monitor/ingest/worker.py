@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from monitor.kafka.bounds import MAX_READ_BYTES
 from monitor.kafka.record import KafkaRecord, Partition
 
 #: One stuck offset must not let everything behind it be read again.
@@ -52,6 +53,12 @@ class Worker(Protocol):
     def parked(self) -> int:
         """How many works wait for what may never come: they take no place from others."""
 
+    def log_ended(self, partition: Partition) -> None:
+        """No more comes of the partition's log, all of which has begun: another one follows.
+
+        May be told again; work that waits for more of the log goes on without.
+        """
+
     def behind(self, seconds: float) -> None:
         """How old the oldest record is that was not begun; 0.0 when there is none."""
 
@@ -68,3 +75,5 @@ class LoopLimits:
     drain_s: float
     stuck_after_s: float = 600.0
     most_span: int = MOST_SPAN
+    #: Of records that are held; one alone may be larger.
+    most_bytes: int = MAX_READ_BYTES

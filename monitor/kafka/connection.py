@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from monitor.errors import ConfigurationError
+from monitor.kafka.bounds import MAX_READ_BYTES
+from monitor.kafka.losses import Losses
 from monitor.kafka.oauth import Tokens
 from monitor.kafka.rotation import ask_for_password
 from monitor.kafka.tls import ReloadingContext, TlsFiles
@@ -38,7 +40,10 @@ class Connection:
     ssl_key_password: Callable[[], str | None] = lambda: None
     ssl_check_hostname: bool = True
     section: str = "kafka"
+    #: What its consumers may hold unpacked.
+    max_read_bytes: int = MAX_READ_BYTES
     troubles: Troubles = field(default_factory=Troubles, repr=False, compare=False)
+    losses: Losses = field(default_factory=Losses, repr=False, compare=False)
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments that every aiokafka client takes.

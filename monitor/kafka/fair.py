@@ -11,11 +11,13 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
+from itertools import chain
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition, errors
+from aiokafka import TopicPartition, errors
 
-from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.kafka.bounded import BoundedConsumer
+from monitor.kafka.record import KafkaRecord, Unreadable, size
 from monitor.logs import logger
 
 Batch = list[KafkaRecord]
@@ -32,10 +34,18 @@ _NOBODY = TopicPartition("", -1)
 
 
 class FairReader:
-    """Reads what is assigned and not paused. ``clock`` gives epoch seconds."""
+    """Reads what is assigned and not paused, and not many more than ``most_bytes`` at once.
 
-    def __init__(self, client: AIOKafkaConsumer, clock: Callable[[], float] = time.time) -> None:
-        self._client, self._clock = client, clock
+    ``clock`` gives epoch seconds.
+    """
+
+    def __init__(
+        self,
+        client: BoundedConsumer,
+        most_bytes: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._client, self._most_bytes, self._clock = client, most_bytes, clock
         self._suspects: deque[TopicPartition] = deque()
         self._error: errors.KafkaError | None = None
         self._assignments = 0
@@ -85,17 +95,22 @@ class FairReader:
     async def _take(self, most: int) -> dict[TopicPartition, Batch]:
         """What is there already. Nothing suspends once there is a batch in hand."""
         found: dict[TopicPartition, Batch] = {}
-        partitions = self._readable()
+        partitions, taken = self._readable(), 0
         share = max(LEAST_SHARE, most // max(1, len(partitions)))
         for partition in partitions:
+            if taken > self._most_bytes:
+                break
             try:
-                found |= await self._client.getmany(partition, max_records=share)
+                got = await self._client.getmany(partition, max_records=share)
+                found |= got
+                taken += sum(map(size, chain.from_iterable(got.values())))
             except Exception as error:  # noqa: BLE001 - unpacking raises whatever it stumbles over
                 if _is_about_brokers(error):
                     self._error = error  # after what is in hand
                     break
                 self._suspects.append(partition)
-        self._more = any(len(batch) >= share for batch in found.values())
+        full = any(len(batch) >= share for batch in found.values())
+        self._more = full or taken > self._most_bytes
         return found
 
     async def _wait(

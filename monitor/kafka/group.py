@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, Protocol
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
+from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
+from monitor.kafka.bounded import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.fair import Batch, FairReader
 from monitor.kafka.patience import (
@@ -70,9 +71,9 @@ def member_options(group_id: str, drain_s: float) -> dict[str, Any]:
 class GroupConsumer:
     """aiokafka's consumer, cut down to what the scorer needs."""
 
-    def __init__(self, connection: Connection, client: AIOKafkaConsumer) -> None:
+    def __init__(self, connection: Connection, client: BoundedConsumer) -> None:
         self._connection, self._client = connection, client
-        self._reader = FairReader(client)
+        self._reader = FairReader(client, connection.max_read_bytes)
         self._failing_since: float | None = None
 
     @classmethod
@@ -81,8 +82,8 @@ class GroupConsumer:
     ) -> GroupConsumer:
         """Connect; reading begins with ``subscribe``."""
 
-        def build() -> AIOKafkaConsumer:
-            return AIOKafkaConsumer(**connection.options(), **member_options(group_id, drain_s))
+        def build() -> BoundedConsumer:
+            return BoundedConsumer(connection, **member_options(group_id, drain_s))
 
         return cls(connection, await start_patiently(build, connection, health, "consumer"))
 
@@ -158,6 +159,7 @@ class GroupConsumer:
         wanted = {TopicPartition(*p) for p in partitions} & self._client.assignment()
         if more := wanted - paused:
             self._client.pause(*more)
+            self._client.forget(*more)  # what is unpacked of them takes the room of others
         if fewer := paused - wanted:
             self._client.resume(*fewer)
 

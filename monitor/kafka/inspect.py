@@ -12,10 +12,11 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaClient, AIOKafkaConsumer, TopicPartition, errors
+from aiokafka import AIOKafkaClient, TopicPartition, errors
 from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.api import Request
 
+from monitor.kafka.bounded import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.patience import REFUSALS, bounded
 from monitor.kafka.record import KafkaRecord
@@ -129,9 +130,8 @@ class Inspector:
         Of no group, so that nothing is joined or committed. Ends early after ``limit_s`` or 64 MiB;
         raises ``Unanswered`` when the records may not be read, or none came in time.
         """
-        options = self._connection.options()
-        consumer = AIOKafkaConsumer(
-            **options,
+        consumer = BoundedConsumer(
+            self._connection,
             group_id=None,
             enable_auto_commit=False,
             request_timeout_ms=int(self._limit_s * 1000),
@@ -197,7 +197,7 @@ def shares(sizes: Sequence[int], most: int) -> list[int]:
 
 
 async def _seek_to_newest(
-    consumer: AIOKafkaConsumer, partitions: list[TopicPartition], most: int
+    consumer: BoundedConsumer, partitions: list[TopicPartition], most: int
 ) -> dict[TopicPartition, int]:
     """Assign and seek; the end offsets of the partitions that hold something.
 
@@ -216,7 +216,7 @@ async def _seek_to_newest(
 
 
 async def _until(
-    consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int], limit_s: float
+    consumer: BoundedConsumer, ends: dict[TopicPartition, int], limit_s: float
 ) -> AsyncIterator[list[KafkaRecord]]:
     """Read to these ends; records that came later are left out. ``TimeoutError`` if none came.
 

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
-from aiokafka import AIOKafkaConsumer, TopicPartition, errors
+from aiokafka import TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
+from monitor.kafka.bounded import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
 from monitor.kafka.patience import (
@@ -31,7 +32,7 @@ class TopicReader:
     """All partitions of one topic, from a time on, followed for ever."""
 
     def __init__(
-        self, connection: Connection, client: AIOKafkaConsumer, cluster: ClusterView, topic: str
+        self, connection: Connection, client: BoundedConsumer, cluster: ClusterView, topic: str
     ) -> None:
         self._connection, self._client, self._topic = connection, client, topic
         self._cluster = cluster
@@ -57,8 +58,8 @@ class TopicReader:
         """
         await wait_for_topics(connection, [topic], health, part)
         client = await start_patiently(
-            lambda: AIOKafkaConsumer(
-                **connection.options(),
+            lambda: BoundedConsumer(
+                connection,
                 group_id=None,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -85,17 +86,16 @@ class TopicReader:
         new = [p for n in partitions if (p := TopicPartition(self._topic, n)) not in known]
         if not new:
             return
+        # All that may fail comes first: what is assigned counts as known.
+        ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
+        found = await bounded(self._client.since(new, self._start_ms), REQUEST_LIMIT_S)
         positions = {p: await self._client.position(p) for p in known}
         self._client.assign([*known, *new])
         for partition, position in positions.items():
             self._client.seek(partition, position)
-        ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
-        found = await bounded(
-            self._client.offsets_for_times(dict.fromkeys(new, self._start_ms)), REQUEST_LIMIT_S
-        )
         for partition in new:
-            if found.get(partition) is not None:
-                self._client.seek(partition, found[partition].offset)
+            if partition in found:
+                self._client.seek(partition, found[partition])
             else:
                 # None is also what a broker without a time index says: read all, miss nothing.
                 await self._client.seek_to_beginning(partition)
@@ -161,7 +161,7 @@ class TopicReader:
 class GroupWatch:
     """Committed offsets and end offsets of another group, without joining it."""
 
-    def __init__(self, client: AIOKafkaConsumer, cluster: ClusterView, topic: str) -> None:
+    def __init__(self, client: BoundedConsumer, cluster: ClusterView, topic: str) -> None:
         self._client, self._cluster, self._topic = client, cluster, topic
 
     @classmethod
@@ -170,9 +170,7 @@ class GroupWatch:
     ) -> GroupWatch:
         """Connect; a manual assignment with a group id reads offsets, but never joins."""
         client = await start_patiently(
-            lambda: AIOKafkaConsumer(
-                **connection.options(), group_id=group_id, enable_auto_commit=False
-            ),
+            lambda: BoundedConsumer(connection, group_id=group_id, enable_auto_commit=False),
             connection,
             health,
             "group_watch",

@@ -48,9 +48,10 @@ class KafkaRecord(Protocol):
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Stands for a record that the client cannot unpack: all that is known of it is its place.
+    """Stands for records that the client cannot unpack: all that is known of them is their place.
 
     ``timestamp`` is when it was met, in epoch milliseconds; ``error`` is the type of the error.
+    There are ``records`` of them, up to the offset ``through``; by default one.
     """
 
     topic: str
@@ -61,3 +62,25 @@ class Unreadable:
     key: bytes | None = None
     value: bytes | None = b""
     headers: Sequence[tuple[str, bytes | None]] = ()
+    through: int = -1
+    records: int = 1
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset that it stands for."""
+        return max(self.offset, self.through)
+
+
+def last_offset(record: KafkaRecord) -> int:
+    """The last offset that the record stands for: its own, unless it cannot be read."""
+    return record.last_offset if isinstance(record, Unreadable) else record.offset
+
+
+def records_in(record: KafkaRecord) -> int:
+    """How many records it stands for: one, unless it cannot be read."""
+    return record.records if isinstance(record, Unreadable) else 1
+
+
+def size(record: KafkaRecord) -> int:
+    """The bytes of key and value: what is held as long as the record is."""
+    return len(record.key or b"") + len(record.value or b"")

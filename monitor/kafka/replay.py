@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition, errors
+from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
+from monitor.kafka.bounded import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.in_time import Head, in_time
 from monitor.kafka.metadata import ClusterView
@@ -21,7 +22,7 @@ from monitor.kafka.patience import (
     start_patiently,
     stopped,
 )
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.kafka.silence import Silence
 from monitor.logs import logger
 
@@ -47,7 +48,7 @@ class TopicScan:
     def __init__(
         self,
         connection: Connection,
-        client: AIOKafkaConsumer,
+        client: BoundedConsumer,
         topics: dict[str, list[int]],
         silence_s: float = SILENCE_S,
     ) -> None:
@@ -72,8 +73,8 @@ class TopicScan:
         finally:
             await cluster.stop()
         client = await start_patiently(
-            lambda: AIOKafkaConsumer(
-                **connection.options(),
+            lambda: BoundedConsumer(
+                connection,
                 group_id=group_id,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -164,12 +165,10 @@ class TopicScan:
     async def _seek_to_time(
         self, parts: list[TopicPartition], start_ms: int, *, strictly: bool
     ) -> None:
-        asked = dict.fromkeys(parts, start_ms)
-        found = await bounded(self._client.offsets_for_times(asked), REQUEST_LIMIT_S)
-        without = [part for part in parts if found.get(part) is None]
-        for part in parts:
-            if part not in without:
-                self._client.seek(part, found[part].offset)
+        found = await bounded(self._client.since(parts, start_ms), REQUEST_LIMIT_S)
+        without = [part for part in parts if part not in found]
+        for part, offset in found.items():
+            self._client.seek(part, offset)
         if without and strictly:
             await self._client.seek_to_end(*without)
 
@@ -198,7 +197,9 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
-        return found if found.offset == offset else None  # compacted away
+        if isinstance(found, Unreadable) or found.offset != offset:  # or compacted away
+            return None
+        return found
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -216,7 +217,7 @@ class Redelivery(ConsumerRebalanceListener):
     """
 
     def __init__(
-        self, connection: Connection, client: AIOKafkaConsumer, ends: dict[TopicPartition, int]
+        self, connection: Connection, client: BoundedConsumer, ends: dict[TopicPartition, int]
     ) -> None:
         self._connection, self._client, self._ends = connection, client, ends
         self._topics = sorted({part.topic for part in ends})
@@ -230,8 +231,8 @@ class Redelivery(ConsumerRebalanceListener):
     ) -> Redelivery:
         """Connect and join; raises ``DependencyRefused`` when there is no such topic."""
         client = await start_patiently(
-            lambda: AIOKafkaConsumer(
-                **connection.options(),
+            lambda: BoundedConsumer(
+                connection,
                 group_id=group_id,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -339,7 +340,7 @@ class Redelivery(ConsumerRebalanceListener):
 
 
 async def _unread(
-    client: AIOKafkaConsumer, parts: Sequence[TopicPartition], ends: dict[TopicPartition, int]
+    client: BoundedConsumer, parts: Sequence[TopicPartition], ends: dict[TopicPartition, int]
 ) -> bool:
     for part in parts:
         if await bounded(client.position(part), REQUEST_LIMIT_S) < ends[part]:

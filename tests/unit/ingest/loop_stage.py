@@ -166,6 +166,9 @@ class Works:
     def parked(self) -> int:
         return 0
 
+    def log_ended(self, partition: Partition) -> None:
+        """Nothing here waits for more of a log."""
+
     def behind(self, seconds: float) -> None:
         return
 

@@ -1,0 +1,189 @@
+"""Fetched batches, unpacked one after the other and only so far as they may be held.
+
+Kafka delivers records in batches as their producers made them, compressed or not; see
+kafka.apache.org/documentation/#recordbatch for the layout. What is in bounds goes to aiokafka's
+parser, which is quick; what is not is an ``Unreadable``, and reading goes on behind it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record.default_records import DefaultRecordBatch
+from aiokafka.record.legacy_records import LegacyRecordBatch
+from aiokafka.record.util import decode_varint
+
+from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
+from monitor.kafka.unpacking import TooLarge, unpacked
+
+#: Within so many bytes there is no room for more headers than can be held.
+_PIECE = 1_048_576
+
+_HEAD: Final = struct.Struct(">qiibIhiqqqhii")
+_PLACE: Final = struct.Struct(">qi")
+_MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT = 16, 21, 57
+_CODEC, _CONTROL = 0x07, 0x20
+_V2 = 2
+
+
+class Left(NamedTuple):
+    """A whole batch, or one record, that is left out, and why."""
+
+    offset: int
+    through: int
+    records: int
+    error: str
+
+
+class Batch:
+    """One batch as it was fetched, still packed. ``raw`` is all of it, with its head."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        if len(raw) <= _MAGIC_AT:
+            raise CorruptRecordException(f"a batch of {len(raw)} bytes")
+        self._magic = raw[_MAGIC_AT]
+        if self._magic < _V2:
+            self._base, self._attributes = _PLACE.unpack_from(raw)[0], 0
+            self.next_offset, self._records = self._base + 1, 1
+            return
+        if len(raw) < _HEAD.size:
+            raise CorruptRecordException(f"a batch of {len(raw)} bytes")
+        head = _HEAD.unpack_from(raw)
+        self._base, self._attributes, self._records = head[0], head[5], head[12]
+        self.next_offset = self._base + max(0, head[6]) + 1
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is the broker's own: marks of transactions."""
+        return bool(self._attributes & _CONTROL)
+
+    def check(self) -> None:
+        """Raises ``CorruptRecordException`` where the bytes are not those that were written."""
+        if not self._parser(self._raw).validate_crc():
+            raise CorruptRecordException(f"the batch at offset {self._base} has another checksum")
+
+    def _parser(self, raw: Any) -> Any:
+        if self._magic < _V2:
+            return LegacyRecordBatch(raw, self._magic)
+        return DefaultRecordBatch(raw)
+
+    def left_out(self, position: int, error: str) -> Left:
+        """All of it that is not before ``position``; never more records than it has offsets."""
+        # In the old layout it begins somewhere behind the one before it, and the base is its end.
+        first = position if self._magic < _V2 else max(self._base, position)
+        through = max(first, self.next_offset - 1)
+        offsets = through - first + 1
+        records = offsets if self._magic < _V2 else max(1, min(self._records, offsets))
+        return Left(first, through, records, error)
+
+    def unpacked(self, most: int) -> Unpacked:
+        """Its records; raises ``TooLarge`` for more than ``most`` bytes, or far too many.
+
+        Raises what the codecs raise for what is broken.
+        """
+        if len(self._raw) > most or self._records > MOST_RECORDS:
+            raise TooLarge
+        if self._magic < _V2:
+            return Unpacked(self._old(most), whole=self._parser(self._raw))
+        raw: bytes | bytearray = self._raw
+        if codec := self._attributes & _CODEC:
+            head = bytearray(raw[: _HEAD.size])
+            struct.pack_into(">h", head, _ATTRIBUTES_AT, self._attributes & ~_CODEC)
+            raw = unpacked(codec, bytes(raw[_HEAD.size :]), most, bytes(head))
+        if len(raw) <= _PIECE:
+            return Unpacked(len(raw), whole=DefaultRecordBatch(raw))
+        return Unpacked(len(raw), pieces=_pieces(raw, self._records, self._base))
+
+    def _old(self, most: int) -> int:
+        """The size of a batch in the layout of before 2017; aiokafka unpacks it once more."""
+        raw, place = self._raw, _MAGIC_AT + 1
+        codec = raw[place] & _CODEC
+        if not codec:
+            return len(raw)
+        place += 1 + 8 * self._magic
+        for _ in range(2):  # the key, then the value
+            (size,) = struct.unpack_from(">i", raw, place)
+            value, place = raw[place + 4 : place + 4 + max(0, size)], place + 4 + max(0, size)
+        return len(unpacked(codec, value, most))
+
+
+class Unpacked:
+    """The records of a batch of ``size`` bytes: what aiokafka's parser gives, or ``Left``."""
+
+    def __init__(self, size: int, whole: Any = None, pieces: Iterator[Any] | None = None) -> None:
+        self.size, self._whole, self._pieces = size, whole, pieces
+
+    def __iter__(self) -> Iterator[Any]:
+        for piece in (self._whole,) if self._pieces is None else self._pieces:
+            if isinstance(piece, Left):
+                yield piece
+                continue
+            for record in piece:
+                if len(record.headers) > MOST_HEADERS:
+                    yield Left(record.offset, record.offset, 1, "TooManyHeaders")
+                else:
+                    yield record
+
+
+def split(fetched: bytes) -> Iterator[Batch]:
+    """The batches of what was fetched; the last one may be cut off, and is not given then."""
+    place = 0
+    while place + _PLACE.size <= len(fetched):
+        _, length = _PLACE.unpack_from(fetched, place)
+        end = place + _PLACE.size + length
+        if length < 0 or end > len(fetched):
+            return
+        yield Batch(fetched[place:end])
+        place = end
+
+
+def _pieces(raw: bytes | bytearray, records: int, base: int) -> Iterator[Any]:
+    """Parts of a large batch as small ones, so that no record is parsed with too many headers."""
+    head, begin, place, count = bytes(raw[: _HEAD.size]), _HEAD.size, _HEAD.size, 0
+    for _ in range(records):
+        length, body = _varint(raw, place)
+        end = body + length
+        if length < 0 or end > len(raw):
+            raise CorruptRecordException("a record ends behind the end of its batch")
+        if end - begin > _PIECE and count:
+            yield _piece(head, raw[begin:place], count)
+            begin, count = place, 0
+        if length > _PIECE:
+            offset, headers = _inside(raw, body)
+            if headers > MOST_HEADERS:
+                yield Left(base + offset, base + offset, 1, "TooManyHeaders")
+                begin = place = end
+                continue
+        place, count = end, count + 1
+    if place != len(raw):
+        raise CorruptRecordException(f"{len(raw) - place} bytes behind the last record")
+    if count:
+        yield _piece(head, raw[begin:place], count)
+
+
+def _piece(head: bytes, body: bytes | bytearray, count: int) -> Any:
+    whole = bytearray(head) + body
+    struct.pack_into(">i", whole, _COUNT_AT, count)
+    return DefaultRecordBatch(whole)
+
+
+def _inside(raw: bytes | bytearray, place: int) -> tuple[int, int]:
+    """Offset (from the batch's first) and number of headers of the record whose body is there."""
+    _, place = _varint(raw, place + 1)  # behind its attributes, the time
+    offset, place = _varint(raw, place)
+    for _ in range(2):  # the key, then the value
+        size, place = _varint(raw, place)
+        place += max(0, size)
+    return offset, _varint(raw, place)[0]
+
+
+def _varint(raw: bytes | bytearray, place: int) -> tuple[int, int]:
+    try:
+        found: tuple[int, int] = decode_varint(raw, place)
+    except (IndexError, ValueError) as error:
+        raise CorruptRecordException(f"no number at byte {place} of a batch") from error
+    return found

@@ -1,0 +1,53 @@
+"""Offsets that are not there any more: told, and counted by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from monitor.kafka.record import Partition
+from monitor.logs import logger
+
+
+class Losses:
+    """What the readers of one cluster have missed. The readers tell, ``counted_by`` counts."""
+
+    def __init__(self) -> None:
+        self._counters: list[Callable[[str, int], None]] = []
+        self._topics: dict[str, int] = {}
+
+    def counted_by(self, count: Callable[[str, int], None]) -> None:
+        """``count`` is given every topic that is read, with 0, and the offsets that it loses."""
+        self._counters.append(count)
+        for topic, number in self._topics.items():
+            count(topic, number)
+
+    def follows(self, topic: str) -> None:
+        """Somebody reads this topic, and wants all of it."""
+        if topic not in self._topics:
+            self._count(topic, 0)
+
+    def lost(self, partition: Partition, begin: int, end: int) -> None:
+        """The offsets from ``begin`` up to, but without, ``end`` were deleted before being read."""
+        logger().error(
+            "offsets_lost",
+            **partition._asdict(),
+            **{"from": begin, "to": end - 1},
+            records=end - begin,
+            hint="they were deleted before they were read: raise the topic's retention, or read "
+            "faster",
+        )
+        self._count(partition.topic, end - begin)
+
+    def went_back(self, partition: Partition, position: int, begin: int) -> None:
+        """The log ends before our position, or is another one: it is read from its beginning."""
+        logger().warning(
+            "offsets_went_back",
+            **partition._asdict(),
+            **{"from": position, "to": begin},
+            hint="the topic was made anew, or its log was cut: it is read from its beginning",
+        )
+
+    def _count(self, topic: str, number: int) -> None:
+        self._topics[topic] = self._topics.get(topic, 0) + number
+        for count in self._counters:
+            count(topic, number)
