@@ -1,39 +1,36 @@
-"""Where e-mail addresses, card numbers, IBANs and keys stand in a text. Linear in its length.
+"""Where e-mail addresses, card numbers and IBANs stand in a text. Linear in its length.
 
-What a library can check it checks: Luhn digits and the IBAN registry are python-stdnum's. The
-shapes before that are regular expressions with possessive quantifiers, or bounded ones, that can
-begin only where a run of their characters begins.
+They are given the shadow of a text, in which blanks, hyphens and digits are plain. What a library
+can check it checks: Luhn digits and the IBAN registry are python-stdnum's. The shapes before that
+are regular expressions with possessive quantifiers, or bounded ones, that can begin only where a
+run of their characters begins.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
-
-class Span(NamedTuple):
-    """Something found at ``text[start:end]``; ``value`` is the same however it is written."""
-
-    start: int
-    end: int
-    value: str
-
-
-Finder = Callable[[str], Iterator[Span]]
+from monitor.ingest.redaction.keys import LEAST, keys
+from monitor.ingest.redaction.spans import Finder, Span
 
 # Letters of European scripts; Chinese text stands next to an address without a space.
 _LETTERS = "A-Za-z\u00c0-\u024f\u0370-\u052f"
 _LOCAL = rf"{_LETTERS}0-9._+\-"
 _EMAIL = re.compile(
-    rf"(?<![{_LOCAL}])[._+\-]*+([{_LETTERS}0-9][{_LOCAL}]*+(?:@|\uff20|%40)"
+    rf"(?<![{_LOCAL}])[._+\-]*+([{_LETTERS}0-9][{_LOCAL}]*+(?:@|%40)"
     rf"(?:[{_LETTERS}0-9\-]++\.)+(xn--[A-Za-z0-9\-]{{2,59}}|[{_LETTERS}]{{2,24}})"
     rf"(?![{_LETTERS}0-9]))"
 )
-_AT = re.compile("@|\uff20|%40")
+_AT = re.compile("@|%40")
+#: ``bob (at) example (dot) com``.
+_AT_IN_WORDS = re.compile(r"[(\[{] ?[aA][tT] ?[)\]}]")
+_DOT_IN_WORDS = re.compile(r" ?[(\[{] ?[dD][oO][tT] ?[)\]}] ?")
+_IN_WORDS = re.compile(
+    rf"(?<![{_LOCAL}])([{_LETTERS}0-9][{_LOCAL}]{{0,63}}+) ?{_AT_IN_WORDS.pattern} ?"
+    rf"((?:[{_LETTERS}0-9\-]{{1,63}}+(?:\.|{_DOT_IN_WORDS.pattern})){{1,8}}[{_LETTERS}]{{2,24}})"
+    rf"(?![{_LETTERS}0-9])"
+)
 # Letters and their marks of all other scripts, of which Chinese and Japanese put no space between
 # words: there an address ends with a top level domain that is one.
 _OTHERS = "\u0530-\u1fff\u2c00-\u2dff\u3040-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00020000-\U0003ffff"
@@ -57,12 +54,18 @@ _FILES = frozenset(
 )
 
 #: Cards, accounts and phone numbers all have so many digits, this close together.
-_DIGITS = re.compile(r"\d(?:\D{0,2}\d){6}")
+_DIGITS = re.compile(r"\d(?:\D{0,3}\d){6}")
+#: What may stand between groups: blanks, or the end of a line or of a table's cell ...
+_BLANK = r"(?: {1,2}|[\t\n]|\r\n)"
+#: ... or one of these, the same each time.
+_SIGN = r"([._\-]| - )"
 # The looking back comes second: a search for a digit is quick.
 _CARD = re.compile(
     r"\d(?<!\d\d)(?<!\d[.,]\d)"
-    r"(?:\d{3}([ \u00a0]{1,2}|[._\-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3}(?!\d))?"
-    r"|\d{3}([ \u00a0]{1,2}|[._\-])\d{6}\2\d{4,5}|\d{5}[ \u00a0_\-]\d{13}|\d{12,18})(?!\d)"
+    rf"(?:(\d{{3}}(?:{_BLANK}\d{{4}}){{3}})(?:{_BLANK}\d{{1,3}}(?!\d))?"
+    rf"|(\d{{3}}{_SIGN}\d{{4}}\3\d{{4}}\3\d{{4}})(?:\3\d{{1,3}}(?!\d))?"
+    rf"|\d{{3}}(?:{_BLANK}\d{{6}}{_BLANK}\d{{4,5}}|{_SIGN}\d{{6}}\4\d{{4,5}})"
+    rf"|\d{{5}}(?:{_BLANK}|[_\-]| - )\d{{13}}|\d{{12,18}})(?!\d)"
 )
 #: Issuers by their first digits, and how long their numbers are.
 _ISSUERS = re.compile(
@@ -72,87 +75,38 @@ _ISSUERS = re.compile(
     r"|(?:50|5[6-9]|6[0-9])\d{11,17}|220[0-4]\d{12,15}"
 )
 
+_GROUP = r"(?: - |\r\n|[ \t\n\-])?[A-Za-z0-9]"
+# From its first digits on, as digits are rarer than letters; the two letters are before them.
 _IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:(?:[ \u00a0\-]?[A-Za-z0-9]{4}){2,7}"
-    r"(?:[ \u00a0\-]?[A-Za-z0-9]{1,3})?)(?![A-Za-z0-9])"
+    r"\d\d(?<=(?<![A-Za-z0-9])[A-Za-z]{2}\d\d)"
+    rf"(?:{_GROUP}{{4}}){{2,7}}(?:{_GROUP}{{1,3}})?(?![A-Za-z0-9])"
 )
 
-_PREFIXED = (
-    r"sk-(?:[a-z]{2,10}\d{0,2}-)?[A-Za-z0-9_\-]{20,200}",  # OpenAI, Anthropic and the like
-    r"[spr]k_(?:live|test)_[A-Za-z0-9]{16,120}",
-    r"gh[pousr]_[A-Za-z0-9]{36,255}",
-    r"github_pat_[A-Za-z0-9_]{40,255}",
-    r"glpat-[A-Za-z0-9_\-]{20,100}",
-    r"xox[abeoprs]-[A-Za-z0-9\-]{10,250}",
-    r"(?:AKIA|ASIA|AIDA|AROA)[A-Z0-9]{16}",
-    r"AIza[A-Za-z0-9_\-]{35}",
-    r"ya29\.[A-Za-z0-9_\-]{20,250}",
-    r"(?:hf|gsk|npm|r8|dop_v1|shpat|pypi)[_\-][A-Za-z0-9_\-]{30,250}",
-    r"SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{16,64}",
-    r"LTAI[A-Za-z0-9]{12,26}",
-    r"AKID[A-Za-z0-9]{32}",
-    r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}",  # a JSON web token
-)
-KNOWN_MAKE = re.compile(
-    rf"(?<![A-Za-z0-9_\-])(?:{'|'.join(_PREFIXED)})(?![A-Za-z0-9_\-])"
-    # A private key, also one that was cut.
-    r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^\-]|-(?!----))*"
-    r"(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
-)
-#: What follows these words, or stands in a URL before the host, is a secret by its place.
-PLACED = re.compile(
-    r"(?i:(?<![a-z0-9])(?:api|secret|access|private|auth|client|account)[ _\-]?(?:access[ _\-]?)?"
-    r"(?:key|token|secret)|(?<![a-z0-9])(?:password|passwd|passphrase|pwd|secret|token|kennwort"
-    r"|passwort|contraseña|mot de passe)|密码|口令|密钥|令牌)"
-    r"[\"']?[ \t]{0,3}(?:[:=：]|=>|is(?= )|是|为)[ \t]{0,3}[\"'“]?([!-~]{8,200})"
-    r"|(?i:(?<![a-z])bearer)[ \t]{1,3}([A-Za-z0-9._~+/\-]{16,2000}=*)"
-    r"|(?<=://)[^\s/:@]{1,100}:([^\s/@]{1,100})@"
-)
-#: One of these stands in everything that the two find; to look for them first is much quicker.
-_MARKS = (
-    *("sk-", "k_live_", "k_test_", "gh", "glpat-", "xox", "AKI", "ASIA", "AIDA", "AROA", "AIza"),
-    *(
-        "ya29.",
-        "hf",
-        "gsk",
-        "npm",
-        "r8",
-        "dop_",
-        "shpat",
-        "pypi",
-        "SG.",
-        "LTAI",
-        "eyJ",
-        "-----BEGIN",
-    ),
-)
-_PLACES = ("key", "token", "secret", "pass", "pwd", "kennwort", "contraseña", "bearer", "://")
-_CHINESE_PLACES = ("密", "口令", "令牌")
-_MARK = re.compile("|".join(map(re.escape, _MARKS)))
-_PLACE = re.compile("|".join((*_PLACES, *_CHINESE_PLACES)))
-#: The shortest key of a known make.
-_LEAST = 15
 #: The shortest phone number that is looked for, and no password is shorter.
 _LEAST_NUMBER = 8
-_DIGIT_OR_AT = re.compile(r"[\d@\uff20]")
-_QUOTES = "\"'`,;.)]}>"
-_RUN = re.compile(r"(?<![A-Za-z0-9_\-+/=])[A-Za-z0-9_\-]{32,200}(?![A-Za-z0-9_\-+/=])")
-_LEAST_BITS = 4.2
+_ATS = frozenset("@\uff20\ufe6b")
+_DIGIT_OR_AT = re.compile(r"[\d@\uff20\ufe6b&]|[(\[{] ?[aA][tT] ?[)\]}]")
 
 
 def emails(text: str) -> Iterator[Span]:
-    """E-mail addresses, also with a full-width or percent-encoded at sign.
+    """E-mail addresses, also with a percent-encoded at sign, or one in words between brackets.
 
     >>> [text[a:b] for text in ["see bob@example.com."] for a, b, _ in emails(text)]
     ['bob@example.com']
+    >>> [value for _, _, value in emails("bob (at) example.com")]
+    ['bob@example.com']
     """
-    if not ("@" in text or "\uff20" in text or "%40" in text):
-        return
-    for match in _EMAIL.finditer(text):
-        if match[2].lower() not in _FILES:
-            yield Span(match.start(1), match.end(1), _address(match[1]))
-    if _OTHER.search(text):
-        yield from _emails_elsewhere(text)
+    if "@" in text or "%40" in text:
+        for match in _EMAIL.finditer(text):
+            if match[2].lower() not in _FILES:
+                yield Span(match.start(1), match.end(1), _address(match[1]))
+        if _OTHER.search(text):
+            yield from _emails_elsewhere(text)
+    if any(sign in text for sign in "([{") and _AT_IN_WORDS.search(text):
+        for match in _IN_WORDS.finditer(text):
+            domain = _DOT_IN_WORDS.sub(".", match[2])
+            if domain.rpartition(".")[2].lower() not in _FILES:
+                yield Span(*match.span(), f"{match[1]}@{domain}".lower())
 
 
 def cards(text: str) -> Iterator[Span]:
@@ -161,15 +115,13 @@ def cards(text: str) -> Iterator[Span]:
     >>> [value for _, _, value in cards("4111 1111 1111 1111 and 4111 1111 1111 1112")]
     ['4111111111111111']
     """
-    if not may_hold_numbers(text):
-        return
     from stdnum import luhn
 
     for match in _CARD.finditer(text):
         # With what follows in a group of its own (a longer number), and without it (a year).
-        shorter = match.start() + 16 + 3 * len(match[1] or "")
-        for end in (match.end(), shorter)[: 1 + (match[1] is not None and match.end() > shorter)]:
-            value = _digits(text[match.start() : end])
+        shorter = max(match.end(1), match.end(2))
+        for end in (match.end(), shorter)[: 1 + (0 < shorter < match.end())]:
+            value = re.sub(r"\D", "", text[match.start() : end])
             if len(set(value)) > 1 and _ISSUERS.fullmatch(value) and luhn.is_valid(value):
                 yield Span(match.start(), end, value)
                 break
@@ -181,42 +133,19 @@ def ibans(text: str) -> Iterator[Span]:
     >>> [value for _, _, value in ibans("pay to DE89 3704 0044 0532 0130 00 today")]
     ['DE89370400440532013000']
     """
-    for match in _IBAN.finditer(text) if may_hold_numbers(text) else ():
-        end = match.end()
-        while end - match.start() >= 15:
-            value = re.sub(r"[ \u00a0\-]", "", text[match.start() : end]).upper()
+    for match in _IBAN.finditer(text):
+        start, end = match.start() - 2, match.end()
+        while end - start >= 15:
+            value = re.sub(r"[\s\-]", "", text[start:end]).upper()
             if _is_iban(value):
-                yield Span(match.start(), end, value)
+                yield Span(start, end, value)
                 break
             # A word may follow it: without the last group.
-            end = max(text.rfind(sign, match.start(), end) for sign in " \u00a0-")
+            end = _before_last_group(text, start, end)
 
 
-def keys(text: str) -> Iterator[Span]:
-    """Keys of known makes, secrets by their place, and long mixed strings of high entropy."""
-    for match in known_makes(text):
-        yield Span(match.start(), match.end(), match[0])
-    yield from _placed(text)
-    for match in _RUN.finditer(text):
-        if _random(match[0]):
-            yield Span(match.start(), match.end(), match[0])
-
-
-def known_makes(text: str) -> Iterator[re.Match[str]]:
-    """All matches of ``KNOWN_MAKE``."""
-    if any(mark in text for mark in _MARKS):
-        yield from _near(_MARK.finditer(text), KNOWN_MAKE, text, before=1)  # [spr]k_live_
-
-
-def secret_places(text: str) -> Iterator[re.Match[str]]:
-    """All matches of ``PLACED``."""
-    # The only letter that becomes two in lower case would move all places behind it.
-    lower = text.replace("İ", "I").lower()
-    if any(word in lower for word in (*_PLACES, *_CHINESE_PLACES)):
-        # The word may stand behind others (client access key); a URL's user begins behind its sign.
-        yield from _near(_PLACE.finditer(lower), PLACED, text, before=20, after=3)
-
-
+#: Of these kinds nothing is found where ``may_hold_numbers`` says no.
+NUMBERS = frozenset(["iban", "card", "phone"])
 BUILT_IN: dict[str, Finder] = {"key": keys, "email": emails, "iban": ibans, "card": cards}
 """All but phone numbers, in the order in which they are looked for."""
 
@@ -227,8 +156,8 @@ def too_short(text: str) -> bool:
     Numbers and passwords have digits, addresses a sign for «at», and keys are longer.
     """
     if len(text) < _LEAST_NUMBER:
-        return "@" not in text and "\uff20" not in text
-    return len(text) < _LEAST and _DIGIT_OR_AT.search(text) is None
+        return _ATS.isdisjoint(text)
+    return len(text) < LEAST and _DIGIT_OR_AT.search(text) is None
 
 
 def may_hold_numbers(text: str) -> bool:
@@ -253,33 +182,9 @@ def _address(raw: str) -> str:
     return _AT.sub("@", raw).lower()
 
 
-def _placed(text: str) -> Iterator[Span]:
-    for match in secret_places(text):
-        group = match.lastindex or 0
-        value = match[group].rstrip(_QUOTES)
-        if group == 3 or _mixed(value):
-            yield Span(match.start(group), match.start(group) + len(value), value)
-
-
-def _near(
-    hints: Iterator[re.Match[str]], pattern: re.Pattern[str], text: str, before: int, after: int = 0
-) -> Iterator[re.Match[str]]:
-    """What the pattern finds, much quicker: tried where it may begin, not everywhere.
-
-    That is at most ``before`` characters before the beginning of a hint, or ``after`` behind it.
-    """
-    start = 0
-    for hint in hints:
-        start = max(start, hint.start() - before)
-        while start <= hint.start() + after:
-            match = pattern.match(text, start)
-            if match:
-                yield match
-            start = match.end() if match else start + 1
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"[^0-9]", "", unicodedata.normalize("NFKC", text))
+def _before_last_group(text: str, start: int, end: int) -> int:
+    place = max(text.rfind(sign, start, end) for sign in " \t\n-")
+    return start + len(text[start:place].rstrip(" \t\r\n-")) if place > start else start
 
 
 def _is_iban(value: str) -> bool:
@@ -292,18 +197,3 @@ def _is_iban(value: str) -> bool:
     from stdnum import iban
 
     return iban.is_valid(value, check_country=False)
-
-
-def _mixed(value: str) -> bool:
-    """Letters and digits, as no word has them, and no token or placeholder."""
-    kinds = (any(map(str.isalpha, value)), any(map(str.isdigit, value)))
-    return len(value) >= 8 and all(kinds) and value[0] not in "<{$%["
-
-
-def _random(value: str) -> bool:
-    groups = ("[a-z]", "[A-Z]", "[0-9].*[0-9].*[0-9]")
-    if not all(re.search(group, value) for group in groups):
-        return False
-    counts, n = Counter(value).values(), len(value)
-    # To the last bit the same on every Python, and a hair below the bar is on it.
-    return -math.fsum(k / n * math.log2(k / n) for k in counts) >= _LEAST_BITS - 1e-9

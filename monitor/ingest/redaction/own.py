@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from monitor.ingest.redaction.kinds import Span
+from monitor.ingest.redaction.spans import Span
 
 Own = Callable[[str, str, str], Iterator[Span]]
 """Finds in a text, given what stands before and after it: there it neither begins nor ends."""

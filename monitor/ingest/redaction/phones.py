@@ -7,16 +7,21 @@ numbering plans (phonenumberslite), by length, prefix and grouping.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from unicodedata import normalize
 
-from monitor.ingest.redaction.kinds import Finder, Span, may_hold_numbers
+from monitor.ingest.redaction.spans import Finder, Span
 
-_GAP = r"[ \u00a0().\-/\u2010\u2011\u2013]{0,3}"
-_INTERNATIONAL = re.compile(rf"(?<![\d+＋A-Za-z])(?:[+＋]|00)[1-9](?:{_GAP}\d){{6,14}}(?!\d)")
+_GAP = r"[ ().\-/\u2013]{0,3}"
+#: A line may end within a number that begins with + or 00, and not within a list of others.
+_WRAPPED = r"[ ().\-/\u2013\t\r\n]{0,3}"
+# What must not stand before them comes second: a search for a sign is quick.
+_INTERNATIONAL = re.compile(
+    rf"[+0](?<![\dA-Za-z+].)(?:(?<=\+)|0)[1-9](?:{_WRAPPED}\d){{6,14}}(?!\d)"
+)
 _NATIONAL = re.compile(
-    rf"(?<![A-Za-z0-9_.,/+＋\-])\(?\d(?:{_GAP}\d){{7,12}}(?![\-./]?\d)(?![A-Za-z_@])"
+    r"[(\d](?<![A-Za-z0-9_.,/+\-].)(?:(?<=\()\d|(?<=\d))"
+    rf"(?:{_GAP}\d){{7,12}}(?![\-./]?\d)(?![A-Za-z_@])"
 )
 _DATE = re.compile(
     r"\d{4}([ .\-/])\d{1,2}\1\d{1,2}(?:\D|$)|\d{1,2}([.\-/])\d{1,2}\2(?:19|20)\d\d(?:\D|$)"
@@ -28,15 +33,17 @@ _TOLD = re.compile(
     r"\.?[ \t]{0,2}(?:no\.?|nr\.?|number|me at|us at|at|on|is)?[ \t:：#.\-]{0,3}$"
     r"|(?:电话|手机|座机|传真|热线|联系方式|号码|致电|拨打)[是为号码 :：]{0,4}$"
 )
+_LINES = str.maketrans("\t\r\n", "   ")
 #: So many candidates of a text are looked up, at half a millisecond each; after that the shape will
 #: do, so that a page full of numbers does not hold up the process, and nothing slips through.
 MOST_LOOKED_UP = 50
 _LEAST_DIGITS = 7
 
 
-def phones(regions: Sequence[str]) -> Finder:
-    """Finds numbers that begin with + or 00, and national ones of ``regions`` (like US, DE).
+def phones(regions: Sequence[str]) -> Callable[[], Finder]:
+    """Makes a finder for one text, of which it may be given piece by piece, and again.
 
+    It finds numbers that begin with + or 00, and national ones of ``regions`` (like US, DE).
     Raises ``ValueError`` for a region that is not known.
     """
     import phonenumbers
@@ -45,25 +52,36 @@ def phones(regions: Sequence[str]) -> Finder:
     if unknown:
         raise ValueError(f"found {unknown[0]!r}, expected two letters like US, of a known region")
     known = tuple(regions)
+    return lambda: _Phones(known).find
 
-    def found(text: str) -> Iterator[Span]:
-        left = MOST_LOOKED_UP
-        for match, where in _candidates(text, known):
-            left -= 1
-            start = match.start()
-            found = _looked_up(match[0], where) if left >= 0 else _whole(match[0])
+
+class _Phones:
+    """Finds numbers in the pieces of one text, and remembers which ones it has looked up."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self._known = known
+        self._seen: dict[tuple[str, tuple[str, ...]], Span | None] = {}
+
+    def find(self, text: str) -> Iterator[Span]:
+        for match, where in _candidates(text, self._known):
+            found = self._looked_up(match[0], where)
             if found is not None:
+                start = match.start()
                 yield Span(start + found.start, start + found.end, found.value)
 
-    return found
+    def _looked_up(self, raw: str, where: tuple[str, ...]) -> Span | None:
+        asked = raw, where
+        if asked not in self._seen:
+            if len(self._seen) >= MOST_LOOKED_UP:
+                return _whole(raw)
+            self._seen[asked] = _looked_up(raw, where)
+        return self._seen[asked]
 
 
 def _candidates(
     text: str, known: tuple[str, ...]
 ) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     """What has the shape of a number, and the regions whose number it may be (none: any)."""
-    if not may_hold_numbers(text):
-        return
     for match in _INTERNATIONAL.finditer(text):
         yield match, ()
     if known:
@@ -74,7 +92,7 @@ def _candidates(
 
 def _is_written_like_one(match: re.Match[str]) -> bool:
     """Grouped digits, a leading zero, or a word before it; a bare run of digits may be anything."""
-    raw = normalize("NFKC", match[0])
+    raw = match[0]
     if _DATE.match(raw):
         return False
     groups = re.findall(r"\d+", raw)
@@ -85,12 +103,18 @@ def _is_written_like_one(match: re.Match[str]) -> bool:
 
 
 def _whole(raw: str) -> Span:
-    return Span(0, len(raw), re.sub(r"\D", "", normalize("NFKC", raw)))
+    return Span(0, len(raw), re.sub(r"\D", "", raw))
 
 
 @lru_cache(4096)
 def _looked_up(raw: str, regions: tuple[str, ...]) -> Span | None:
     """The number within a candidate, as it is dialled from abroad; None when there is none."""
+    found = _numbered(raw, regions)
+    unwrapped = raw.translate(_LINES)
+    return _numbered(unwrapped, regions) if found is None and unwrapped != raw else found
+
+
+def _numbered(raw: str, regions: tuple[str, ...]) -> Span | None:
     from phonenumbers import Leniency, PhoneNumberFormat, PhoneNumberMatcher, format_number
 
     how = Leniency.STRICT_GROUPING if regions else Leniency.VALID

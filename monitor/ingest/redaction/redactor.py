@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -11,19 +10,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.errors import ConfigurationError, MessageRejected
-from monitor.ingest.redaction.kinds import BUILT_IN, Finder, Span, too_short
+from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
 from monitor.ingest.redaction.own import Own, own
 from monitor.ingest.redaction.phones import phones
+from monitor.ingest.redaction.pieces import Piece, Search, replaced
+from monitor.ingest.redaction.spans import Finder, Span
 from monitor.records import Interaction, Passage
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
-RULES_VERSION: Final = "2"
+RULES_VERSION: Final = "3"
 OFF: Final = "off"
 #: The cause of a dead letter whose record could not be redacted, and stays on its own topic.
 FAILED: Final = "redaction_failed"
 #: Without a salt, a short token says little of a value that somebody guesses.
 _TOKEN_BYTES = 3
-_TOKEN = re.compile(r"(<[A-Z][A-Z0-9_]*:[0-9a-f]{6}>)")
 
 
 @contextmanager
@@ -78,30 +78,35 @@ class Redactor:
         self._count = count
         self.tag = rules.tag if rules else OFF
         # Own patterns go first, for they are meant.
-        self._own = [(name, _own(name, it)) for name, it in rules.patterns.items()] if rules else []
-        self._finders = _finders(rules) if rules else []
+        patterns = rules.patterns if rules else {}
+        self._own = [_Own(name, _own(name, it)) for name, it in patterns.items()]
+        kinds = rules.kinds if rules else ()
+        self._typed = [_Typed(kind, find) for kind, find in BUILT_IN.items() if kind in kinds]
+        # Last, for they are guessed.
+        self._made = [_phones(rules)] if rules and "phone" in kinds else []
         salt = rules.salt.encode() if rules else b""
         self._key = blake2b(salt).digest() if salt else b""
 
     @property
     def is_on(self) -> bool:
         """Whether anything can be found."""
-        return bool(self._own or self._finders)
+        return bool(self._own or self._typed or self._made)
 
     @property
     def has_own(self) -> bool:
         """Whether it looks for patterns of the user's own."""
         return bool(self._own)
 
+    def searches(self) -> Sequence[Search]:
+        """What looks for values in one text, in order."""
+        return [*self._own, *self._typed, *(made() for made in self._made)]
+
     def text(self, text: str) -> str:
         """The text with tokens. Done again, it changes nothing more: tokens are left alone."""
         if not self._own and too_short(text):
             return text
-        before, after = "", text
         with foreseen():
-            while before != after:  # what stood between two values may be one, now they are gone
-                before, after = after, self._once(after)
-        return after
+            return replaced(text, self.searches(), self._counted)
 
     def message(self, error: MessageRejected) -> MessageRejected:
         """The error with tokens in its message, which names fields; or that of failing at it."""
@@ -146,29 +151,9 @@ class Redactor:
     def _passage(self, passage: Passage) -> Passage:
         return passage.model_copy(update={"text": self.text(passage.text)})
 
-    def _once(self, text: str) -> str:
-        for kind, finder in self._own:
-            pieces = _TOKEN.split(text)
-            last = len(pieces) - 1
-            # Texts and tokens take turns. Next to a token no text begins or ends: else a pattern
-            # with ^ would eat its way through.
-            for i in range(0, len(pieces), 2):
-                spans = finder(pieces[i], ">" if i else "", "<" if i < last else "")
-                pieces[i] = self._replaced(pieces[i], kind, spans)
-            text = "".join(pieces)
-        for kind, find in self._finders:
-            pieces = _TOKEN.split(text)
-            pieces[::2] = [self._replaced(piece, kind, find(piece)) for piece in pieces[::2]]
-            text = "".join(pieces)
-        return text
-
-    def _replaced(self, text: str, kind: str, spans: Iterator[Span]) -> str:
-        parts, last = [], 0
-        for span in _apart(spans):
-            parts += [text[last : span.start], self._token(kind, span.value)]
-            last = span.end
-            self._count(kind)
-        return "".join([*parts, text[last:]]) if parts else text
+    def _counted(self, kind: str, value: str) -> str:
+        self._count(kind)
+        return self._token(kind, value)
 
     def _token(self, kind: str, value: str) -> str:
         raw = value.encode(errors="surrogatepass")
@@ -176,15 +161,38 @@ class Redactor:
         return f"<{kind.upper()}:{digest.hexdigest()}>"
 
 
-def _finders(rules: Rules) -> list[tuple[str, Finder]]:
-    """The built-in ones by kind; phone numbers last, for they are guessed."""
-    found = [(kind, finder) for kind, finder in BUILT_IN.items() if kind in rules.kinds]
-    if "phone" in rules.kinds:
-        try:
-            found.append(("phone", phones(rules.regions)))
-        except ValueError as error:
-            raise ConfigurationError(f"redaction.regions: {error}") from None
-    return found
+@dataclass(frozen=True)
+class _Typed:
+    """A built-in kind, in the shadow of a text."""
+
+    kind: str
+    find: Finder
+
+    def __call__(self, piece: Piece) -> Iterable[Span]:
+        if piece.is_too_short or (self.kind in NUMBERS and not piece.may_hold_numbers):
+            return ()
+        seen = piece.shadow
+        return (Span(*seen.place(start, end), value) for start, end, value in self.find(seen.said))
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A pattern of the user's own, in the text as it was logged."""
+
+    kind: str
+    find: Own
+
+    def __call__(self, piece: Piece) -> Iterator[Span]:
+        return self.find(piece.text, piece.before, piece.after)
+
+
+def _phones(rules: Rules) -> Callable[[], _Typed]:
+    """Phone numbers: anew for every text, of which so many are looked up."""
+    try:
+        made = phones(rules.regions)
+    except ValueError as error:
+        raise ConfigurationError(f"redaction.regions: {error}") from None
+    return lambda: _Typed("phone", made())
 
 
 def _own(name: str, pattern: str) -> Own:
@@ -196,12 +204,3 @@ def _own(name: str, pattern: str) -> Own:
         raise ConfigurationError(
             "redaction.patterns: own patterns need google-re2; pip install 'rag-monitor[patterns]'"
         ) from None
-
-
-def _apart(spans: Iterator[Span]) -> list[Span]:
-    """In order and without overlaps: of two that overlap the earlier, then the longer one."""
-    chosen: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
-        if not chosen or span.start >= chosen[-1].end:
-            chosen.append(span)
-    return chosen

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.ingest.redaction import kinds
+from monitor.ingest.redaction import keys
 
 PIECES = (
     *(
@@ -49,5 +49,5 @@ def spans(matches: Iterator[re.Match[str]]) -> list[tuple[int, int]]:
 @example("https://u:p@host, secret_access_key: 'abcdefg12")
 def test_hints_lose_nothing(text: str) -> None:
     """Keys of known makes, and secrets by their place."""
-    assert spans(kinds.known_makes(text)) == spans(kinds.KNOWN_MAKE.finditer(text))
-    assert spans(kinds.secret_places(text)) == spans(kinds.PLACED.finditer(text))
+    assert spans(keys.known_makes(text)) == spans(keys.KNOWN_MAKE.finditer(text))
+    assert spans(keys.secret_places(text)) == spans(keys.PLACED.finditer(text))

@@ -1,0 +1,172 @@
+"""A text as it would be typed: what typography and HTML put in place of plain signs is undone.
+
+Values are looked for in that shadow, and places in it lead back to the text. PDFs and web pages
+give narrow and no-break spaces, soft hyphens, joiners without a width, other hyphens, digits of
+other scripts and full-width signs in the middle of numbers and addresses.
+
+A sign is read by itself and by its next neighbours, so that a piece of a text has the same shadow
+wherever the piece comes from, but for the dashes at its ends.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import lru_cache
+from typing import NamedTuple
+
+#: Signs of a format that can be seen, before numbers of Arabic scripts.
+_VISIBLE = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u08e2")
+_HYPHENS = "\u2010\u2011\u2012\ufe63\uff0d"
+_LIGATURES = "".join(map(chr, range(0xFB00, 0xFB07)))
+_MATHEMATICAL = "".join(map(chr, range(0x1D400, 0x1D800)))
+_WIDE = "".join(map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))))
+_SIGNS = "\uff20\ufe6b\uff0e\ufe52\u2024\uff0b\ufe62\uff0f\uff3f"
+#: Where spaces, digits and signs without a width have their places.
+_LOOKED_AT = (*range(0x80, 0x3100), *range(0xA000, 0xAC00), 0xFEFF, *range(0xFFF9, 0xFFFC))
+_LOOKED_AT += (*range(0x10000, 0x1D000), *range(0x1E000, 0x1EA00), *range(0xE0000, 0xE0080))
+
+
+def _plain() -> dict[str, str]:
+    """What stands for a sign; nothing for those that have no width."""
+    found = {}
+    for sign in map(chr, _LOOKED_AT):
+        category = unicodedata.category(sign)
+        if category == "Cf" and sign not in _VISIBLE:
+            found[sign] = ""
+        elif category == "Zs":
+            found[sign] = " "
+        elif category in ("Zl", "Zp"):
+            found[sign] = "\n"
+        elif category == "Nd":
+            found[sign] = str(unicodedata.digit(sign))
+    found |= dict.fromkeys(_HYPHENS, "-")
+    for sign in (*_LIGATURES, *_MATHEMATICAL, *_WIDE, *_SIGNS):
+        found[sign] = unicodedata.normalize("NFKC", sign)
+    return found
+
+
+_PLAIN = _plain()
+#: Dashes are hyphens within a number or between its groups; elsewhere they part sentences. The
+#: full-width brackets of Chinese are those of an area code only next to a digit.
+_DASHES = "\u2013\u2212\u2014\u2015\uff08\uff09"
+_DASH = re.compile(
+    f"[{_DASHES}](?:"
+    "(?<=[\u2013\u2212])(?:(?<=[A-Z\\d].)(?=\\d)|(?<=\\d.)(?=[A-Z])"
+    "|(?<=[A-Z\\d]\\s.)(?=\\s\\d)|(?<=\\d\\s.)(?=\\s[A-Z]))"
+    "|(?<=\\d[\u2014\u2015])(?=\\d)|(?<=\uff08)(?=\\d)|(?<=\\d\uff09))"
+)
+_IN_PLACE = {**dict.fromkeys(_DASHES, "-"), "\uff08": "(", "\uff09": ")"}
+_ENTITY = re.compile(
+    "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|lowbar|plus|sol|nbsp|ensp|emsp|thinsp"
+    "|shy|zwnj|zwj|dash|hyphen|minus|ndash|mdash);"
+)
+_SAME_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) == 1}
+_OTHER_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) != 1}
+# By ranges where a sign takes four bytes: one by one they would be tried one by one.
+_FAR = "\U00010000-\U0001eaff\U000e0000-\U000e007f"
+_NEAR = re.escape("".join(sign for sign in _PLAIN if sign <= "\uffff"))
+_ANY = re.compile(f"[{_NEAR}{_FAR}]")
+#: What fills the books; the rest is looked for all at once.
+_OFTEN = "\u00a0\u202f\u2009\u2010\u2011\u3000"
+_MOVING_NEAR = re.escape("".join(sign for sign in _OTHER_LENGTH if sign <= "\uffff"))
+_MOVES = re.compile(f"[{_MOVING_NEAR}{_FAR}]")
+_MOVING = re.compile(f"{_MOVES.pattern}|{_ENTITY.pattern}")
+#: From so many different signs on they are replaced in one go, which is slow at first.
+_MANY = 8
+
+
+class _Odd(NamedTuple):
+    """Signs ``begin`` to ``end`` of the text, which are ``start`` to ``stop`` of the shadow."""
+
+    start: int
+    stop: int
+    begin: int
+    end: int
+
+
+class Shadow:
+    """The shadow of a text, ``said``, with the way back to places in the text."""
+
+    def __init__(self, said: str, odd: tuple[_Odd, ...] = ()) -> None:
+        self.said = said
+        self._odd = odd
+        self._starts = [one.start for one in odd]
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the text ``said[start:end]`` stands; signs without a width around it do not."""
+        if not self._odd:
+            return start, end
+        first = self._before(start)
+        begin = start if first is None else _within(first, start, first.begin)
+        last = self._before(end - 1)
+        return begin, end if last is None else _within(last, end, last.end)
+
+    def _before(self, place: int) -> _Odd | None:
+        """The last one that begins there or before."""
+        i = bisect_right(self._starts, place)
+        return self._odd[i - 1] if i else None
+
+
+def _within(odd: _Odd, place: int, inside: int) -> int:
+    return inside if place < odd.stop else odd.end + place - odd.stop
+
+
+def shadow(text: str) -> Shadow:
+    """The shadow of a text, which is the text itself where all of it is plain.
+
+    >>> shadow("4111\u202f1111\u202f1111\u202f1111 bob\uff20example.com").said
+    '4111 1111 1111 1111 bob@example.com'
+    >>> found = shadow("a\u00adb c&#64;d")
+    >>> found.said, found.place(0, 2), found.place(3, 6)
+    ('ab c@d', (0, 3), (4, 11))
+    """
+    said = text
+    if not text.isascii():
+        for sign in _OFTEN:
+            if sign in said:
+                said = said.replace(sign, _PLAIN[sign])
+        if any(sign in said for sign in _DASHES):
+            said = _DASH.sub(lambda match: _IN_PLACE[match[0]], said)
+        if _ANY.search(said) is not None:
+            said = _in_place(said)
+            if _MOVES.search(said) is not None:
+                return _moved(said)
+    return _moved(said) if "&" in said and _ENTITY.search(said) else Shadow(said)
+
+
+def _in_place(text: str) -> str:
+    signs = _SAME_LENGTH.keys() & set(_ANY.findall(text))
+    if len(signs) > _MANY:
+        return text.translate({ord(sign): _SAME_LENGTH[sign] for sign in signs})
+    for sign in signs:
+        text = text.replace(sign, _SAME_LENGTH[sign])
+    return text
+
+
+def _moved(text: str) -> Shadow:
+    """With the signs of another length, so that places have to be remembered."""
+    parts, odd = [], []
+    last = length = 0
+    for match in _MOVING.finditer(text):
+        begin, end = match.span()
+        sign = match[0]
+        plain = _OTHER_LENGTH.get(sign, sign) if end - begin == 1 else _entity(sign)
+        if plain == sign:
+            continue
+        start = length + begin - last
+        parts += [text[last:begin], plain]
+        last, length = end, start + len(plain)
+        odd.append(_Odd(start, length, begin, end))
+    parts.append(text[last:])
+    return Shadow("".join(parts), tuple(odd))
+
+
+@lru_cache(1024)
+def _entity(written: str) -> str:
+    """The sign that HTML writes so; as it is written where that is none of a value."""
+    sign = html.unescape(written)
+    plain = _PLAIN.get(sign, _IN_PLACE.get(sign, sign))
+    return plain if plain.isascii() and plain.isprintable() else written

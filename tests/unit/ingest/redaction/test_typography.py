@@ -1,0 +1,178 @@
+"""Values as typesetters, PDFs and web pages write them: found, and the same token as when typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.ingest.redaction.shadow import shadow
+from tests.unit.ingest.redaction.test_kinds import ALL, KINDS, REDACTOR, TOKEN
+
+CARD, IBAN = "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"
+PHONE, FRENCH, EMAIL = "+49 30 901820", "01 42 68 53 00", "bob@example.com"
+WIDE = dict(zip(map(ord, "0123456789@.+"), "０１２３４５６７８９＠．＋", strict=True))
+ARABIC = dict(zip(map(ord, "0123456789"), "٠١٢٣٤٥٦٧٨٩", strict=True))
+#: What stands between groups instead of a blank.
+BETWEEN = {
+    "narrow_no_break_space": "\u202f",
+    "thin_space": "\u2009",
+    "figure_space": "\u2007",
+    "no_break_hyphen": "\u2011",
+    "en_dash": "\u2013",
+    "newline": "\n",
+    "tab": "\t",
+    "hyphen_with_blanks": " - ",
+}
+#: What has no width, in the middle of a value.
+NO_WIDTH = {"zero_width_space": "\u200b", "word_joiner": "\u2060", "soft_hyphen": "\u00ad"}
+
+
+def inside(value: str, sign: str) -> str:
+    """With the sign in its middle."""
+    middle = len(value) // 2
+    return value[:middle] + sign + value[middle:]
+
+
+SPELLINGS = {
+    **{f"card_{name}": (CARD, CARD.replace(" ", sign)) for name, sign in BETWEEN.items()},
+    **{f"iban_{name}": (IBAN, IBAN.replace(" ", sign)) for name, sign in BETWEEN.items()},
+    **{f"card_{name}": (CARD, inside(CARD, sign)) for name, sign in NO_WIDTH.items()},
+    **{f"iban_{name}": (IBAN, inside(IBAN, sign)) for name, sign in NO_WIDTH.items()},
+    **{f"phone_{name}": (PHONE, inside(PHONE, sign)) for name, sign in NO_WIDTH.items()},
+    **{f"email_{name}": (EMAIL, inside(EMAIL, sign)) for name, sign in NO_WIDTH.items()},
+    "card_arabic_digits": (CARD, CARD.translate(ARABIC)),
+    "card_full_width": (CARD, CARD.translate(WIDE)),
+    "iban_full_width": (IBAN, IBAN.translate(WIDE)),
+    "phone_full_width": (PHONE, PHONE.translate(WIDE)),
+    "phone_french_narrow": (FRENCH, FRENCH.replace(" ", "\u202f")),
+    "phone_french_no_break": (FRENCH, FRENCH.replace(" ", "\u00a0")),
+    "phone_wrapped": (PHONE, PHONE.replace(" ", "\n", 1)),
+    "phone_no_break_hyphen": ("030-901820", "030\u2011901820"),
+    "email_full_width_at": (EMAIL, EMAIL.replace("@", "＠")),
+    "email_full_width_dot": (EMAIL, EMAIL.replace(".", "．")),
+    "email_small_at": (EMAIL, EMAIL.replace("@", "\ufe6b")),
+    "email_entity": (EMAIL, EMAIL.replace("@", "&#64;")),
+    "email_hexadecimal_entity": (EMAIL, EMAIL.replace("@", "&#x40;")),
+    "email_named_entity": (EMAIL, EMAIL.replace("@", "&commat;")),
+    "email_at_in_brackets": (EMAIL, EMAIL.replace("@", "(at)")),
+    "email_at_and_dot_in_words": (EMAIL, "bob [at] example [dot] com"),
+    "email_no_break_hyphen": ("jo-ann@example.com", "jo\u2011ann@example.com"),
+    "email_ligature": ("office@example.com", "o\ufb03ce@example.com"),
+    "card_no_break_entities": (CARD, CARD.replace(" ", "&nbsp;")),
+    "card_wrapped": (CARD, "4111 1111\n1111 1111"),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("around", ["{}", "see {} now", "《{}》", "“{}”,"])
+def test_a_value_is_found_however_it_is_set(name: str, around: str) -> None:
+    """And becomes the token that it becomes as it is typed; what is around it stays."""
+    typed, written = SPELLINGS[name]
+    (token,) = TOKEN.findall(REDACTOR.text(typed))
+    assert REDACTOR.text(around.format(written)) == around.format(token)
+
+
+def test_there_are_all_spellings() -> None:
+    """Those of the review, and more; each is another text than the typed one."""
+    assert len(SPELLINGS) >= 36
+    assert all(typed != written for typed, written in SPELLINGS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic |"),
+        ("aws wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY.", "aws |."),
+        ("secret key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "secret key |"),
+        ("password: correct-horse-battery", "password: |"),
+        ('{"passphrase": "correct.horse.battery"}', '{"passphrase": "|"}'),
+        ("密码：correct_horse_battery", "密码：|"),
+    ],
+)
+def test_secrets_by_their_place(text: str, clean: str) -> None:
+    """A name and password of HTTP, Amazon's secret with its slashes, a password of words."""
+    assert TOKEN.sub("|", REDACTOR.text(text)) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Basic internationalization takes time",
+        "basic dXNlcm5hbWVwYXNzd29yZA==",  # no colon in it
+        "/static/Js/A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7 is a path",
+        "aws s3 cp /var/lib/data/2026/Backups/Monthly/Reports1",
+        "password: your-password-here",
+        "password: up-to-date",
+        "the secret is state-of-the-art-encryption",
+        "2019–2020–2021 — 3 000 – 4 000 habitants",
+        "1234\t5678\t9012\t3456",
+        "meet (at) noon, look [at] it",
+        "R&#38;D costs &#8364;5 &nbsp;&ndash; or &#12;",
+        "1️⃣ 2️⃣ 3️⃣ and ½ of x² + 10⁶",
+    ],
+)
+def test_what_only_looks_alike_stays(text: str) -> None:
+    """Not a sign of it is changed, be it ever so odd."""
+    assert REDACTOR.text(text) == text
+
+
+def digits(table: dict[int, str]) -> Callable[[str], str]:
+    """Other digits."""
+    return lambda text: text.translate(table)
+
+
+#: The strings of the corpus, values and what only looks like them, as others would set them.
+VARIANTS: dict[str, Callable[[str], str]] = {
+    "narrow_no_break_space": lambda text: text.replace(" ", "\u202f"),
+    "thin_space": lambda text: text.replace(" ", "\u2009"),
+    "figure_space": lambda text: text.replace(" ", "\u2007"),
+    "no_break_hyphen": lambda text: text.replace("-", "\u2011"),
+    "soft_hyphens": lambda text: "\u00ad".join(text),
+    "zero_width_spaces": lambda text: "\u200b".join(text),
+    "word_joiners": lambda text: "\u2060".join(text),
+    "full_width": digits(WIDE),
+    "arabic_digits": digits(ARABIC),
+    "entities": lambda text: text.replace("@", "&#64;"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_strings_of_the_corpus_in_other_type(name: str) -> None:
+    """All that is found when it is typed is found, as the same tokens, and nothing else is."""
+    set_in, wrong = VARIANTS[name], []
+    for one in ALL:
+        written = set_in(one.text)
+        plain = TOKEN.findall(REDACTOR.text(one.text))
+        if sorted(TOKEN.findall(REDACTOR.text(written))) != sorted(plain):
+            wrong.append((one.text, REDACTOR.text(written)))
+    assert not wrong
+
+
+def test_the_corpus_has_all_kinds() -> None:
+    """So that the variants are of each of them."""
+    assert {one.kind for one in ALL if one.values} == set(KINDS)
+
+
+SIGNS = st.sampled_from("aZ09@.-+ \n\u00ad\u200b\u202f\u2011\u2013（）５٣ﬃ𝟒&#;") | st.characters()
+
+
+@given(st.lists(SIGNS | st.sampled_from(["&#64;", "&nbsp;", "&shy;"]), max_size=30).map("".join))
+def test_places_in_a_shadow_lead_back(text: str) -> None:
+    """The shadow sign by sign is the text in order, without gaps but for what has no width."""
+    seen = shadow(text)
+    last = 0
+    for i in range(len(seen.said)):
+        begin, end = seen.place(i, i + 1)
+        assert last <= begin < end or (begin, end) == seen.place(i - 1, i)
+        assert shadow(text[last:begin]).said == "" or begin == last
+        last = end
+    assert shadow(text[last:]).said == ""
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x7F, exclude_characters="&"), max_size=50))
+def test_a_plain_text_is_its_own_shadow(text: str) -> None:
+    """Not even copied: who types pays nothing."""
+    assert shadow(text).said is text
