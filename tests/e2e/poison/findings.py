@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.e2e.poison.probe import Health
 from tests.e2e.poison.records import Fate, Poison
+from tests.e2e.poison.watched import Watched
 
 #: The bounds: seconds to an answer, 10⁶ bytes, calls for one interaction, seconds after SIGTERM.
 HEALTH_S, MEMORY_MB, CALLS, TERM_S = 2.0, 500.0, 64, 30.0
@@ -58,6 +59,13 @@ class Findings:
     seen: list[Seen] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     end_s: float = 0.0
+
+    async def end(self, process: Watched) -> None:
+        """SIGTERM; a process that has ended by itself is a fault."""
+        try:
+            self.end_s = await process.ended_s(2 * TERM_S)
+        except RuntimeError as error:
+            self.wrong.append(str(error))
 
     def faults(self) -> list[str]:
         """What is not as it must be."""

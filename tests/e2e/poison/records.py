@@ -91,11 +91,12 @@ def _headers(name: str) -> list[Record | bytes]:
 
 
 def _applications(name: str) -> list[Record | bytes]:
-    asked = marked("How long is the warranty?", name)
-    return [
-        Record(encoded(interaction(f"{name}-{i}", application=f"session-{i}", user_input=asked)))
-        for i in range(APPLICATIONS)
-    ]
+    found: list[Record | bytes] = []
+    for i in range(APPLICATIONS):
+        asked = marked("How long is the warranty?", f"{name}_{i}")
+        logged = interaction(f"{name}-{i}", application=f"session-{i}", user_input=asked)
+        found.append(Record(encoded(logged)))
+    return found
 
 
 def _injected(name: str) -> list[Record | bytes]:
@@ -153,12 +154,13 @@ POISONS = (
     Poison("nul_bytes", (SCORED,), _fields(response=f"\x00{WARRANTY}\x00" * 100)),
     Poison(
         "sentences_10000",
-        (TOO_LARGE,),
+        (SCORED, TOO_LARGE),
         _fields(response="好。" * 10_000, retrieved_contexts=["好。" * 10_000]),
     ),
     Poison(
         "claims_3000",
-        (TOO_LARGE,),
+        # As many tokens as a reply may have: most judges do not get as far as all of them.
+        (TOO_LARGE, ("judge_failed", "output_limit")),
         _fields(response=" ".join(f"Fact {k} holds." for k in range(3_000))),
     ),
     Poison("typography", (SCORED, TOO_LARGE), _passage(TYPOGRAPHY * 3_000)),

@@ -14,7 +14,7 @@ import aiohttp
 
 from monitor.records import Outcome, read_score_record
 from tests.e2e.poison.calls import Tally
-from tests.e2e.poison.findings import MEMORY_MB, TERM_S, Findings, Seen
+from tests.e2e.poison.findings import MEMORY_MB, Findings, Seen
 from tests.e2e.poison.records import Poison, good, on_partition
 from tests.e2e.poison.sending import PARTITIONS, new_topics, send
 from tests.e2e.poison.watched import Watched, watched
@@ -191,5 +191,5 @@ async def scored(
         await asyncio.sleep(1)
         if (most := scorer.most_memory_mb()) > MEMORY_MB:
             findings.wrong.append(f"all at once: {most:.0f} MB")
-        findings.end_s = await scorer.ended_s(2 * TERM_S)
+        await findings.end(scorer)
     return findings

@@ -73,7 +73,13 @@ class Watched:
         return peak_mb(self.process.pid)
 
     async def ended_s(self, patience_s: float) -> float:
-        """SIGTERM: the seconds until it is gone; infinite when that takes longer than this."""
+        """SIGTERM: the seconds until it is gone; infinite when that takes longer than this.
+
+        ``RuntimeError`` when it has ended before.
+        """
+        if not self.process.alive():
+            code, said = self.process.exit_code(), self.text()[-300:]
+            raise RuntimeError(f"ended by itself with exit code {code}: {said}")
         self._silence()
         began = time.monotonic()
         os.kill(self.process.pid, signal.SIGTERM)
