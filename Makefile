@@ -15,7 +15,7 @@ BOOTSTRAP = command -v "$(PYTHON)" >/dev/null || { \
 RUN = exec .venv/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stack test check bench clean
+.PHONY: help setup demo demo-stack test check bench sbom audit clean
 # Recipes are not echoed: what the commands print is the whole output.
 .SILENT:
 
@@ -49,7 +49,14 @@ bench: ## the benchmarks; without arguments each takes its quick form
 		echo "== $$script"; PYTHONPATH=. .venv/bin/python "$$script" || exit; \
 	done
 
+sbom: setup ## dist/rag-monitor.cdx.json: what the lock holds, as a CycloneDX list
+	exec .venv/bin/python requirements/supply_chain.py sbom $(ARGS)
+
+# Ends with an error where no database of advisories can be reached: then nothing was checked.
+audit: setup ## the locked packages against OSV's advisories
+	exec .venv/bin/python requirements/supply_chain.py audit
+
 clean: ## remove .venv and everything that was built
-	rm -rf .venv .venv.lock .venv-setup.log build dist *.egg-info
+	rm -rf .venv .venv-tools .venv.lock .venv-setup.log build dist *.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find monitor tests requirements -name __pycache__ -prune -exec rm -rf {} +

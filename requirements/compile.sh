@@ -10,6 +10,9 @@ compile pyproject.toml requirements/build.in -o requirements/core.txt
 compile --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
 compile --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
 
+# What lists and audits the first of them (supply_chain.py), in an environment of its own.
+compile requirements/tools.in -o requirements/tools.txt
+
 # The rivals of tests/benchmarks/judge_cost.py, each in an environment of its own. RAGChecker
 # declares gigabytes that its joint check never touches, hence the two without what they declare.
 compile requirements/benchmarks/ragas.in -o requirements/benchmarks/ragas.txt

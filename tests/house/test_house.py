@@ -17,6 +17,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[2]
 LOCKS = ("core", "dev")
 RIVALS = ("benchmarks/ragas", "benchmarks/ragchecker")
+TOOLS = ("tools",)
 # Taken apart, so that this file does not name what it looks for.
 HOSTS = re.compile(
     "|".join(
@@ -99,14 +100,14 @@ def test_every_test_states_its_fact() -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", [*LOCKS, *RIVALS])
+@pytest.mark.parametrize("name", [*LOCKS, *RIVALS, *TOOLS])
 def test_locks_name_no_place(name: str) -> None:
     """A lock says what and with which hash, never from where: that is the installer's choice."""
     placed = re.compile(r"://|^\s*-[a-z-]+[ =]\s*\S*/|--(extra-)?index-url|--find-links|\s@\s")
     assert [line for line in lock_lines(name) if placed.search(line)] == []
 
 
-@pytest.mark.parametrize("name", [*LOCKS, *RIVALS])
+@pytest.mark.parametrize("name", [*LOCKS, *RIVALS, *TOOLS])
 def test_every_pin_has_hashes(name: str) -> None:
     """Each pinned package is followed by at least one SHA-256."""
     lines = lock_lines(name)

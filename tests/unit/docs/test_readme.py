@@ -33,7 +33,7 @@ from tests.metric_names import known_metrics, metrics_mentioned_in
 ROOT = Path(__file__).parents[3]
 PAGES = {
     str(path.relative_to(ROOT)): path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

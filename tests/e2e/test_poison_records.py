@@ -1,0 +1,56 @@
+"""Records that are made to stop their reader, one by one, with ordinary ones around each.
+
+What must hold throughout: ``/healthz`` answers within 2 s, at most 500 MB resident, at most 64
+calls for an interaction, every ordinary one scored just once, every record one outcome, and SIGTERM
+ends the process within 30 s also while all of them are under way. The bound on ``/healthz`` is
+never moved: from what an answer took, only that time is left out in which the kernel says that the
+process (or who asks it) could have run and had no core (``tests/e2e/poison/probe.py``). In its full
+form, with 100 ordinary ones before and after each: ``tests/benchmarks/poison_records.py --full``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.poison.calls import Obliging, Tally
+from tests.e2e.poison.evaluated import evaluated
+from tests.e2e.poison.exporter import exported
+from tests.e2e.poison.records import POISONS
+from tests.e2e.poison.score_records import poisons
+from tests.e2e.poison.scorer import scored
+from tests.servers.judge_server import JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+
+AROUND = 5
+PATIENCE_S = 120.0
+
+
+@pytest.mark.timeout(900)
+async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """25 hostile interactions, ten good ones around each: all good ones are scored in time."""
+    assert len(POISONS) >= 20
+    tally = Tally()
+    async with JudgeServer(Obliging(), gate=tally) as judge:
+        found = await scored(
+            kafka_broker.bootstrap, tmp_path, judge, tally, POISONS, AROUND, PATIENCE_S
+        )
+    assert found.faults() == [], str(found)
+
+
+@pytest.mark.timeout(900)
+async def test_no_score_record_stops_an_exporter(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """20 hostile score records, ten good ones around each: the gauges show all good ones."""
+    hostile = list(poisons())
+    assert len(hostile) >= 20
+    found = await exported(kafka_broker.bootstrap, tmp_path, hostile, AROUND, PATIENCE_S)
+    assert found.faults() == [], str(found)
+
+
+@pytest.mark.timeout(600)
+async def test_no_line_stops_evaluate(tmp_path: Path) -> None:
+    """Every hostile interaction that a file can hold as a line: all good ones are judged."""
+    hostile, tally = [one for one in POISONS if one.is_line], Tally()
+    async with JudgeServer(Obliging(), gate=tally) as judge:
+        assert await evaluated(tmp_path, judge, tally, hostile, AROUND, 300.0) == []
