@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.complaints import Complaint
 from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest
 from monitor.judge.ports import CallObserver, Complete, Silent
 from monitor.judge.prompts import Prompts
@@ -70,6 +71,7 @@ class Asker:
             try:
                 return await self._once(request, complaint, spent)
             except ReplyRejected as rejected:
+                self._count(request.task, rejected, spent)
                 if divisible and rejected.reason in TOO_LARGE:
                     raise
                 if last or rejected.reason == TOO_LONG:
@@ -78,6 +80,12 @@ class Asker:
                 self.observe.retried(rejected.reason)
                 complaint = rejected.complaint
         raise AssertionError("the second time returns or raises")
+
+    def _count(self, task: Task, rejected: ReplyRejected, spent: Bill) -> None:
+        """A reply was refused; where the model refuses the request there is none."""
+        if rejected.kind is not None:
+            spent.refused[rejected.kind] += 1
+            self.observe.refused(task, rejected.kind, rejected.complaint)
 
     async def _once(self, request: Request[T], complaint: str | None, spent: Bill) -> T:
         system = self.systems[request.task]
@@ -90,7 +98,8 @@ class Asker:
         if reply.model:
             spent.models[request.task] = reply.model
         if reply.finish_reason == "length":
-            raise ReplyRejected("the reply was cut at the output limit", reason=OUTPUT_LIMIT)
+            cut = "the reply was cut at the output limit"
+            raise ReplyRejected(cut, kind=Complaint.CUT, reason=OUTPUT_LIMIT)
         return request.read(reply.text)
 
 

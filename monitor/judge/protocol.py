@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,13 +16,15 @@ class Bill:
     ``models`` is who answered last, by task of the wire format. ``judgement`` is the one that has
     all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
-    the verdicts; the next judgement may well have it.
+    the verdicts; the next judgement may well have it. ``refused`` counts replies that broke the
+    wire format, by kind of ``Complaint``.
     """
 
     usage: Usage = field(default_factory=Usage)
     models: dict[str, str] = field(default_factory=dict)
     judgement: Judgement | None = None
     unasked: bool = False
+    refused: Counter[str] = field(default_factory=Counter)
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""
