@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import ClassVar, Literal
 
 from monitor import __version__
@@ -19,7 +20,7 @@ from monitor.config import Settings
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
-from monitor.export.front import Front, Money, over_budget, states
+from monitor.export.front import Front, Money, by_label, over_budget, states
 from monitor.export.http import HttpServer
 from monitor.export.pages import Pages
 from monitor.exporter import Exporter, Followed, watch_group
@@ -33,6 +34,8 @@ from monitor.ingest.spending import Spending
 from monitor.ingest.worker import LoopLimits
 from monitor.intake import Traffic
 from monitor.judge.budget import Budget
+from monitor.judge.complaints import in_words
+from monitor.judge.observe import REPLIES
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
@@ -102,6 +105,7 @@ class Monitor:
         self._exporter: Exporter | None = None
         self._roles: Sequence[Role] = ()
         self._judges: Callable[[], dict[str, str]] | None = None
+        self._refused: Callable[[], str | None] | None = None
         self._consumer: GroupConsumer | None = None
         self._budget: Budget | None = None
         self._pauses_read = asyncio.Event()
@@ -159,7 +163,8 @@ class Monitor:
         read = self._pauses_read.is_set()
         if self._exporter is not None:
             read = read or self._exporter.is_ready
-        return Front(__version__, self._roles, paused, judges, alarms, self._money(), read)
+        refused = None if self._refused is None else self._refused()
+        return Front(__version__, self._roles, paused, judges, alarms, self._money(), read, refused)
 
     def _money(self) -> Money | None:
         budget, zone = self._budget, self.settings.budget.timezone
@@ -201,6 +206,7 @@ class Monitor:
                 if each.section.kind == "offline"
             }
             self._judges = lambda: offline | self._states(telemetry)
+            self._refused = partial(_refused, telemetry)
             for unused in unused_limits(self.settings, judges):
                 logger().warning("limits_unused", model=unused, what="no judge asks this model")
             if why := unused_floors(self.settings):
@@ -451,6 +457,13 @@ class Monitor:
         inputs = [spec for spec in specs if spec.name in read]
         await create_missing(self.connection, inputs, self.health)
         await create_missing(self.output, [s for s in specs if s not in inputs], self.health)
+
+
+def _refused(telemetry: ScorerTelemetry) -> str | None:
+    """How many replies were refused, and mostly why."""
+    refused = by_label(telemetry.judge_complaints.collect(), "complaint")
+    calls = by_label(telemetry.judge_calls.collect(), "result")
+    return in_words(refused, sum(calls[result] for result in calls if result in REPLIES))
 
 
 async def _followed(follower: StateFollower, topic: str, pauses: Pauses, *, needed: bool) -> None:

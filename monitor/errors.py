@@ -66,11 +66,17 @@ class JudgeFailed(MonitorError):
 
 
 class ReplyRejected(JudgeFailed):
-    """A reply that breaks the wire format; ``complaint`` names ids and pairs, never texts."""
+    """A reply that breaks the wire format; ``complaint`` names ids and pairs, never texts.
 
-    def __init__(self, complaint: str, *, reason: str = "malformed_reply") -> None:
+    ``kind`` is a ``Complaint``, for counting; None where it is the request that is refused.
+    """
+
+    def __init__(
+        self, complaint: str, *, kind: str | None, reason: str = "malformed_reply"
+    ) -> None:
         super().__init__(complaint, reason=reason)
         self.complaint = complaint
+        self.kind = kind
 
 
 class TooLarge(JudgeFailed):

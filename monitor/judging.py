@@ -11,6 +11,7 @@ from monitor.ingest.outcomes import Reason
 from monitor.ingest.sampling import Sampler
 from monitor.ingest.score_records import Ending
 from monitor.judge.budget import Budget
+from monitor.judge.complaints import commonest
 from monitor.judge.deadline import Deadline
 from monitor.judge.limits import Limits
 from monitor.judge.parsing import has_words
@@ -135,7 +136,7 @@ async def judged(
     except TooLarge as error:
         return _too_large(interaction, treatment, unseen, bill, str(error))
     except JudgeFailed as error:
-        return _failed(interaction, judge, error.reason, bill.usage)
+        return _failed(interaction, judge, error.reason, bill.usage, commonest(bill.refused))
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
     found = {**score_all(judgement), **dict.fromkeys(unseen, Unscored.REDACTED)}
     scores = _chosen(found, treatment.metrics)
@@ -152,8 +153,16 @@ async def judged(
     )
 
 
-def _failed(interaction: Interaction, judge: Judge, reason: str, usage: Usage) -> Ending:
-    logger().warning("judge_failed", interaction_id=interaction.interaction_id, reason=str(reason))
+def _failed(
+    interaction: Interaction,
+    judge: Judge,
+    reason: str,
+    usage: Usage,
+    complaint: str | None = None,
+) -> Ending:
+    said: dict[str, str] = {} if complaint is None else {"complaint": complaint}
+    name = interaction.interaction_id
+    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **said)
     return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
 
 

@@ -323,6 +323,13 @@ class ScorerTelemetry:
             ["reason"],
             registry=registry,
         )
+        self.judge_complaints = Counter(
+            "rag_monitor_judge_complaints",
+            "Replies of the judge model that were refused, by task and what is wrong with them: "
+            "empty, not_json, cut, keys, nonce, values, pairs or plus.",
+            ["task", "complaint"],
+            registry=registry,
+        )
 
     def _limits(self, registry: CollectorRegistry) -> None:
         self.judge_state = Gauge(

@@ -15,6 +15,7 @@ from monitor.checking.labelled import Labelled
 from monitor.checking.run import Cost, Measured, Run
 from monitor.checking.subject import Subject
 from monitor.errors import DependencyRefused, JudgeFailed
+from monitor.judge.complaints import in_words
 from monitor.judge.protocol import Bill
 from monitor.metrics.relevance import labelled as with_labels
 from monitor.records import Judgement
@@ -67,8 +68,10 @@ async def measure(
     if _answers_nothing(run.verifying, 1):
         failed = run.verifying.failed
         reason, n = failed.most_common(1)[0]
+        wrong = in_words(run.verifying.refused, run.verifying.usage.calls)
         raise DependencyRefused(
             f"the judge answers nothing: {n} of {failed.total()} times {reason}"
+            + (f"; {wrong}; see judge.structured" if wrong else "")
         )
     run.wall_s, run.judge = clock() - begun, subject.identity
     return run
@@ -174,6 +177,7 @@ class _Interaction:
                 cost.failed["deadline"] += 1
         finally:
             cost.usage += bill.usage
+            cost.refused += bill.refused
             cost.seconds += self._clock() - begun
             cost.judgements += 1
         if found is None:

@@ -13,12 +13,16 @@ from monitor.records import JudgeIdentity, Judgement, Usage
 
 @dataclass(slots=True)
 class Cost:
-    """What one way of judging took: ``usage`` over all, ``seconds`` summed over ``judgements``."""
+    """What one way of judging took: ``usage`` over all, ``seconds`` summed over ``judgements``.
+
+    ``failed`` counts reasons, ``refused`` what was wrong with replies, by kind of ``Complaint``.
+    """
 
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     judgements: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)

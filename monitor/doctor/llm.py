@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from monitor.doctor.report import Line, fail, ok, warn
 from monitor.errors import JudgeFailed
+from monitor.judge.complaints import in_words
 from monitor.judge.llm import LlmJudge
-from monitor.judge.protocol import Judge
+from monitor.judge.protocol import Bill, Judge
 from monitor.records import Interaction, Passage, Source, Usage
 
 #: Seconds; a model that thinks for longer is said to be slow.
@@ -51,7 +52,7 @@ _REFUSALS = {
     ),
     "malformed_reply": (
         "the model does not keep to the JSON it is told",
-        "take a stronger model",
+        "take a stronger model, or set judge.structured to what its provider knows",
     ),
     "output_limit": (
         "the reply is cut at the output limit",
@@ -65,36 +66,39 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[Line]:
 
     The judge stays open: judges share connections, so all are closed when the last has answered.
     """
-    loop, limit_s = asyncio.get_running_loop(), min(ANSWER_LIMIT_S, deadline_s)
+    bill, loop, limit_s = Bill(), asyncio.get_running_loop(), min(ANSWER_LIMIT_S, deadline_s)
     try:
         await judge.prepare()
         began = loop.time()
         async with asyncio.timeout(limit_s):
-            judgement = await judge.judge(TINY)
+            judgement = await judge.judge(TINY, bill)
     except JudgeFailed as error:
-        return [_failed(target, error)]
+        return [_failed(target, error, in_words(bill.refused, bill.usage.calls))]
     except TimeoutError:
         mend = _REFUSALS["timeout"][1]
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
-    return [_answered(target, judgement.judge.model, judgement.usage, took_s), _price(judge)]
+    refused = in_words(bill.refused, bill.usage.calls)
+    answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
+    return [answered, _price(judge)]
 
 
-def _failed(target: str, error: JudgeFailed) -> Line:
+def _failed(target: str, error: JudgeFailed, refused: str | None) -> Line:
     """The note holds status, code and ids; neither a key nor a text can stand in it."""
     otherwise = (error.reason, "see the provider's documentation of this error")
     what, mend = _REFUSALS.get(error.reason, otherwise)
     # Class names of the client's own errors say nothing to who reads this.
     note = "" if error.reason in ("connection", "timeout") else f" ({error})"
+    note += f"; {refused}" if refused else ""
     return fail("judge", target, what + note, mend)
 
 
-def _answered(target: str, model: str, usage: Usage, took_s: float) -> Line:
+def _answered(target: str, model: str, usage: Usage, took_s: float, refused: str | None) -> Line:
     tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
     found = f"{model} judged in {took_s:.1f} s: {usage.calls} calls, {tokens} tokens"
-    return ok("judge", target, found)
+    return ok("judge", target, found + (f"; {refused}" if refused else ""))
 
 
 def _price(judge: LlmJudge) -> Line:

@@ -43,7 +43,8 @@ class Front(NamedTuple):
     """What a process knows of itself; None where its role knows nothing of it.
 
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
-    ``pauses_read`` there may be more pauses than are known.
+    ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
+    replies of models.
     """
 
     version: str
@@ -53,12 +54,22 @@ class Front(NamedTuple):
     alarms: Sequence[AlarmRecord] | None = None
     money: Money | None = None
     pauses_read: bool = True
+    refused: str | None = None
 
 
 def states(families: Iterable[Metric]) -> dict[str, str]:
     """Model → state, of the gauge ``rag_monitor_judge_state``."""
     samples = (sample for family in families for sample in family.samples)
     return {one.labels["model"]: one.labels["state"] for one in samples if one.value == 1}
+
+
+def by_label(families: Iterable[Metric], label: str) -> dict[str, float]:
+    """Sums of a counter's samples by the value of one label."""
+    found: dict[str, float] = {}
+    for sample in (sample for family in families for sample in family.samples):
+        value = sample.labels[label]
+        found[value] = found.get(value, 0.0) + sample.value
+    return found
 
 
 def over_budget(state: str) -> str:
@@ -116,6 +127,8 @@ def _judges(front: Front, *, waits: bool) -> str:
         return "<p>No judge yet.</p>"
     rows = [_not_judged(paused)] if paused else []
     rows += [f"{escape(name)}: {_state(state, paused, waits)}" for name, state in judges.items()]
+    if front.refused is not None:
+        rows.append(f"{_bad_word('Refused')}: {escape(front.refused)}, since the start")
     if money is not None:
         left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
         rows.append(f"Money: {left} ({escape(money.timezone)})")

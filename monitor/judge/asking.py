@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
+from monitor.judge.complaints import Complaint
 from monitor.judge.material import estimated_tokens
 from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest
 from monitor.judge.ports import CallObserver, Complete, Silent
@@ -76,6 +77,7 @@ class Asker:
                 async with spent.allowance.place():
                     return await self._once(request, complaint, spent, first, planned=planned)
             except ReplyRejected as rejected:
+                self._count(request.task, rejected, spent)
                 if divisible and rejected.reason in TOO_LARGE:
                     raise
                 if first is not None or rejected.reason == TOO_LONG:
@@ -85,6 +87,12 @@ class Asker:
                 if first is None:
                     raise
                 raise _failed(request, first) from first
+
+    def _count(self, task: Task, rejected: ReplyRejected, spent: Bill) -> None:
+        """A reply was refused; where the model refuses the request there is none."""
+        if rejected.kind is not None:
+            spent.refused[rejected.kind] += 1
+            self.observe.refused(task, rejected.kind, rejected.complaint)
 
     async def _once(
         self,
@@ -111,7 +119,8 @@ class Asker:
         if reply.model:
             spent.models[request.task] = reply.model
         if reply.finish_reason == "length":
-            raise ReplyRejected("the reply was cut at the output limit", reason=OUTPUT_LIMIT)
+            cut = "the reply was cut at the output limit"
+            raise ReplyRejected(cut, kind=Complaint.CUT, reason=OUTPUT_LIMIT)
         return request.read(reply.text)
 
 

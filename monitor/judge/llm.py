@@ -28,6 +28,7 @@ from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.ceiling import may_ask_again
+from monitor.judge.complaints import Complaint
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
@@ -285,9 +286,11 @@ def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
     if fault is not None and fault.action is not Action.SHRINK:
         return CallFailed(fault, usage)
     rejected = (
-        ReplyRejected(f"the model takes no request as long as this ({fault.note})", reason=TOO_LONG)
+        ReplyRejected(
+            f"the model takes no request as long as this ({fault.note})", kind=None, reason=TOO_LONG
+        )
         if fault
-        else ReplyRejected("the reply holds no message")
+        else ReplyRejected("the reply holds no message", kind=Complaint.EMPTY)
     )
     rejected.usage = usage or Usage(calls=1)
     return rejected

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from monitor.judge.cache.store import Result, What
+from monitor.judge.complaints import commonest, in_words
 from monitor.judge.pressure import State
+from monitor.logs import logger
 from monitor.records import Usage
 from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
 _GETS_WORSE: Final = tuple(State)
+#: Results of calls that a model has answered, if only with a message that cannot be read.
+REPLIES: Final = (None, "ok", "malformed_reply")
+#: Seconds between two lines of the log about refused replies, and how much of one they quote.
+SAY_EVERY_S: Final = 60.0
+MOST_CHARACTERS: Final = 200
 
 
 class CountedCalls:
-    """A ``CallObserver`` that counts into the scorer's telemetry."""
+    """A ``CallObserver`` that counts into the scorer's telemetry.
 
-    def __init__(self, telemetry: ScorerTelemetry) -> None:
-        self._telemetry = telemetry
+    Refused replies are said in the log, too, the first at once and then a minute's together;
+    ``clock`` gives seconds.
+    """
+
+    def __init__(
+        self, telemetry: ScorerTelemetry, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._telemetry, self._clock = telemetry, clock
+        self._replies, self._refused = 0, Counter[str]()
+        self._said_at: float | None = None
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, latency, tokens and money."""
+        self._replies += error in REPLIES
         self._telemetry.judge_calls.labels(task, error or "ok").inc()
         self._telemetry.judge_call_seconds.labels(task).observe(seconds)
         self._telemetry.judge_tokens.labels("prompt").inc(usage.prompt_tokens)
@@ -32,6 +50,22 @@ class CountedCalls:
     def retried(self, reason: str) -> None:
         """Calls made again."""
         self._telemetry.judge_retries.labels(reason).inc()
+
+    def refused(self, task: str, kind: str, complaint: str) -> None:
+        """Refused replies by task and kind, and in the log what most of them are."""
+        self._telemetry.judge_complaints.labels(task, kind).inc()
+        self._refused[kind] += 1
+        now = self._clock()
+        if self._said_at is not None and now - self._said_at < SAY_EVERY_S:
+            return
+        self._said_at = now
+        logger().warning(
+            "judge_replies_refused",
+            what=in_words(self._refused, self._replies),
+            commonest=commonest(self._refused),
+            latest=f"{task}: {complaint[:MOST_CHARACTERS]}",
+        )
+        self._replies, self._refused = 0, Counter()
 
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
@@ -57,6 +91,9 @@ class CountedRecheck:
 
     def retried(self, reason: str) -> None:
         """Nothing: the calls say it."""
+
+    def refused(self, task: str, kind: str, complaint: str) -> None:
+        """Nothing: of these a second refusal is a result."""
 
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import ClassVar, Literal, NoReturn
 
 from monitor.errors import ReplyRejected
+from monitor.judge.complaints import Complaint
 
 Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]
 
@@ -26,6 +27,8 @@ _CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
+_FENCE = "```"
+_OPENING = re.compile(r"\s*```(?:json)?\s*(?=\{)", re.IGNORECASE)
 _SHOWN = 40  # ids or pairs that one list in a complaint may name
 
 
@@ -56,7 +59,8 @@ class ExtractRequest:
         match _load(reply):
             case [("claims", list() as claims)]:
                 return tuple(_claim(number, claim) for number, claim in enumerate(claims, 1))
-        raise ReplyRejected('expected exactly one key, "claims", that holds a list')
+        wrong = 'expected exactly one key, "claims", that holds a list'
+        raise ReplyRejected(wrong, kind=Complaint.KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +107,16 @@ class VerifyRequest:
         refuse_unterminated(reply)
         answers = keyed(reply, self.nonce, list(self.claims))
         complaints: list[str] = []
+        kinds: list[str | None] = []
         verdicts = {}
         for claim_id in self.claims:
             try:
                 verdicts[claim_id] = _verdict(answers[claim_id], self.asked(claim_id))
             except ReplyRejected as rejected:
                 complaints.append(f"{claim_id}: {rejected.complaint}")
+                kinds.append(rejected.kind)
         if complaints:
-            raise ReplyRejected("; ".join(complaints))
+            raise ReplyRejected("; ".join(complaints), kind=max(kinds, key=kinds.count))
         return verdicts
 
 
@@ -124,23 +130,43 @@ def has_words(text: str) -> bool:
 
 
 def is_unterminated(reply: str) -> bool:
-    """Whether a reply begins as a JSON object and ends within it.
+    r"""Whether a reply begins as a JSON object, in a code fence or not, and ends within it.
 
     >>> is_unterminated('{"n":742,"c1":"1y 2'), is_unterminated('{"n":742'), is_unterminated("{")
     (True, True, True)
     >>> is_unterminated('{"n":742}'), is_unterminated("Sorry: {"), is_unterminated("")
     (False, False, False)
+    >>> is_unterminated('```json\n{"n":742,"c1":"1y 2'), is_unterminated('```json\n{"n":742}')
+    (True, False)
     """
-    outside = _STRING.sub("", reply.lstrip())
+    opening = _OPENING.match(reply)
+    outside = _STRING.sub("", reply[opening.end() if opening else 0 :].lstrip())
     opened = sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
     return outside.startswith("{") and (opened > 0 or '"' in outside)
+
+
+def unfenced(reply: str) -> str:
+    r"""A reply without the one code fence around the whole of it, if it has that.
+
+    Some models put one around all JSON, whatever they are told; it changes nothing of what they
+    say. What else stands around the object stays: that is no answer of the wire format.
+
+    >>> unfenced('```json\n{"n":742}\n```\n'), unfenced('{"n":742}')
+    ('{"n":742}\n', '{"n":742}')
+    >>> unfenced('Here:\n```\n{"n":742}\n```'), unfenced('```\n{"n":742}\n')
+    ('Here:\n```\n{"n":742}\n```', '```\n{"n":742}\n')
+    """
+    opening, whole = _OPENING.match(reply), reply.rstrip()
+    if opening is None or not whole.endswith(_FENCE):
+        return reply
+    return whole[opening.end() : -len(_FENCE)]
 
 
 def refuse_unterminated(reply: str) -> None:
     """Raises ``ReplyRejected`` for a reply that was cut: with less to say it might have fitted."""
     if is_unterminated(reply):
         cut = "the whole reply must be one JSON object, and it was cut before its end"
-        raise ReplyRejected(cut, reason="output_limit")
+        raise ReplyRejected(cut, kind=Complaint.CUT, reason="output_limit")
 
 
 def keyed(reply: str, nonce: int, asked: Sequence[str]) -> dict[str, object]:
@@ -151,11 +177,11 @@ def keyed(reply: str, nonce: int, asked: Sequence[str]) -> dict[str, object]:
     found = _load(reply)
     names = [name for name, _ in found]
     if names != ["n", *asked]:
-        raise ReplyRejected(_key_complaint(["n", *asked], names))
+        raise ReplyRejected(_key_complaint(["n", *asked], names), kind=Complaint.KEYS)
     answers = dict(found)
     # `True == 1` and `742.0 == 742`, hence the type.
     if type(answers["n"]) is not int or answers["n"] != nonce:
-        raise ReplyRejected(f'"n" must be {nonce}')
+        raise ReplyRejected(f'"n" must be {nonce}', kind=Complaint.NONCE)
     return answers
 
 
@@ -211,13 +237,16 @@ class _Object:
 
 
 def _load(reply: str) -> list[tuple[str, object]]:
+    text = unfenced(reply)
     try:
-        found = json.loads(reply, object_pairs_hook=_Object, parse_constant=_no_constant)
+        found = json.loads(text, object_pairs_hook=_Object, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         # The cause holds the whole reply, which is traffic text: do not chain it.
         found = None
     if not isinstance(found, _Object):
-        raise ReplyRejected("the whole reply must be one JSON object, without text or code fence")
+        kind = Complaint.NOT_JSON if reply.strip() else Complaint.EMPTY
+        wrong = "the whole reply must be one JSON object, without text or code fence"
+        raise ReplyRejected(wrong, kind=kind)
     return found.pairs
 
 
@@ -227,9 +256,9 @@ def _no_constant(name: str) -> NoReturn:
 
 def _claim(number: int, claim: object) -> str:
     if not isinstance(claim, str) or not claim.strip():
-        raise ReplyRejected(f"claim {number} must be a non-empty string")
-    if _HALF.search(claim):
-        raise ReplyRejected(f"claim {number} holds half a character")  # it cannot be sent on
+        raise ReplyRejected(f"claim {number} must be a non-empty string", kind=Complaint.VALUES)
+    if _HALF.search(claim):  # it cannot be sent on
+        raise ReplyRejected(f"claim {number} holds half a character", kind=Complaint.VALUES)
     return claim
 
 
@@ -242,7 +271,7 @@ def _key_complaint(asked: Sequence[str], found: Sequence[str]) -> str:
 
 def _verdict(value: object, asked: Sequence[str]) -> ClaimVerdict:
     if not isinstance(value, str):
-        raise ReplyRejected("the value must be a string")
+        raise ReplyRejected("the value must be a string", kind=Complaint.VALUES)
     tokens = value.split()
     together = tokens[-1:] == ["+"]
     supported = answered(tokens[:-1] if together else tokens, asked)
@@ -261,15 +290,17 @@ def answered(tokens: Sequence[str], asked: Sequence[str]) -> dict[str, bool]:
     named = [name for name, _ in pairs]
     strangers = len(matches) - len(pairs)
     if strangers or named != list(asked):
-        raise ReplyRejected(_differences("pair", asked, named, strangers))
+        wrong = _differences("pair", asked, named, strangers)
+        raise ReplyRejected(wrong, kind=Complaint.PAIRS)
     return dict(pairs)
 
 
 def _check_together(by_passage: Sequence[bool]) -> None:
     if len(by_passage) < 2:
-        raise ReplyRejected("+ needs two or more passages")
+        raise ReplyRejected("+ needs two or more passages", kind=Complaint.PLUS)
     if any(by_passage):
-        raise ReplyRejected("+ is not allowed beside a passage with y")
+        wrong = "+ is not allowed beside a passage with y"
+        raise ReplyRejected(wrong, kind=Complaint.PLUS)
 
 
 def _differences(what: str, asked: Sequence[str], found: Sequence[str], strangers: int) -> str:

@@ -42,6 +42,9 @@ class CallObserver(Protocol):
     def retried(self, reason: str) -> None:
         """Something is asked again: a transport reason, a reply's reason, or ``self_check``."""
 
+    def refused(self, task: str, kind: str, complaint: str) -> None:
+        """A reply broke the wire format; ``complaint`` names ids and pairs, never texts."""
+
     def self_check_missed(self, n: int) -> None:
         """``n`` claims of a final judgement are not supported by the text they were taken from."""
 
@@ -53,6 +56,9 @@ class Silent:
         """Nothing."""
 
     def retried(self, reason: str) -> None:
+        """Nothing."""
+
+    def refused(self, task: str, kind: str, complaint: str) -> None:
         """Nothing."""
 
     def self_check_missed(self, n: int) -> None:

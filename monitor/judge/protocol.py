@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +18,7 @@ class Bill:
     all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
     the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
+    ``refused`` counts replies that broke the wire format, by kind of ``Complaint``.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -24,6 +26,7 @@ class Bill:
     judgement: Judgement | None = None
     unasked: bool = False
     allowance: Allowance = field(default_factory=Allowance)
+    refused: Counter[str] = field(default_factory=Counter)
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

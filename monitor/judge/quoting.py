@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from monitor.errors import ReplyRejected
 from monitor.judge import parsing
+from monitor.judge.complaints import Complaint
 from monitor.judge.parsing import Task
 
 Pair = tuple[str, str]
@@ -52,7 +53,7 @@ class QuoteRequest:
         for pair, key in zip(self.pairs, asked, strict=True):
             quote = answers[key]
             if not isinstance(quote, str):
-                raise ReplyRejected(f"{key}: the value must be a string")
+                raise ReplyRejected(f"{key}: the value must be a string", kind=Complaint.VALUES)
             found[pair] = quote if stands_in(quote, self.documents[pair[1]]) else None
         return found
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from monitor.errors import ReplyRejected
 from monitor.judge import parsing
+from monitor.judge.complaints import Complaint
 from monitor.judge.parsing import Task
 
 ANSWER = "relevant"
@@ -41,5 +42,5 @@ class RelevanceRequest:
         parsing.refuse_unterminated(reply)
         said = parsing.keyed(reply, self.nonce, [ANSWER])[ANSWER]
         if not isinstance(said, str):
-            raise ReplyRejected(f"{ANSWER}: the value must be a string")
+            raise ReplyRejected(f"{ANSWER}: the value must be a string", kind=Complaint.VALUES)
         return parsing.answered(said.split(), list(self.documents))

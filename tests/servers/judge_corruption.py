@@ -15,8 +15,11 @@ Tokens = tuple[str, ...]
 def corrupt(fault: str, reply: Reply, rng: Random) -> str | None:
     """The reply's text with ``fault`` in it; None where this reply cannot carry that fault.
 
-    Every result differs from what the wire format allows; all but the one fault is left right.
+    Every result but a fenced one differs from what the wire format allows; all but the one fault is
+    left right.
     """
+    if fault == "fenced":
+        return f"```json\n{reply.encode()}\n```"
     if fault == "empty":
         return ""
     if fault == "prose_around":

@@ -29,6 +29,7 @@ class Fault(StrEnum):
     CHOICE_ERROR = "choice_error"
     CUT_JSON = "cut_json"
     EMPTY = "empty"
+    FENCED = "fenced"
     PROSE_AROUND = "prose_around"
     WRONG_NONCE = "wrong_nonce"
     OTHER_INTERACTION = "other_interaction"
@@ -59,7 +60,7 @@ TRANSPORT = frozenset(
     ]
 )
 # The reply's text cannot be read as the answer: every parser must reject these.
-MALFORMED = frozenset(Fault) - TRANSPORT - {Fault.OTHER_INTERACTION}
+MALFORMED = frozenset(Fault) - TRANSPORT - {Fault.OTHER_INTERACTION, Fault.FENCED}
 # Those that need a nonce, ids or pairs, which an extraction does not have.
 VERIFY_ONLY = frozenset([Fault.WRONG_NONCE, *map(Fault, (*LINE_FAULTS, *PAIR_FAULTS))])
 

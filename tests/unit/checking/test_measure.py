@@ -270,11 +270,35 @@ async def test_judge_that_answers_nothing_is_given_up() -> None:
     async with JudgeServer(found.labels, plan) as server:
         subject = LlmSubject(LlmSettings(model="judge", api_base=server.url))
         options = Options(concurrency=4, extraction=False)
-        with pytest.raises(DependencyRefused, match="times malformed_reply"):
+        with pytest.raises(DependencyRefused, match="times malformed_reply") as refused:
             await measure(subject, labelled, options, time.perf_counter)
         asked = len(server.log)
         await subject.aclose()
     assert 2 * 16 <= asked < 2 * (16 + 4)
+    wrong = f"{asked} of {asked} replies were refused; most often the reply holds no message"
+    assert f"{wrong} (empty); see judge.structured" in str(refused.value)
+
+
+async def test_a_judge_that_puts_every_reply_into_a_code_fence_is_read() -> None:
+    """Every interaction is judged as without one, and nothing is asked twice."""
+    found = made_up(60)
+    labelled, _ = formats.read({"f": "\n".join(map(_dump, found.lines))})
+    fenced = FaultPlan(rules=(FaultRule(fault=Fault.FENCED, times=None),))
+    verdicts, calls = [], []
+    for plan in (FaultPlan(), fenced):
+        async with JudgeServer(found.labels, plan) as server:
+            subject = LlmSubject(LlmSettings(model="judge", api_base=server.url))
+            run = await measure(subject, labelled, Options(), time.perf_counter)
+            await subject.aclose()
+            calls.append(len(server.log))
+            assert {entry.fault for entry in server.log} == ({"fenced"} if plan.rules else {None})
+        assert not run.verifying.failed
+        assert not run.judging.failed
+        judged = [one.whole for one in run.measured if one.whole is not None]
+        verdicts.append([one.verdicts for one in judged])
+    assert len(verdicts[0]) == 60
+    assert verdicts[0] == verdicts[1]
+    assert calls[0] == calls[1]
 
 
 async def test_offline_judge_has_scores(small: MadeUp) -> None:

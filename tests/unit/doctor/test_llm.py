@@ -60,6 +60,18 @@ async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend
         (line,) = await asked(server.url)
     assert line.status is Status.FAIL
     assert mend in line.mend
+    assert "2 of 2 replies were refused; most often the reply" in line.found
+
+
+async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> None:
+    """It was asked once more, which costs: once an interaction is too often."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.WRONG_NONCE),))
+    async with JudgeServer(LABELS, plan) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is Status.OK
+    assert "3 calls" in judged.found
+    wrong = "repeats another number than asked (nonce)"
+    assert f"1 of 3 replies were refused; most often the reply {wrong}" in judged.found
 
 
 @pytest.fixture

@@ -9,9 +9,19 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.control import PauseRecord
-from monitor.export.front import MOST_ROWS, Front, Money, front_page, over_budget, states
-from monitor.judge.observe import ShownState
+from monitor.export.front import (
+    MOST_ROWS,
+    Front,
+    Money,
+    by_label,
+    front_page,
+    over_budget,
+    states,
+)
+from monitor.judge.complaints import in_words
+from monitor.judge.observe import CountedCalls, ShownState
 from monitor.judge.pressure import State
+from monitor.records import Usage
 from monitor.telemetry import ScorerTelemetry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -118,6 +128,23 @@ def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
     said = read(front).sections["Judge"]
     assert "over_budget: today's money is spent" in said
     assert "Money: 0.0012 of 5.00 USD are left today (Europe/Berlin)" in said
+
+
+def test_what_is_wrong_with_a_judge_s_replies_is_said() -> None:
+    """How many were refused, and mostly why; as the counters have it."""
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    counted = CountedCalls(telemetry)
+    for _ in range(5):
+        counted.call_finished("verify_claims", 0.1, Usage(calls=1), None)
+    for task, kind in (("verify_claims", "keys"), ("verify_claims", "cut"), ("extract", "keys")):
+        counted.refused(task, kind, "unknown keys: r1")
+    found = by_label(telemetry.judge_complaints.collect(), "complaint")
+    assert found == {"keys": 2.0, "cut": 1.0}
+    front = Front("1", ["score"], judges={"gpt": "judging"}, refused=in_words(found, 5))
+    said = read(front).sections["Judge"]
+    most = "most often the reply has other keys than asked (keys), since the start"
+    assert f"Refused: 3 of 5 replies were refused; {most}" in said
+    assert "Refused" not in read(Front("1", ["score"], judges={})).sections["Judge"]
 
 
 def test_what_is_not_known_is_not_called_well() -> None:

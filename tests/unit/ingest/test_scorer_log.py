@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -73,6 +74,15 @@ class Raising:
 
     async def aclose(self) -> None:
         return
+
+
+class Refused(Raising):
+    """A judge whose model has kept to no format."""
+
+    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+        if bill is not None:
+            bill.refused.update({"pairs": 1, "keys": 3})
+        return await super().judge(interaction, bill)
 
 
 class WrongShape(Raising):
@@ -178,6 +188,18 @@ async def test_a_record_too_large_is_logged_without_its_texts(
     said = log()
     assert "max.message.bytes" in said
     assert MARKER not in said
+
+
+async def test_a_failed_judgement_is_logged_with_its_commonest_complaint(
+    log: Callable[[], str],
+) -> None:
+    """By its kind, of which there are few; a failure of another sort has none."""
+    assert await run(json.dumps(TEXTS).encode(), Refused(JudgeFailed), Memory()) == "judge_failed"
+    (line,) = log().splitlines()
+    assert "judge_failed" in line
+    assert re.search("complaint.{1,12}keys", line)
+    assert await run(json.dumps(TEXTS).encode(), Raising(JudgeFailed), Memory()) == "judge_failed"
+    assert "complaint" not in log().splitlines()[-1]
 
 
 async def test_a_scored_interaction_is_not_logged(log: Callable[[], str]) -> None:

@@ -133,7 +133,7 @@ async def test_words_that_are_not_there_twice_are_unverified() -> None:
     "changes",
     [
         [lambda _: {"n": 1}, lambda _: {"n": 1}],
-        [ReplyRejected("the reply holds no message")] * 2,
+        [ReplyRejected("the reply holds no message", kind="empty")] * 2,
         [JudgeFailed("status 500", reason="server_error")],
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.errors import ReplyRejected
+from monitor.judge.complaints import Complaint
 from monitor.judge.parsing import (
     ExtractRequest,
     VerifyRequest,
@@ -112,7 +113,17 @@ def test_extract_reply_round_trips(claims: list[str]) -> None:
         '{"claims":[NaN]}',
         'Here it is: {"claims":["a"]}',
         '{"claims":["a"]} Done.',
-        '```json\n{"claims":["a"]}\n```',
+        '```json\n{"claims":["a"]}\n```\nDone.',
+        'Here it is:\n```json\n{"claims":["a"]}\n```',
+        '```json\n```json\n{"claims":["a"]}\n```\n```',
+        '```json\n{"claims":["a"]}\n{"claims":["a"]}\n```',
+        '```json\n{"claims":["a"]}\n```\n```json\n{"claims":["a"]}\n```',
+        '```json\n["a"]\n```',
+        '```json\n{"claims":["a"]}\n',
+        '{"claims":["a"]}\n```',
+        '```python\n{"claims":["a"]}\n```',
+        "```json\n```",
+        "```",
         '{"claims":["a"]}{"claims":["a"]}',
         "[" * 100_000,
         '{"claims":' + "9" * 5000 + "}",
@@ -151,6 +162,19 @@ def test_tokens_are_split_at_any_white_space() -> None:
     assert REQUEST.read(loose) == REQUEST.read(GOOD)
 
 
+@pytest.mark.parametrize(
+    "opening", ["```json\n", "```\n", "```JSON\r\n", " \n```json\n\n", "```json "]
+)
+def test_one_code_fence_around_the_whole_object_is_taken_off(opening: str) -> None:
+    """What stands in it is read as strictly as ever, and fences within strings are theirs."""
+    assert REQUEST.read(f"{opening}{GOOD}\n```\n") == REQUEST.read(GOOD)
+    claims = ("Write ```json first.", "```")
+    reply = json.dumps({"claims": claims})
+    assert ExtractRequest("", "").read(f"{opening}{reply}```") == claims
+    cut = rejection(REQUEST, opening + GOOD[:20])
+    assert (cut.reason, cut.kind) == ("output_limit", "cut")
+
+
 def test_plus_on_a_reference_claim_is_accepted() -> None:
     """An ``r*`` line may end in ``+`` as in the contract's own example."""
     reply = GOOD.replace('2n 1n Ay Ry"', '2n 1n An Ry +"')
@@ -172,7 +196,8 @@ BAD_KEYS = [
     (GOOD[:-1] + ',"secret":"x"}', "1 keys that are malformed"),
     ('{"n":742,"c2":"2n 1n Rn Ay","c1":"2n 1n Rn Ay","r1":"2n 1n Ay Ry"}', "c1 c2 r1"),
     ('{"c1":"2n 1n Rn Ay","n":742,"c2":"2n 1n Rn Ay","r1":"2n 1n Ay Ry"}', "first key"),
-    (f"```json\n{GOOD}\n```", "one JSON object"),
+    (f"```json\n{GOOD}\n```\nI hope that helps.", "one JSON object"),
+    (f'```json\n{GOOD[:-1]},"r2":"2n 1n Ay Ry"}}\n```', "unknown keys: r2"),
     (f"Sure! {GOOD}", "one JSON object"),
     (GOOD[:-9], "one JSON object"),
 ]
@@ -182,6 +207,26 @@ BAD_KEYS = [
 def test_wrong_keys_are_rejected_by_name(reply: str, complaint: str) -> None:
     """Keys are exactly n and the asked ids in order, once each, with the nonce that was sent."""
     assert complaint in rejection(REQUEST, reply).complaint
+
+
+KINDS = [
+    ("", Complaint.EMPTY),
+    ("Sorry, no.", Complaint.NOT_JSON),
+    ("[]", Complaint.NOT_JSON),
+    (GOOD[:30], Complaint.CUT),
+    (GOOD.replace('"c2"', '"c3"'), Complaint.KEYS),
+    (GOOD.replace("742", "743"), Complaint.NONCE),
+    (GOOD.replace('"2n 1n Ay Ry"', "7"), Complaint.VALUES),
+    (GOOD.replace("Rn Ay", "Ay"), Complaint.PAIRS),
+    (GOOD.replace("1y Rn Ay", "1y Rn Ay +"), Complaint.PLUS),
+]
+
+
+@pytest.mark.parametrize(("reply", "kind"), KINDS)
+def test_a_complaint_is_of_one_of_few_kinds(reply: str, kind: Complaint) -> None:
+    """What is wrong with most of the claims, where the claims differ."""
+    assert rejection(REQUEST, reply).kind is kind
+    assert {kind for _, kind in KINDS} == set(Complaint)
 
 
 BAD_LINES = [

@@ -97,12 +97,16 @@ class Watcher:
     def __init__(self) -> None:
         self.retries: list[str] = []
         self.missed: list[int] = []
+        self.complaints: list[tuple[str, str]] = []
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         raise AssertionError("calls are the port's to report")
 
     def retried(self, reason: str) -> None:
         self.retries.append(reason)
+
+    def refused(self, task: str, kind: str, complaint: str) -> None:
+        self.complaints.append((task, kind))
 
     def self_check_missed(self, n: int) -> None:
         self.missed.append(n)
@@ -335,8 +339,8 @@ async def test_batches_hold_no_more_claims_than_allowed(asked: int, used: int) -
 BAD = [
     lambda _: "no JSON",
     lambda _: "",
-    lambda _: '```json\n{"claims":["A1"]}\n```',
-    lambda _: ReplyRejected("the reply holds no message"),
+    lambda _: 'Here it is:\n```json\n{"claims":["A1"]}\n```',
+    lambda _: ReplyRejected("the reply holds no message", kind="empty"),
     lambda body: json.dumps({"n": 0, **body.get("claims", {})}),
 ]
 
@@ -353,6 +357,7 @@ async def test_one_bad_reply_is_asked_again(bad: Answer, turn: int) -> None:
     assert list(again.items())[:-1] == list(first.items())
     assert list(again)[-1] == "complaint"
     assert watcher.retries == ["malformed_reply"]
+    assert len(watcher.complaints) == 1
     assert len(model.asked) == 3
 
 
