@@ -23,6 +23,7 @@ from monitor.export.front import Front, Money, over_budget, states
 from monitor.export.http import HttpServer
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
+from monitor.ingest.apart import LONGEST_S
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
@@ -58,6 +59,7 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
+from monitor.threads import Threads
 from monitor.treatments import (
     Seat,
     build_budget,
@@ -107,6 +109,8 @@ class Monitor:
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
+        longest_s = min(LONGEST_S, settings.ingest.stuck_after_s)
+        self._threads = Threads("redaction", limit_s=longest_s)
         PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -315,6 +319,7 @@ class Monitor:
             self._last_share,
             lambda: self._bursts.times(self.clock()),
             wall=self.clock,
+            threads=self._threads,
         )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
@@ -369,12 +374,14 @@ class Monitor:
                 group=settings.kafka.group_id,
                 version=__version__,
                 redactor=redactor,
+                threads=self._threads,
             ),
             telemetry,
             self.clock,
             redactor,
             blocks,
             self._pauses,
+            self._threads,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:
