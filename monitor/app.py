@@ -25,6 +25,7 @@ from monitor.export.http import HttpServer
 from monitor.export.pages import Pages
 from monitor.exporter import Exporter, Followed, watch_group
 from monitor.health import Health
+from monitor.ingest.apart import LONGEST_S
 from monitor.ingest.circuit import CircuitLimits
 from monitor.ingest.dead_letters import DeadLetters
 from monitor.ingest.gate import Gate
@@ -62,6 +63,7 @@ from monitor.telemetry import (
     ScorerTelemetry,
     new_registry,
 )
+from monitor.threads import Threads
 from monitor.treatments import (
     Seat,
     build_budget,
@@ -112,6 +114,8 @@ class Monitor:
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
+        longest_s = min(LONGEST_S, settings.ingest.stuck_after_s)
+        self._threads = Threads("redaction", limit_s=longest_s)
         PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
@@ -329,6 +333,7 @@ class Monitor:
             self._last_share,
             lambda: self._bursts.times(self.clock()),
             wall=self.clock,
+            threads=self._threads,
         )
         scorer = self._scorer(chosen, blocks, redactor, producer, telemetry)
         limits = self._loop_limits()
@@ -383,12 +388,14 @@ class Monitor:
                 group=settings.kafka.group_id,
                 version=__version__,
                 redactor=redactor,
+                threads=self._threads,
             ),
             telemetry,
             self.clock,
             redactor,
             blocks,
             self._pauses,
+            self._threads,
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

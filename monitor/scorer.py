@@ -34,6 +34,7 @@ from monitor.records import Interaction, Outcome, SamplingRecord, Unscored
 from monitor.slot_works import Slots, SlotWorks
 from monitor.slotting import Member
 from monitor.telemetry import ScorerTelemetry
+from monitor.threads import Threads
 
 #: How often it is asked whether there is money again.
 ASK_AGAIN_S = 1.0
@@ -65,11 +66,13 @@ class Scorer:
         redactor: Redactor | None = None,
         slots: Slots | None = None,
         pauses: Pauses | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self._settings = settings
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
+        self._threads = threads or Threads("redaction")
         self._ledger = Ledger(telemetry)
         self._intake = Intake(
             traffic,
@@ -86,6 +89,7 @@ class Scorer:
                 slots, self._ledger, self._brought_to_end, self._given_up, telemetry
             )
         self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
+        self._redacting: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
         self._penniless: set[asyncio.Task[None] | None] = set()
         #: Works that have written a record: whoever begins them again pays again.
@@ -137,10 +141,13 @@ class Scorer:
     def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
         """Whether the work waits: at the judge, for money, for a dead letter, or its block.
 
+        Also for its texts to be redacted, which the next owner may do as well.
         Also for limits, where nothing was asked yet, or they let nothing go on in time.
         """
         if self.waits_for_block(task) or self._may_be_left(task, within_s):
             return True
+        if task in self._redacting:
+            return task not in self._written  # else another one of its slot would be paid twice
         waiting = task in self._waiting or task in self._penniless
         return waiting or task in self._dead_letters.gate.held_works
 
@@ -262,9 +269,8 @@ class Scorer:
         sampling: SamplingRecord | None = None,
     ) -> tuple[Outcome, str | None]:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
-        size = len(record.value or b"")
         try:
-            interaction = await worked_through(size, self._redactor.interaction, interaction)
+            interaction = await self._redacted(record, interaction)
             ending = await self._ending(interaction, treatment)
             await self._publish(interaction, ending, treatment, sampling)
         except MessageRejected as error:
@@ -277,6 +283,14 @@ class Scorer:
         if treatment.recheck and ending.judgement and preferred:
             treatment.recheck.offer(judgeable(interaction), ending.judgement, ending.asked)
         return ending.outcome, ending.reason
+
+    async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
+        task, redact = asyncio.current_task(), self._redactor.interaction
+        self._redacting.add(task)
+        try:
+            return await worked_through(self._threads, (record.value,), redact, interaction)
+        finally:
+            self._redacting.discard(task)
 
     async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
         if (unseen := hidden(interaction, treatment)) is not None:

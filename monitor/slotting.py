@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -14,7 +13,8 @@ from monitor.control import (
     calibration_key,
     read_control_record,
 )
-from monitor.errors import RecordSkipped
+from monitor.errors import MessageRejected, RecordSkipped
+from monitor.ingest.apart import worked_through
 from monitor.ingest.filters import EVERYTHING, Filter
 from monitor.ingest.gathering import Slot
 from monitor.ingest.score_records import segment_of
@@ -28,9 +28,10 @@ from monitor.metrics.catalogue import CATALOGUE, defined_for
 from monitor.metrics.hidden import readable
 from monitor.records import Interaction, SamplingRecord
 from monitor.stats.calibration import Calibration
+from monitor.threads import Threads
 
 Signal = Callable[[Interaction], float]
-#: Slots that are screened at the same time: judging needs threads, too.
+#: Slots that are screened at the same time.
 MOST_SCREENS: Final = 2
 #: Traffic names applications: so many of them have floors of their own.
 MOST_NAMES = 10_000
@@ -107,16 +108,18 @@ class Picker:
         segment_text: Callable[[str], str] = str,
         calibrations: Calibrations | None = None,
         signal: Signal = unsupported_share,
+        threads: Threads | None = None,
     ) -> None:
         self._calibrations = calibrations or Calibrations()
         self._settings, self._segment_text, self._signal = settings, segment_text, signal
         self._floors: dict[str, Floors] = {}
-        self._screens = asyncio.Semaphore(MOST_SCREENS)
+        self._threads = threads or Threads("redaction")
+        self._screens = Threads("screen", MOST_SCREENS)
 
     async def choose(self, slot: Slot[Member]) -> Choice:
         """Pick a member of a slot that is closed."""
         members = list(slot.members.values())
-        segments = [self._segment(member) for member in members]
+        segments = [await self._segment(member) for member in members]
         calibration = self._calibration(members[0])
         signals = None if calibration is None else await self._signals(members)
         found = pick(self._signalled(members, segments, signals, calibration))
@@ -163,16 +166,20 @@ class Picker:
     async def _signals(self, members: Sequence[Member]) -> list[float] | None:
         """One for each; None where the screen fails: then no member is likelier than another."""
         try:
-            async with self._screens:
-                return await asyncio.to_thread(
-                    lambda: [self._signal(readable(member.interaction)) for member in members]
-                )
+            return await self._screens.run(
+                lambda: [self._signal(readable(member.interaction)) for member in members]
+            )
         except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text
             logger().exception("signal_bug", application=members[0].interaction.application)
             return None
 
-    def _segment(self, member: Member) -> str:
-        return self._segment_text(segment_of(member.interaction, member.treatment.segment_by))
+    async def _segment(self, member: Member) -> str:
+        raw = segment_of(member.interaction, member.treatment.segment_by)
+        parts = (raw.encode(errors="surrogatepass"),)
+        try:
+            return await worked_through(self._threads, parts, self._segment_text, raw)
+        except MessageRejected as error:  # its record will be, too, if it is picked
+            return error.cause
 
     def _floors_of(self, member: Member) -> Floors:
         name = member.interaction.application

@@ -38,6 +38,7 @@ from monitor.rechecking import AgreementBook, Rechecks
 from monitor.slot_works import Slots
 from monitor.slotting import Calibrations, Picker, PickSettings
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
+from monitor.threads import Threads
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,7 @@ def slots(
     *,
     wall: Callable[[], float] = time.time,
     monotonic: Callable[[], float] = time.monotonic,
+    threads: Threads | None = None,
 ) -> Slots | None:
     """What picks from blocks; None where every interaction is judged, however late.
 
@@ -303,7 +305,7 @@ def slots(
     )
     return Slots(
         Gathering(lambda: pace.plan, monotonic),
-        Picker(rules, redactor.text, calibrations),
+        Picker(rules, redactor.text, calibrations, threads=threads),
         pace,
         Allowance(sum(seat.limits.concurrency for seat in seats)),
         budget,

@@ -16,10 +16,12 @@ from monitor.ingest.apart import worked_through
 from monitor.ingest.gate import Gate, Hold
 from monitor.ingest.letter import ERROR, Headers, error_headers, original_headers
 from monitor.ingest.redaction.payload import Payload, redacted
-from monitor.ingest.redaction.redactor import FAILED, Redactor
+from monitor.ingest.redaction.pieces import REDACT
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.patience import FIRST_WAIT_S, LONGEST_WAIT_S
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
+from monitor.threads import Threads
 
 #: A letter without an answer for so long holds its partition, as one that is refused does.
 SLOW_S = 5.0
@@ -38,10 +40,12 @@ class DeadLetters:
         version: str,
         slow_s: float = SLOW_S,
         redactor: Redactor | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self._producer, self._topic, self.gate = producer, topic, gate
         self._group, self._version, self._slow_s = group, version, slow_s
         self._redactor = redactor or Redactor(None)
+        self._threads = threads or Threads("redaction")
 
     async def bury(
         self, record: KafkaRecord, error: MessageRejected, now: datetime
@@ -52,10 +56,12 @@ class DeadLetters:
         letter without key, value and headers.
         """
         payload: Payload | None = None
-        if error.cause != FAILED:
+        if error.stage != REDACT:
+            parts = (record.key, record.value, *(value for _, value in record.headers))
             try:
-                size = len(record.value or b"")
-                payload = await worked_through(size, redacted, record, self._redactor)
+                payload = await worked_through(
+                    self._threads, parts, redacted, record, self._redactor
+                )
             except MessageRejected as failed:
                 error = failed
         partition = Partition(record.topic, record.partition)

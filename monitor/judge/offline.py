@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from hashlib import blake2b
 
 from monitor.errors import TooLarge
@@ -11,6 +10,7 @@ from monitor.judge.protocol import Bill
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Verdicts
+from monitor.threads import Threads
 
 __all__ = ["RULES_VERSION", "THRESHOLD", "OfflineJudge", "Scores", "support_score", "supported"]
 
@@ -21,6 +21,10 @@ RULES_VERSION = "1"
 #: Claims times characters to compare them with: one to two seconds of CPU. A thread cannot be
 #: stopped, so what takes longer must not begin.
 MOST_WORK = 100_000_000
+
+
+#: Of all offline judges of the process: it is one processor that they share.
+_THREADS = Threads("offline judge", 4)
 
 
 class OfflineJudge:
@@ -56,7 +60,7 @@ class OfflineJudge:
         where it would take seconds of CPU.
         """
         # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
-        return await asyncio.to_thread(_judge, interaction, claims, self._identity)
+        return await _THREADS.run(_judge, interaction, claims, self._identity)
 
     def foresee(self, interaction: Interaction) -> None:
         """Raises ``TooLarge`` where ``judge`` would."""
@@ -66,7 +70,7 @@ class OfflineJudge:
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
         """What the verdicts on these claims hang on: each is a score of at least ``THRESHOLD``."""
-        return await asyncio.to_thread(_scores, interaction, claims)
+        return await _THREADS.run(_scores, interaction, claims)
 
     async def prepare(self) -> None:
         """Nothing to load."""

@@ -17,6 +17,10 @@ from monitor.ingest.redaction.kinds import may_hold_numbers, too_short
 from monitor.ingest.redaction.shadow import Shadow, shadow
 from monitor.ingest.redaction.spans import Span
 
+#: The stage of all that goes wrong here: nothing of such a record may get out.
+REDACT: Final = "redact"
+#: The cause of a dead letter whose record could not be redacted, and stays on its own topic.
+FAILED: Final = "redaction_failed"
 #: Rounds of searching; ordinary texts take two when something is found in them, and else one.
 MOST_ROUNDS: Final = 12
 #: So much next to a token is looked at for the next value of a chain, and what comes so close to
@@ -98,8 +102,8 @@ def replaced(text: str, searches: Sequence[Search], token: Token) -> str:
     raise MessageRejected(
         f"redaction: {MOST_ROUNDS} rounds find no end of values in a text of {len(text)} "
         "characters; key, value and headers stay on the source topic",
-        stage="redact",
-        cause="redaction_failed",
+        stage=REDACT,
+        cause=FAILED,
     )
 
 

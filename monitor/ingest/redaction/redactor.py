@@ -13,15 +13,13 @@ from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
 from monitor.ingest.redaction.own import Own, own
 from monitor.ingest.redaction.phones import phones
-from monitor.ingest.redaction.pieces import Piece, Search, replaced
+from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.spans import Finder, Span
 from monitor.records import Interaction, Passage
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
 RULES_VERSION: Final = "3"
 OFF: Final = "off"
-#: The cause of a dead letter whose record could not be redacted, and stays on its own topic.
-FAILED: Final = "redaction_failed"
 #: Without a salt, a short token says little of a value that somebody guesses.
 _TOKEN_BYTES = 3
 
@@ -41,7 +39,7 @@ def foreseen() -> Iterator[None]:
         raise MessageRejected(
             f"redaction: {type(error).__name__} at {where}; key, value and headers stay on the "
             "source topic",
-            stage="redact",
+            stage=REDACT,
             cause=FAILED,
         ) from None  # the message of the cause may hold what was to be redacted
 
