@@ -148,7 +148,7 @@ async def judged(
         judgement,
         scores,
         {},
-        bill.allowance.made,
+        bill.allowance.asked,
     )
 
 

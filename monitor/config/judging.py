@@ -15,6 +15,10 @@ LONGEST_BLOCK = 4_096
 LONGEST_BLOCK_WAIT_S = 600
 
 
+#: The one way of litellm to a model that follows redirects.
+FOLLOWS_REDIRECTS = "aiohttp_openai/"
+
+
 class Rate(Section):
     """Which interactions may be judged, by a hash."""
 
@@ -224,4 +228,15 @@ class Judge(Section):
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:
             raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
+        return self
+
+    @model_validator(mode="after")
+    def _goes_nowhere_else(self) -> Self:
+        for model in filter(None, (self.model, self.extract_model, *self.fallback_models)):
+            if model.startswith(FOLLOWS_REDIRECTS):
+                name = model.removeprefix(FOLLOWS_REDIRECTS)
+                raise ValueError(
+                    f"model: found {model!r}, expected openai/{name}: by the other way litellm "
+                    "follows redirects, with key, headers and texts"
+                )
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from monitor.judge.ceiling import Allowance
+from monitor.judge.allowance import Allowance
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 
