@@ -27,7 +27,8 @@ from monitor.telemetry import RecheckTelemetry
 LATEST = 1_000
 #: Judgements that may wait for their turn; what comes on top is dropped.
 MOST_WAITING = 16
-#: Judges that are shown, with every version one: of a model that answers under ever new ids, too.
+#: Judges that are shown, with every version one. One model has at most nine at a time
+#: (``model_ids``); those of ``applications`` and fallbacks come on top.
 MOST_JUDGES = 16
 #: For those under way to end at shutdown; then they are left to themselves.
 GRACE_S = 1.0

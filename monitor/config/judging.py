@@ -176,6 +176,11 @@ class Judge(Section):
     prompt_tokens: int = Field(
         16_000, ge=2_000, description="largest prompt of a verify call, in tokens, by estimate"
     )
+    version_from: Literal["reply", "configured"] = Field(
+        "reply",
+        description="what the judge's version calls the model: the id of its replies (of one with "
+        "more than 8 ids within a day, the configured one), or always the configured one",
+    )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
         "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
     )

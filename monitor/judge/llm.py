@@ -29,6 +29,7 @@ from monitor.judge.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, 
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.library import count_tokens, list_price, litellm
 from monitor.judge.material import estimated_tokens
+from monitor.judge.model_ids import ModelIds, is_usable, secrets_of
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
@@ -39,6 +40,7 @@ from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
 from monitor.judge.refusals import Action
 from monitor.judge.relevance import Relevance
+from monitor.logs import logger
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
@@ -70,7 +72,13 @@ class LlmJudge:
         relates = settings.relevant_to_question == "judged"
         self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
         self._clients = tuple(
-            LlmClient(made, observe=observe, rng=rng, pressure=self._pressures.of(made))
+            LlmClient(
+                made,
+                observe=observe,
+                rng=rng,
+                pressure=self._pressures.of(made),
+                ids=self._pressures.ids.of(made),
+            )
             for made in map(settings.of_model, settings.models())
         )
         asker = Asker(self._complete, self._prompts, observe)
@@ -164,8 +172,11 @@ class LlmClient:
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.perf_counter,
         pressure: Pressure | None = None,
+        ids: ModelIds | None = None,
     ) -> None:
         self._settings = settings
+        self._ids = ids or ModelIds(settings.model)
+        self._secrets, self._told = secrets_of(settings, os.environ), False
         self._pressure = pressure or Pressures(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
@@ -243,9 +254,20 @@ class LlmClient:
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, (system, user))
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
-        model = getattr(response, "model", None)
-        self.model_id = model if isinstance(model, str) and model else self.model_id
+        self._answered(getattr(response, "model", None))
         return _reply(response, self._settings, self.model_id, (system, user))
+
+    def _answered(self, model_id: object) -> None:
+        """Who has answered, as far as that can be told: no record shows what was sent in trust."""
+        if self._settings.version_from == "configured" or not isinstance(model_id, str):
+            return
+        if is_usable(model_id, self._secrets):
+            self.model_id = self._ids.name(model_id)
+        elif model_id:
+            self.model_id = self._settings.model
+            if not self._told:
+                logger().warning("judge_id_unusable", model=self._settings.model)
+            self._told = True
 
 
 def _bytes(*texts: str) -> int:

@@ -89,7 +89,8 @@ async def ran(
 async def test_no_env_file_is_read(tmp_path: Path, mode: Mapping[str, str]) -> None:
     """Neither above the library nor where the process runs: no key from there, no address."""
     library = find_spec("litellm")
-    assert library is not None and library.origin is not None
+    assert library is not None
+    assert library.origin is not None
     packages, work = tmp_path / "venv" / "lib", tmp_path / "work"
     packages.mkdir(parents=True)
     work.mkdir()
