@@ -152,6 +152,14 @@ def _quota(
     return quota
 
 
+def require_addresses(settings: Settings) -> None:
+    """Raises ``ConfigurationError`` for the Redis of limits that none uses yet, if it is none."""
+    redis = settings.limits.redis
+    if redis.url is not None:
+        url = redis.url.get_secret_value()
+        RedisLimits(url, prefix=redis.prefix, timeout_s=redis.timeout_s)
+
+
 def with_rechecks(
     seats: Sequence[Seat],
     telemetry: RecheckTelemetry,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, Texts, mapping, seconds
+from monitor.config.base import Fraction, Section, Texts, Url, mapping, seconds
 from monitor.config.rules import Rules
 
 #: Longer blocks would hold too many interactions in memory.
@@ -190,7 +190,9 @@ class Judge(Section):
     evidence: Literal["off", "quote"] = Field(
         "off", description="quote: the words that support each claim, checked against the passage"
     )
-    api_base: str | None = Field(None, description="base URL, for self-hosted models")
+    api_base: Url | None = Field(
+        None, description="base URL, for self-hosted models; without a user in it"
+    )
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(
         {}, description="extra HTTP headers"
