@@ -149,7 +149,7 @@ async def judged(
         judgement,
         scores,
         {},
-        bill.allowance.made,
+        bill.allowance.asked,
     )
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
-from monitor.judge.ceiling import NOTHING, Allowance, Demand
+from monitor.judge.allowance import Allowance
+from monitor.judge.ceiling import Demand
 from monitor.judge.limits import Limits
 from monitor.judge.protocol import Bill
 from monitor.judge.second_look import Equal, Kind, agreement, is_chosen
 from monitor.logs import logger
-from monitor.records import Claims, Interaction, Judgement
+from monitor.records import Claims, Interaction, Judgement, Usage
 from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 
@@ -26,10 +27,14 @@ from monitor.telemetry import RecheckTelemetry
 LATEST = 1_000
 #: Judgements that may wait for their turn; what comes on top is dropped.
 MOST_WAITING = 16
-#: Judges that are shown, with every version one: of a model that answers under ever new ids, too.
+#: Judges that are shown, with every version one. One model has at most nine at a time
+#: (``model_ids``); those of ``applications`` and fallbacks come on top.
 MOST_JUDGES = 16
 #: For those under way to end at shutdown; then they are left to themselves.
 GRACE_S = 1.0
+
+
+NO_USAGE = Usage()
 
 
 class SecondJudge(Protocol):
@@ -95,7 +100,7 @@ class Rechecks:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def offer(
-        self, interaction: Interaction, judgement: Judgement, asked: Demand = NOTHING
+        self, interaction: Interaction, judgement: Judgement, asked: Usage = NO_USAGE
     ) -> None:
         """An interaction has been judged and recorded; the chosen ones are judged again, later.
 
@@ -119,10 +124,10 @@ class Rechecks:
             await asyncio.wait(tasks, timeout=GRACE_S)
         await self._judge.aclose()
 
-    async def _counted(self, interaction: Interaction, first: Judgement, asked: Demand) -> None:
+    async def _counted(self, interaction: Interaction, first: Judgement, asked: Usage) -> None:
         result = "dropped"
         try:
-            result = await self._judged(interaction, first, Bill(allowance=Allowance(asked)))
+            result = await self._judged(interaction, first, _bill(asked))
         except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
             result = "internal_error"
             logger().exception("recheck_bug", interaction_id=interaction.interaction_id)
@@ -142,3 +147,8 @@ class Rechecks:
                 return failure.reason
         self._book.add(first.judge.label, agreement(first, second))
         return "done"
+
+
+def _bill(asked: Usage) -> Bill:
+    """That of a second judgement, after so much was asked for the first."""
+    return Bill(allowance=Allowance(Demand(asked.calls, asked.prompt_tokens)))

@@ -340,6 +340,13 @@ class ScorerTelemetry:
             ["model", "state"],
             registry=registry,
         )
+        self.judge_ids = Gauge(
+            "rag_monitor_judge_ids",
+            "Ids by which a judge's model has answered within a day; beyond 8 it goes by its "
+            "configured name (at most 100 are told apart).",
+            ["model"],
+            registry=registry,
+        )
         self.limit_used = Gauge(
             "rag_monitor_limit_used_ratio",
             "Share of a model's limit that is used in the minute that ends now. The minute before "

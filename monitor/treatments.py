@@ -25,7 +25,8 @@ from monitor.judge.budget import Budget
 from monitor.judge.fallback import FallbackJudge
 from monitor.judge.limits import Limits
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.observe import CountedCalls, CountedRecheck, ShownQuota, ShownState
+from monitor.judge.model_ids import Ids
+from monitor.judge.observe import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
 from monitor.judge.offline import OfflineJudge
 from monitor.judge.pressures import Pressures
 from monitor.judge.protocol import Judge
@@ -80,6 +81,7 @@ def build_judges(
         ShownState(telemetry, partial(_tell, seats, paused) if paused else None),
         patience,
         partial(_quota, settings, telemetry, share),
+        ids=Ids(ShownIds(telemetry)),
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != seat.section for seat in seats):
@@ -149,6 +151,14 @@ def _quota(
             used = telemetry.limit_used.labels(model, name)
             used.set_function(partial(quota.used_ratio, name))
     return quota
+
+
+def require_addresses(settings: Settings) -> None:
+    """Raises ``ConfigurationError`` for the Redis of limits that none uses yet, if it is none."""
+    redis = settings.limits.redis
+    if redis.url is not None:
+        url = redis.url.get_secret_value()
+        RedisLimits(url, prefix=redis.prefix, timeout_s=redis.timeout_s)
 
 
 def with_rechecks(
@@ -373,6 +383,7 @@ def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
         max_calls=judge.max_calls,
         max_input_tokens=judge.max_input_tokens,
         calls_at_once=judge.concurrency,
+        version_from=judge.version_from,
         price=judge.price.pair,
         redaction=handled,
     )

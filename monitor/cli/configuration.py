@@ -113,8 +113,9 @@ def _check_judges(settings: Settings) -> None:
     import asyncio
 
     from monitor.telemetry import ScorerTelemetry, new_registry
-    from monitor.treatments import build_budget, build_judges, require_prices
+    from monitor.treatments import build_budget, build_judges, require_addresses, require_prices
 
+    require_addresses(settings)
     seats = build_judges(settings, ScorerTelemetry(new_registry()))
     if build_budget(settings) is None:
         return

@@ -5,8 +5,16 @@ from __future__ import annotations
 import json
 import re
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+)
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -73,6 +81,37 @@ def is_numbered(value: object) -> bool:
     )
 
 
+def address(url: str) -> str:
+    """An address of HTTP; raises ``ValueError``. Never quoted: a password may stand in it."""
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or "@" in parts.netloc:
+        raise ValueError("expected http[s]://host[:port]/path without a user in it")
+    return url
+
+
+def masked(url: str | None) -> str | None:
+    """An address to be shown: the values of its query may be secrets.
+
+    >>> masked("https://h/v1?key=hunter2&flag"), masked("https://h/v1")
+    ('https://h/v1?key=**********&**********', 'https://h/v1')
+    """
+    before, mark, query = (url or "").partition("?")
+    hidden = "&".join(
+        f"{name}={_MASK}" if equals else _MASK
+        for name, equals, _ in (part.partition("=") for part in query.split("&"))
+    )
+    return f"{before}{mark}{hidden}" if mark else url
+
+
+#: As pydantic shows secrets.
+_MASK = "**********"
+Url = Annotated[
+    str, AfterValidator(address), PlainSerializer(masked, return_type=str, when_used="json")
+]
 Texts = Annotated[tuple[str, ...], BeforeValidator(split)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 

@@ -6,13 +6,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, Texts, mapping, seconds
+from monitor.config.base import Fraction, Section, Texts, Url, mapping, seconds
 from monitor.config.rules import Rules
 
 #: Longer blocks would hold too many interactions in memory.
 LONGEST_BLOCK = 4_096
 #: For how long an interaction waits for the end of its block, at most.
 LONGEST_BLOCK_WAIT_S = 600
+
+
+#: The one way of litellm to a model that follows redirects.
+FOLLOWS_REDIRECTS = "aiohttp_openai/"
 
 
 class Rate(Section):
@@ -172,6 +176,11 @@ class Judge(Section):
     prompt_tokens: int = Field(
         16_000, ge=2_000, description="largest prompt of a verify call, in tokens, by estimate"
     )
+    version_from: Literal["reply", "configured"] = Field(
+        "reply",
+        description="what the judge's version calls the model: the id of its replies (of one with "
+        "more than 8 ids within a day, the configured one), or always the configured one",
+    )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
         "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
     )
@@ -181,7 +190,9 @@ class Judge(Section):
     evidence: Literal["off", "quote"] = Field(
         "off", description="quote: the words that support each claim, checked against the passage"
     )
-    api_base: str | None = Field(None, description="base URL, for self-hosted models")
+    api_base: Url | None = Field(
+        None, description="base URL, for self-hosted models; without a user in it"
+    )
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(
         {}, description="extra HTTP headers"
@@ -224,4 +235,15 @@ class Judge(Section):
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:
             raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
+        return self
+
+    @model_validator(mode="after")
+    def _goes_nowhere_else(self) -> Self:
+        for model in filter(None, (self.model, self.extract_model, *self.fallback_models)):
+            if model.startswith(FOLLOWS_REDIRECTS):
+                name = model.removeprefix(FOLLOWS_REDIRECTS)
+                raise ValueError(
+                    f"model: found {model!r}, expected openai/{name}: by the other way litellm "
+                    "follows redirects, with key, headers and texts"
+                )
         return self

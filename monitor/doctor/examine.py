@@ -23,6 +23,7 @@ async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterat
     """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
     try:
         sites = _sites(settings)
+        treatments.require_addresses(settings)
         seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
     except ConfigurationError as error:
         yield [wrong_setting(error)]

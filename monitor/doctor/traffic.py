@@ -63,7 +63,7 @@ def lines(topic: str, digest: Digest, rate: float) -> list[Line]:
     found += sampling_key.examine(topic, digest, rate)
     found += _filtered(topic, digest)
     if digest.decoded:
-        found += [_ids(topic, digest), *_content(topic, digest), _size(topic, digest)]
+        found += [_ids(topic, digest), *_content(topic, digest), _ceiling(topic, digest)]
         found.append(_timestamps(topic, digest))
     return found
 
@@ -139,16 +139,16 @@ def _content(topic: str, digest: Digest) -> list[Line]:
     return [*found, ok("reference", topic, reference, hint)]
 
 
-def _size(topic: str, digest: Digest) -> Line:
+def _ceiling(topic: str, digest: Digest) -> Line:
     whole = digest.decoded - digest.held_back.total()
     if not digest.too_large:
-        return ok("size", topic, "none too large to judge")
+        return ok("ceiling", topic, "none too large to judge")
     found = f"{percent(digest.too_large, whole)} too large: judging one takes more than allowed"
     mend = (
         "send fewer or shorter passages, or raise judge.max_calls and judge.max_input_tokens; "
         "they end as unscorable (too_large)"
     )
-    return warn("size", topic, found, mend)
+    return warn("ceiling", topic, found, mend)
 
 
 def _needing(what: str) -> str:

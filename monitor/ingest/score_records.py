@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from monitor.judge.ceiling import NOTHING, Demand
 from monitor.records import (
     Claims,
     Interaction,
@@ -27,10 +26,14 @@ from monitor.records import (
 JUDGE_FAILED = "JUDGE_FAILED"
 
 
+NO_USAGE = Usage()
+
+
 class Ending(NamedTuple):
     """How a pick ended; ``scores`` is empty unless it was judged.
 
-    ``asked`` is all that the models were asked about it, tries that failed among them.
+    ``asked`` is all that the models were asked about it, tries that failed among them; its
+    tokens are estimated.
     """
 
     outcome: Outcome
@@ -40,7 +43,7 @@ class Ending(NamedTuple):
     judgement: Judgement | None
     scores: dict[str, float | Unscored]
     timings: dict[str, float]
-    asked: Demand = NOTHING
+    asked: Usage = NO_USAGE
 
 
 def build(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from monitor.errors import JudgeFailed
 from monitor.judge.answered import error_in
@@ -32,6 +34,7 @@ _UNREADABLE = (
     "unable to get json response",
     "invalid response object",
 )
+_HOST = re.compile(r"[A-Za-z0-9._:-]{1,260}")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")  # a number would only repeat a status
 
 
@@ -109,6 +112,8 @@ def fault_in(answer: Answer, now: datetime) -> Fault | None:
 
 
 def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
+    if 300 <= status < 400:
+        return Fault("rejected", f"status {status} redirects to {_elsewhere(chain)}", Action.STOP)
     codes = {code for cause in chain for code in _codes(cause)}
     said = _said(chain)
     action, reason = action_for(
@@ -118,6 +123,17 @@ def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
     waits = (_retry_after(_headers(cause), now) for cause in chain)
     asked = next(filter(None, waits), said.wait_s)
     return Fault(reason, note, action, asked)
+
+
+def _elsewhere(chain: list[BaseException]) -> str:
+    """The host that an answer sends to; not the rest of the address, which may hold a secret."""
+    for cause in chain:
+        with suppress(ValueError):
+            found = urlsplit(_header(_headers(cause), "location"))
+            if found.hostname:
+                host = f"{found.hostname}:{found.port}" if found.port else found.hostname
+                return host if _HOST.fullmatch(host) else "an address that is none"
+    return "another path"
 
 
 def _said(chain: list[BaseException]) -> Said:

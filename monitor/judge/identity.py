@@ -32,7 +32,7 @@ class LlmSettings:
     ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
     ``redaction`` names what is done to texts before they are judged. All calls about one
     interaction are at most ``max_calls`` with prompts of ``max_input_tokens`` by estimate, and
-    ``calls_at_once`` at a time.
+    ``calls_at_once`` at a time. ``version_from`` says whose name of the model the version holds.
     """
 
     model: str
@@ -61,6 +61,7 @@ class LlmSettings:
     max_calls: int = 64
     max_input_tokens: int = 256_000
     calls_at_once: int = 8
+    version_from: Literal["reply", "configured"] = "reply"
 
     @property
     def caps(self) -> Caps:

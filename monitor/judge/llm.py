@@ -1,40 +1,36 @@
-"""The LLM judge: a pipeline over litellm, with retries, prices and the model's identity.
-
-The only importer of litellm, and only once a judgement needs it: the import takes seconds.
-"""
+"""The LLM judge: a pipeline over litellm, with retries, prices and the model's identity."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import importlib
 import os
 import random
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import stamina
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.allowance import may_ask_again
 from monitor.judge.answered import written_in
 from monitor.judge.asking import TOO_LONG, Asker
 from monitor.judge.backoff import Backoff
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
-from monitor.judge.ceiling import may_ask_again
 from monitor.judge.complaints import Complaint
 from monitor.judge.deadline import is_bounded
 from monitor.judge.evidence import Quoter
 from monitor.judge.extraction import Extract, Extractor
 from monitor.judge.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
 from monitor.judge.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.library import count_tokens, list_price, litellm
 from monitor.judge.material import estimated_tokens
+from monitor.judge.model_ids import ModelIds, is_usable, secrets_of
 from monitor.judge.parsing import PassageOrder, Task, passage_order
 from monitor.judge.pipeline import Pipeline
 from monitor.judge.plans import PLANS
@@ -45,9 +41,10 @@ from monitor.judge.prompts import Prompts, load_prompts
 from monitor.judge.protocol import Bill
 from monitor.judge.refusals import Action
 from monitor.judge.relevance import Relevance
+from monitor.logs import logger
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 
-__all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings", "count_tokens"]
+__all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
 
 class LlmJudge:
@@ -76,7 +73,13 @@ class LlmJudge:
         relates = settings.relevant_to_question == "judged"
         self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
         self._clients = tuple(
-            LlmClient(made, observe=observe, rng=rng, pressure=self._pressures.of(made))
+            LlmClient(
+                made,
+                observe=observe,
+                rng=rng,
+                pressure=self._pressures.of(made),
+                ids=self._pressures.ids.of(made),
+            )
             for made in map(settings.of_model, settings.models())
         )
         asker = Asker(self._complete, self._prompts, observe)
@@ -170,8 +173,11 @@ class LlmClient:
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.perf_counter,
         pressure: Pressure | None = None,
+        ids: ModelIds | None = None,
     ) -> None:
         self._settings = settings
+        self._ids = ids or ModelIds(settings.model)
+        self._secrets, self._told = secrets_of(settings, os.environ), False
         self._pressure = pressure or Pressures(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
@@ -209,9 +215,9 @@ class LlmClient:
     async def aclose(self) -> None:
         """Close litellm's connections; forget them too, or the next judge gets closed ones."""
         if self._route is not None:
-            litellm = _litellm()
-            await litellm.close_litellm_async_clients()
-            litellm.in_memory_llm_clients_cache.flush_cache()
+            library = litellm()
+            await library.close_litellm_async_clients()
+            library.in_memory_llm_clients_cache.flush_cache()
 
     async def _attempt(
         self, task: Task, system: str, user: str, route: _Route, call: Call
@@ -240,7 +246,7 @@ class LlmClient:
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await _litellm().acompletion(**arguments, logger_fn=heard)
+                response = await litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
             usage = _unread(answer, fault, (system, user), self._settings)
@@ -249,9 +255,20 @@ class LlmClient:
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, (system, user))
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
-        model = getattr(response, "model", None)
-        self.model_id = model if isinstance(model, str) and model else self.model_id
+        self._answered(getattr(response, "model", None))
         return _reply(response, self._settings, self.model_id, (system, user))
+
+    def _answered(self, model_id: object) -> None:
+        """Who has answered, as far as that can be told: no record shows what was sent in trust."""
+        if self._settings.version_from == "configured" or not isinstance(model_id, str):
+            return
+        if is_usable(model_id, self._secrets):
+            self.model_id = self._ids.name(model_id)
+        elif model_id:
+            self.model_id = self._settings.model
+            if not self._told:
+                logger().warning("judge_id_unusable", model=self._settings.model)
+            self._told = True
 
 
 def _bytes(*texts: str) -> int:
@@ -333,11 +350,11 @@ def _route(settings: LlmSettings) -> _Route:
 
 def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
     """Who serves the model, and what a private endpoint needs: a provider, and some key."""
-    litellm = _litellm()
+    library = litellm()
     arguments: dict[str, Any] = {}
     try:
-        provider = litellm.get_llm_provider(settings.model, api_base=settings.api_base)[1]
-    except litellm.BadRequestError:
+        provider = library.get_llm_provider(settings.model, api_base=settings.api_base)[1]
+    except library.BadRequestError:
         provider = "openai"
         if settings.api_base is not None:
             # A bare model name: what serves at a given address speaks the OpenAI protocol. Spoken
@@ -353,12 +370,12 @@ def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
 
 
 def _abilities(model: str, provider: str) -> Abilities:
-    litellm, name = _litellm(), model.removeprefix(f"{provider}/")
-    parameters = litellm.get_supported_openai_params(name, provider) or ()
+    library, name = litellm(), model.removeprefix(f"{provider}/")
+    parameters = library.get_supported_openai_params(name, provider) or ()
     info: Mapping[str, Any] = {}
     # Raised for every model that is not in the library's table: nothing is known of it then.
     with suppress(Exception):
-        info = litellm.get_model_info(name, provider)
+        info = library.get_model_info(name, provider)
     return Abilities.read(provider, frozenset(parameters), info)
 
 
@@ -442,73 +459,9 @@ def _price(response: Any, model: str) -> float:
         return max(0.0, float(hidden["response_cost"] or 0.0))
     # Unpriced models raise many kinds of error; their tokens are counted all the same.
     with suppress(Exception):
-        return float(_litellm().completion_cost(response, model=model))
+        return float(litellm().completion_cost(response, model=model))
     return 0.0
 
 
 def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
-    return settings.price or _list_price(settings.model)
-
-
-@cache
-def _list_price(model: str) -> tuple[float, float] | None:
-    # A thousand, not a million: some prices rise with the length of the prompt.
-    with suppress(Exception):
-        prompt, completion = _litellm().cost_per_token(
-            model=model, prompt_tokens=1_000, completion_tokens=1_000
-        )
-        return prompt * 1_000, completion * 1_000
-    return None
-
-
-def count_tokens(text: str) -> int:
-    """Tokens by cl100k_base, which comes with the library: near enough for most models."""
-    return len(_litellm().encoding.encode(text, disallowed_special=()))
-
-
-@cache
-def _litellm() -> Any:
-    """The library, made quiet: no price list from the network, no banners, no traffic in logs."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    with _uncollected():
-        import litellm
-
-        # The first call would import these on the event loop: hundreds of modules, half a second.
-        for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
-            importlib.import_module(name)
-
-    hush()
-    litellm.suppress_debug_info = True
-    litellm.turn_off_message_logging = True
-    # Retries are counted by the observer; stamina's own hooks would print them.
-    stamina.instrumentation.set_on_retry_hooks(())
-    return litellm
-
-
-def hush() -> None:
-    """No warnings of the library's doings: some quote the traffic."""
-    # Said of calls that are cancelled while the library makes their request in a thread.
-    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
-    # Said of replies with values of other types than the protocol's, and it quotes the values.
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings")
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection meanwhile: of what modules make nothing is garbage.
-
-    Looking through it again and again would be a fifth of the time that the import takes.
-
-    >>> with _uncollected():
-    ...     gc.isenabled()
-    False
-    >>> gc.isenabled()
-    True
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+    return settings.price or list_price(settings.model)

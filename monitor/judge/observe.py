@@ -129,6 +129,20 @@ class ShownState:
         )
 
 
+class ShownIds:
+    """An ``IdObserver``: a gauge, asked at scrapes; at several addresses the most of one."""
+
+    def __init__(self, telemetry: ScorerTelemetry) -> None:
+        self._telemetry = telemetry
+        self._counts: dict[str, list[Callable[[], int]]] = {}
+
+    def ids_shown_by(self, model: str, count: Callable[[], int]) -> None:
+        """Of one more address."""
+        counts = self._counts.setdefault(model, [])
+        counts.append(count)
+        self._telemetry.judge_ids.labels(model).set_function(lambda: max(c() for c in counts))
+
+
 class ShownQuota:
     """A ``QuotaObserver``: a gauge of what is shared, and errors by reason."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from monitor.judge.breaker import Patience
 from monitor.judge.identity import LlmSettings
+from monitor.judge.model_ids import Ids
 from monitor.judge.pressure import Pressure, StateObserver
 from monitor.judge.quota import LocalQuota, PerMinute, Quota
 
@@ -15,7 +16,7 @@ from monitor.judge.quota import LocalQuota, PerMinute, Quota
 class Pressures:
     """Made as they are asked for; ``clock`` gives monotonic seconds.
 
-    ``quota`` gives the limits of a model by its name.
+    ``quota`` gives the limits of a model by its name; ``ids`` are those by which models answer.
     """
 
     def __init__(
@@ -26,7 +27,9 @@ class Pressures:
         *,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
+        ids: Ids | None = None,
     ) -> None:
+        self.ids = ids or Ids()
         self._observe, self._clock, self._rng = observe, clock, rng
         self._patience = patience or Patience()
         self._quota = quota or (lambda _: LocalQuota(PerMinute(), clock))

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from monitor.judge.ceiling import Allowance
+from monitor.judge.allowance import Allowance
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 

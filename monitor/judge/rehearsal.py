@@ -11,7 +11,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from monitor.judge.llm import LlmJudge, LlmSettings, count_tokens
+from monitor.judge.library import count_tokens
+from monitor.judge.llm import LlmJudge, LlmSettings
 from monitor.judge.parsing import Task, VerifyRequest, has_words
 from monitor.judge.ports import Reply
 from monitor.judge.pressures import Pressures

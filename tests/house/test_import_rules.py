@@ -53,7 +53,7 @@ def test_rules_are_kept() -> None:
         ("config/__init__.py", "import monitor.telemetry", "Settings know"),
         ("stats/__init__.py", "def late() -> None:\n    import time", "Pure rooms"),
         ("ingest/__init__.py", "import aiokafka.errors", "Only kafka"),
-        ("judge/protocol.py", "import litellm", "Only judge.llm"),
+        ("judge/protocol.py", "import litellm", "Only judge.library"),
         ("judge/cache/memory.py", "import redis.asyncio", "Only judge.cache.redis_store"),
         ("kafka/__init__.py", "import prometheus_client", "Only export and telemetry"),
     ],

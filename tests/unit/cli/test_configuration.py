@@ -51,6 +51,11 @@ def test_check_masks_secrets(form: list[str], tmp_path: Path) -> None:
     environ = {
         "RAG_MONITOR_JUDGE__API_KEY_FILE": str(key),
         "RAG_MONITOR_KAFKA__SASL_PASSWORD": f"{SECRET}-environment",
+        "RAG_MONITOR_JUDGE__API_BASE": f"https://gateway/v1?api_key={SECRET}-query&v=2",
+        "RAG_MONITOR_KAFKA__SASL_OAUTH_TOKEN_URL": f"https://idp/token?{SECRET}-token",
+        "RAG_MONITOR_APPLICATIONS": json.dumps(
+            [{"application": "a", "judge": {"api_base": f"https://other/?k={SECRET}-entry"}}]
+        ),
         "RAG_MONITOR_CONFIG": str(file),
     }
     result = rag_monitor("config", "check", *form, environ=environ)
@@ -59,6 +64,9 @@ def test_check_masks_secrets(form: list[str], tmp_path: Path) -> None:
     assert shown["judge"]["api_key"] == "**********"
     assert shown["judge"]["headers"] == {"x-key": "**********"}
     assert shown["kafka"]["sasl_password"] == "**********"
+    assert shown["judge"]["api_base"] == "https://gateway/v1?api_key=**********&v=**********"
+    assert shown["kafka"]["sasl_oauth_token_url"] == "https://idp/token?**********"
+    assert shown["applications"][0]["judge"]["api_base"] == "https://other/?k=**********"
 
 
 TRAFFIC = f"""
@@ -290,6 +298,14 @@ UNPRICED = ("judge.kind=llm", "judge.model=openai/judge", "limits.usd_per_day=5"
             (*UNPRICED[:2], "limits.requests_per_minute=5", "limits.redis.url=http://:hunter2@h"),
             "limits.redis.url: no address that the redis client can read",
         ),
+        (
+            ("limits.redis.url=http://:hunter2@h",),
+            "limits.redis.url: no address that the redis client can read",
+        ),
+        (
+            ("judge.api_base=https://user:hunter2@gateway/v1",),
+            "judge.api_base: expected http[s]://host[:port]/path without a user in it",
+        ),
     ],
 )
 def test_check_refuses_what_no_scorer_starts_with(settings: tuple[str, ...], said: str) -> None:
@@ -298,6 +314,7 @@ def test_check_refuses_what_no_scorer_starts_with(settings: tuple[str, ...], sai
     result = rag_monitor("config", "check", *flags)
     assert result.returncode == 2
     assert one_line(result).startswith(said)
+    assert "hunter2" not in result.stdout + result.stderr
     assert "hunter2" not in result.stderr
 
 

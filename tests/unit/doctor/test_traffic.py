@@ -6,13 +6,18 @@ import json
 from dataclasses import replace
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from monitor.config import load
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import Line, Status
+from monitor.doctor.size import too_large_for
 from monitor.doctor.traffic import lines
 from monitor.ingest.filters import Filter
 from monitor.records import Interaction
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import build_judges
 from tests.unit.doctor.made import NOW_MS, Read, digest, logged
 
 
@@ -34,7 +39,7 @@ def test_good_traffic_is_ok_throughout() -> None:
     assert {line.status for line in found} == {Status.OK}
     assert [line.check for line in found] == [
         *("records", "decode", "keys", "sampling"),
-        *("ids", "contexts", "reference", "size", "timestamps"),
+        *("ids", "contexts", "reference", "ceiling", "timestamps"),
     ]
 
 
@@ -100,6 +105,23 @@ def test_shares_with_contexts_and_with_a_reference() -> None:
     assert said(bare, "contexts")[0].status is Status.WARN
     assert "faithfulness" in said(bare, "contexts")[0].mend
     assert "noise_sensitivity_relevant" in said(bare, "reference")[0].mend
+
+
+def test_what_is_too_large_to_judge_is_told_with_its_share() -> None:
+    """Of what the filters let through, by the judge of the settings; nobody is asked."""
+    (line,) = said(good(), "ceiling")
+    assert (line.status, line.found) == (Status.OK, "none too large to judge")
+    flags = {"judge.kind": "llm", "judge.model": "openai/nobody"}
+    settings = load({}, flags=flags)
+    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    found = Digest(NOW_MS, is_too_large=too_large_for(settings, seats))
+    large = [f"Fact {n}." for n in range(1_000)]
+    for record in (*good(99), Read(logged("large", retrieved_contexts=large))):
+        found.add(record)
+    (line,) = [each for each in lines("in.v1", found, 0.1) if each.check == "ceiling"]
+    assert line.status is Status.WARN
+    assert line.found == "1 % too large: judging one takes more than allowed"
+    assert "judge.max_calls" in line.mend
 
 
 def test_implausible_timestamps_warn() -> None:

@@ -14,7 +14,8 @@ from prometheus_client import CollectorRegistry
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.faults import CallFailed
 from monitor.judge.identity import LlmSettings
-from monitor.judge.llm import LlmClient, LlmJudge, hush
+from monitor.judge.library import hush
+from monitor.judge.llm import LlmClient, LlmJudge
 from monitor.judge.observe import CountedCalls
 from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill

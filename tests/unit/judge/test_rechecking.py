@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.asking import Asker
-from monitor.judge.ceiling import Ceiling, Demand
+from monitor.judge.ceiling import Ceiling
 from monitor.judge.extraction import Extractor
 from monitor.judge.limits import Limits
 from monitor.judge.observe import CountedRecheck
@@ -25,7 +25,7 @@ from monitor.judge.prompts import load_prompts
 from monitor.judge.protocol import Bill
 from monitor.judge.second_look import Kind, agreement, is_chosen, other_order
 from monitor.rechecking import MOST_WAITING, AgreementBook, Rechecks, SecondJudge
-from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 from tests.e2e.process import until
@@ -235,10 +235,10 @@ async def test_both_judgements_of_an_interaction_keep_to_one_ceiling() -> None:
     )
     model, calls = Truthful(case.labels), len(alone.requests)
     stage = Stage(second=lambda telemetry: Second(model, telemetry, Ceiling(64)))
-    stage.rechecks.offer(case.interaction, first, Demand(64 - calls + 1, 100))
+    stage.rechecks.offer(case.interaction, first, Usage(calls=64 - calls + 1))
     await stage.until("too_large", 1)
     assert model.requests == []
-    stage.rechecks.offer(case.interaction, first, Demand(64 - calls, 100))
+    stage.rechecks.offer(case.interaction, first, Usage(calls=64 - calls))
     await stage.until("done", 1)
     assert len(model.requests) == calls
 

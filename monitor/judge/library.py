@@ -1,0 +1,105 @@
+"""The one door to litellm: imported late, since that takes seconds, and kept in its place.
+
+It takes settings from nowhere but here and the environment that this process was given: no
+``.env``, of this folder or any above it, no list from the network. Nobody is told of what it does.
+And it goes where it is sent: an answer that redirects is an error, for what it would take along,
+texts and headers, is not for others.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, Final
+
+import stamina
+
+_ENVIRONMENT: Final = {
+    # Else it reads the first .env above its own folder: a key, and the address it is sent to.
+    "LITELLM_MODE": "PRODUCTION",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+}
+
+
+@cache
+def litellm() -> Any:
+    """The library, made quiet: no banners, and no traffic in logs."""
+    os.environ.update(_ENVIRONMENT)
+    with _uncollected():
+        import litellm
+
+        # The first call would import these on the event loop: hundreds of modules, half a second.
+        for name in ("openai.resources.chat", "openai.types.chat", "openai.types.responses"):
+            importlib.import_module(name)
+
+    hush()
+    _follow_no_redirects()
+    litellm.suppress_debug_info = True
+    litellm.turn_off_message_logging = True
+    litellm.telemetry = False
+    # Retries are counted by the observer; stamina's own hooks would print them.
+    stamina.instrumentation.set_on_retry_hooks(())
+    return litellm
+
+
+def _follow_no_redirects() -> None:
+    """For every client that the library makes: what it asks is answered as it came, or fails.
+
+    It builds clients in many places, all of httpx and told to follow. What httpx follows is an
+    answer of which it says that it has a place to go to. Nobody else here uses httpx.
+    """
+    import httpx
+
+    setattr(httpx.Response, "has_redirect_location", property(lambda _: False))  # noqa: B010
+
+
+def hush() -> None:
+    """No warnings of the library's doings: some quote the traffic."""
+    # Said of calls that are cancelled while the library makes their request in a thread.
+    warnings.filterwarnings("ignore", r"coroutine '.*a(?:sync_)?completion' was never awaited")
+    # Said of replies with values of other types than the protocol's, and it quotes the values.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")
+
+
+@cache
+def list_price(model: str) -> tuple[float, float] | None:
+    """US dollars for a million prompt and completion tokens, by the library's list."""
+    # A thousand, not a million: some prices rise with the length of the prompt.
+    with suppress(Exception):
+        prompt, completion = litellm().cost_per_token(
+            model=model, prompt_tokens=1_000, completion_tokens=1_000
+        )
+        return prompt * 1_000, completion * 1_000
+    return None
+
+
+def count_tokens(text: str) -> int:
+    """Tokens by cl100k_base, which comes with the library: near enough for most models."""
+    return len(litellm().encoding.encode(text, disallowed_special=()))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: of what modules make nothing is garbage.
+
+    Looking through it again and again would be a fifth of the time that the import takes.
+
+    >>> with _uncollected():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

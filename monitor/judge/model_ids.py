@@ -1,0 +1,126 @@
+"""The ids by which models answer, and what of them says which model it is.
+
+A provider's id names the snapshot that judges, so it belongs to the judge's version. Some gateways
+answer with an id of each request. So what can only be of one request (a UUID, a date with its time)
+is folded into ``*`` at once; and a model that has answered under more than ``MOST_IDS`` ids within
+a day goes by its configured name, until it no longer does. Neither depends on which ids those
+were: replicas that have seen others arrive at the same name.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
+
+from monitor.judge.identity import LlmSettings
+from monitor.logs import logger
+
+#: A provider changes its snapshots, or serves some at a time; not so many within a day.
+MOST_IDS: Final = 8
+DAY_S: Final = 86_400.0
+LONGEST_ID: Final = 200
+#: Of a model, told apart at a time: to see that there are too many needs no more.
+_MOST_KEPT: Final = 100
+#: A shorter one would be found in names that have nothing to do with it.
+_SHORTEST_SECRET: Final = 6
+_SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_PER_REQUEST: Final = re.compile(
+    r"(?<![0-9a-z])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?![0-9a-z])"
+    r"|(?<![0-9])20[0-9]{2}-?[01][0-9]-?[0-3][0-9][t_ -]?[0-2][0-9][:.-]?[0-5][0-9][:.-]?[0-5][0-9]"
+    r"(?:\.[0-9]+)?z?(?![0-9])"
+    r"|(?<![0-9])1[0-9]{9}(?:[0-9]{3}){0,3}(?![0-9])",  # seconds since 1970, and parts of them
+    re.IGNORECASE,
+)
+
+
+class IdObserver(Protocol):
+    """Who is told how many ids a model has."""
+
+    def ids_shown_by(self, model: str, count: Callable[[], int]) -> None:
+        """Ask ``count`` whenever it is to be shown."""
+
+
+class Ids:
+    """Those of a process: one list for each model at an address, whoever asks it.
+
+    ``clock`` gives monotonic seconds.
+    """
+
+    def __init__(
+        self, observe: IdObserver | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._observe, self._clock = observe, clock
+        self._made: dict[tuple[str, str | None], ModelIds] = {}
+
+    def of(self, settings: LlmSettings) -> ModelIds:
+        """That of the settings' first model."""
+        key = settings.model, settings.api_base
+        if key not in self._made:
+            self._made[key] = made = ModelIds(settings.model, self._clock)
+            if self._observe is not None:
+                self._observe.ids_shown_by(settings.model, lambda: made.count)
+        return self._made[key]
+
+
+class ModelIds:
+    """The ids of the last day by which one configured model has answered."""
+
+    def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._model, self._clock = model, clock
+        self._seen: OrderedDict[str, float] = OrderedDict()
+        self._is_folded = False
+
+    @property
+    def count(self) -> int:
+        """How many there are; at most 100 are told apart."""
+        return sum(at > self._clock() - DAY_S for at in self._seen.values())
+
+    def name(self, answered: str) -> str:
+        """What the model that has just answered under this id goes by."""
+        found = folded(answered)
+        self._seen[found] = self._clock()
+        self._seen.move_to_end(found)
+        while len(self._seen) > _MOST_KEPT or self._is_old(next(iter(self._seen))):
+            self._seen.popitem(last=False)
+        if (too_many := len(self._seen) > MOST_IDS) != self._is_folded:
+            self._is_folded = too_many
+            event = "judge_ids_folded" if too_many else "judge_ids_unfolded"
+            logger().warning(event, model=self._model, ids=len(self._seen))
+        return self._model if too_many else found
+
+    def _is_old(self, found: str) -> bool:
+        return self._seen[found] <= self._clock() - DAY_S
+
+
+def folded(answered: str) -> str:
+    """The id without what can only be of one request.
+
+    Dates of snapshots stay, and so do hashes of revisions.
+
+    >>> folded("gpt-4o-mini-2024-07-18"), folded("m-20260101T120000Z"), folded("m@1767225600")
+    ('gpt-4o-mini-2024-07-18', 'm-*', 'm@*')
+    >>> folded("m:0f8fad5b-d9cb-469f-a165-70867728950e"), folded("m:" + "a1" * 20)
+    ('m:*', 'm:a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1')
+    """
+    return _PER_REQUEST.sub("*", answered)
+
+
+def is_usable(answered: str, secrets: Iterable[str]) -> bool:
+    """Whether an id may stand on records: it is a name, and holds none of the ``secrets``."""
+    if not answered.isprintable() or not 0 < len(answered) <= LONGEST_ID:
+        return False
+    return not any(secret in answered for secret in secrets)
+
+
+def secrets_of(settings: LlmSettings, environ: Mapping[str, str]) -> frozenset[str]:
+    """Whatever a provider is sent that no record may show: by the settings, or the environment."""
+    given = [settings.api_key or "", *settings.headers.values()]
+    given += [
+        value for name, value in environ.items() if any(map(name.upper().count, _SECRET_NAMES))
+    ]
+    parts = {part for value in given for part in (value, *value.split())}
+    # What is part of the model's own name is no secret.
+    return frozenset(p for p in parts if len(p) >= _SHORTEST_SECRET and p not in settings.model)

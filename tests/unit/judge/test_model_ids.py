@@ -1,0 +1,162 @@
+"""A model that answers under ever new ids is one judge, and no id gives away what was sent."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.config import load
+from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.model_ids import DAY_S, LONGEST_ID, MOST_IDS, ModelIds, folded, is_usable
+from monitor.judge.pressures import Pressures
+from monitor.records import JudgeIdentity
+from monitor.telemetry import ScorerTelemetry
+from monitor.treatments import build_judges
+from tests.servers.judge_server import JudgeServer
+from tests.unit.judge.test_contract import LABELS, interaction
+
+KEY = "sk-not-for-records"
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_up_to_eight_ids_in_a_day_are_told_apart() -> None:
+    """A ninth makes all of them one; a day with fewer makes them many again."""
+    clock = Clock()
+    ids = ModelIds("openai/m", clock)
+    names = [ids.name(f"m-{n}") for n in range(MOST_IDS)]
+    assert names == [f"m-{n}" for n in range(MOST_IDS)]
+    assert ids.name("m-0") == "m-0"
+    assert {ids.name(f"m-{n}") for n in range(MOST_IDS, 500)} == {"openai/m"}
+    assert ids.count == 100
+    clock.now += DAY_S
+    assert (ids.count, ids.name("m-0"), ids.count) == (0, "m-0", 1)
+
+
+def test_what_a_model_goes_by_does_not_hang_on_which_ids_were_seen() -> None:
+    """Two replicas that share no id arrive at the same name."""
+    one, other = ModelIds("openai/m"), ModelIds("openai/m")
+    for n in range(20):
+        names = one.name(f"m-{n}"), other.name(f"m-{100 + n}")
+    assert names == ("openai/m", "openai/m")
+
+
+@pytest.mark.parametrize(
+    ("answered", "found"),
+    [
+        ("claude-3-5-sonnet-20241022", "claude-3-5-sonnet-20241022"),
+        ("gpt-4o-2024-08-06", "gpt-4o-2024-08-06"),
+        ("gpt-4-1106-preview", "gpt-4-1106-preview"),
+        ("ft:gpt-4o-mini-2024-07-18:acme::AbC123xY", "ft:gpt-4o-mini-2024-07-18:acme::AbC123xY"),
+        ("llama-3.1-405b-instruct", "llama-3.1-405b-instruct"),
+        ("m-0F8FAD5B-D9CB-469F-A165-70867728950E-x", "m-*-x"),
+        ("m/0f8fad5bd9cb469fa16570867728950e", "m/*"),
+        ("m-2026-01-01T12:00:00.123Z", "m-*"),
+        ("m-20260101120000", "m-*"),
+        ("m-1767225600123", "m-*"),
+    ],
+)
+def test_what_is_of_one_request_is_folded_at_once(answered: str, found: str) -> None:
+    """Snapshots are told apart by their dates, and requests are not."""
+    assert folded(answered) == found
+
+
+@pytest.mark.parametrize(
+    ("answered", "usable"),
+    [("m-1", True), ("", False), ("m\x1b[2J", False), ("m" * (LONGEST_ID + 1), False)],
+)
+def test_an_id_is_a_name(answered: str, usable: bool) -> None:
+    """It can be printed, and is not endless."""
+    assert is_usable(answered, [KEY]) is usable
+    assert not is_usable(answered + KEY, [KEY])
+
+
+class EverNew(dict[str, str]):
+    """Snapshots of a gateway that answers with another id each time."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__({"": ""})  # one without entries is taken for none
+        self._ids = (f"{prefix}-{n}" for n in count())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return next(self._ids)
+
+    def __getitem__(self, key: str) -> str:
+        return next(self._ids)
+
+
+async def judged_by(snapshots: dict[str, str], times: int = 1, **more: Any) -> list[JudgeIdentity]:
+    """Who has judged so many interactions, one after the other."""
+    async with JudgeServer(LABELS, snapshots=snapshots) as server:
+        made = LlmSettings("openai/m", api_base=server.url, api_key=KEY, **more)
+        judge = LlmJudge(made, pressures=Pressures())
+        found = [(await judge.judge(interaction())).judge for _ in range(times)]
+        await judge.aclose()
+    return found
+
+
+async def test_a_gateway_with_ever_new_ids_is_one_judge() -> None:
+    """For all replicas: the version is that of the configured name, which is on the records."""
+    one, other = [await judged_by(EverNew(name), 15) for name in ("a", "b")]
+    (configured,) = await judged_by({}, version_from="configured")
+    assert len(set(one)) <= MOST_IDS + 1
+    assert set(one[-8:]) == set(other[-8:]) == {configured}
+    assert configured.model == "openai/m"
+
+
+async def test_a_snapshot_is_a_judge_of_its_own() -> None:
+    """Unless the settings say that its name is enough."""
+    (first,) = await judged_by({"m": "m-2026-01-01"})
+    (second,) = await judged_by({"m": "m-2026-02-02"})
+    assert (first.model, second.model) == ("m-2026-01-01", "m-2026-02-02")
+    assert first.version != second.version
+    same = [
+        await judged_by({"m": name}, version_from="configured")
+        for name in ("m-2026-01-01", "m-2026-02-02")
+    ]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize(
+    ("secret", "more"),
+    [
+        (KEY, {}),
+        ("header-secret", {"headers": {"x-gateway": "Bearer header-secret"}}),
+        ("of-the-environment", {}),
+    ],
+)
+async def test_no_id_holds_a_secret(
+    secret: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that calls itself by the key is called by its configured name."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "of-the-environment")
+    (found,) = await judged_by({"m": f"m-{secret}"}, **more)
+    assert found.model == "openai/m"
+    assert found == (await judged_by({}, version_from="configured"))[0]
+
+
+async def test_how_many_ids_there_are_is_shown() -> None:
+    """By model, for all of its judges together."""
+    registry = CollectorRegistry()
+    async with JudgeServer(LABELS, snapshots=EverNew("a")) as server:
+        flags = {
+            "judge.kind": "llm",
+            "judge.model": "openai/m",
+            "judge.api_base": server.url,
+            "judge.api_key": KEY,
+        }
+        (seat,) = build_judges(load({}, flags=flags), ScorerTelemetry(registry))
+        judgement = await seat.judge.judge(interaction())
+        await seat.judge.aclose()
+    shown = registry.get_sample_value("rag_monitor_judge_ids", {"model": "openai/m"})
+    assert shown == judgement.usage.calls > 1
