@@ -75,7 +75,8 @@ def _wrong(code: int | None, out: Path, log: Path, names: list[str], tally: Tall
     wrong = [] if code == 1 else [f"evaluate: exit code {code}: {said[-300:]}"]
     if "Traceback" in said:
         wrong.append("evaluate: a traceback")
-    records = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    # Not splitlines: an id may hold what it takes for the end of a line.
+    records = [json.loads(line) for line in out.read_bytes().split(b"\n") if line]
     scored = Counter(one["interaction_id"] for one in records if one["outcome"] == "scored")
     if lost := [name for name in names if scored[name] != 1]:
         wrong.append(f"evaluate: {len(lost)} of {len(names)} good ones not scored: {lost[:3]}")

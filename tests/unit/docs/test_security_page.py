@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[3] / "SECURITY.md").read_text("utf-8")
 
 def test_every_default_is_the_settings() -> None:
     """A setting with a value in brackets behind it has that default."""
-    found = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)` \((\d+)( MB)?\)", PAGE)
+    found = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)` \((\d+)( MiB)?\)", PAGE)
     assert {"judge.max_calls", "kafka.max_read_bytes", "export.top_k"} <= {
         path for path, *_ in found
     }
@@ -22,7 +22,7 @@ def test_every_default_is_the_settings() -> None:
         default: object = Settings()
         for name in path.split("."):
             default = getattr(default, name)
-        assert default == int(number) * (1_000_000 if unit else 1), path
+        assert default == int(number) * (1_048_576 if unit else 1), path
 
 
 def test_the_bar_is_the_tests() -> None:
