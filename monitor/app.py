@@ -108,7 +108,7 @@ class Monitor:
         self._share = 1.0
         self._calibrations, self._pauses = Calibrations(), Pauses()
         self._bursts = Bursts()
-        PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
+        PausedTelemetry(self.registry, lambda: self._pauses.since(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -261,7 +261,8 @@ class Monitor:
 
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a pause hold, or end."""
-        return self._pauses.take_in(record.key, record.value)
+        at = record.timestamp / 1000
+        return self._pauses.take_in(record.key, record.value, at, record.headers)
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
