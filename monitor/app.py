@@ -116,7 +116,7 @@ class Monitor:
         self._bursts = Bursts()
         longest_s = min(LONGEST_S, settings.ingest.stuck_after_s)
         self._threads = Threads("redaction", limit_s=longest_s)
-        PausedTelemetry(self.registry, lambda: self._pauses.shown(self.clock()))
+        PausedTelemetry(self.registry, lambda: self._pauses.since(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
@@ -271,7 +271,8 @@ class Monitor:
 
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a pause hold, or end."""
-        return self._pauses.take_in(record.key, record.value)
+        at = record.timestamp / 1000
+        return self._pauses.take_in(record.key, record.value, at, record.headers)
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)

@@ -5,7 +5,7 @@ One JSON object a record, compacted by key: the latest with a key holds. Pure, l
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, Final, Literal, NamedTuple, Self
 
@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from monitor.compacted import Keyed, read_keyed
 from monitor.errors import RecordSkipped
 from monitor.records import Frozen, Score
+from monitor.visible import visible
 
 CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
@@ -23,6 +24,14 @@ BURST: Final = "burst"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
 LONGEST_BURST_S: Final = 120
+#: Seconds for which a pause holds that says nothing of its end, and for which any holds at most.
+PAUSE_S: Final = 86_400
+LONGEST_PAUSE_S: Final = 30 * 86_400
+#: Header of a pause: who has set it, as far as is known. Whoever may write there may write any.
+SET_BY: Final = "by"
+MOST_NAME: Final = 100
+#: The year 9000: what is written as a record's time need not be one.
+_LAST: Final = 221_845_392_000.0
 #: What is shown for all applications together; no label of an application.
 EVERY: Final = "*"
 
@@ -99,18 +108,33 @@ class CalibrationRecord(Keyed):
 class PauseRecord(Keyed):
     """An application is not judged until then; ``""`` stands for all of them.
 
-    Without ``until`` it holds until its tombstone.
+    Without ``until`` it holds for a day: see ``as_set``. When and by whom it was set stands beside
+    the record, and not in it.
     """
 
     schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
     kind: Literal["pause"] = PAUSE
     application: str = ""
     until: AwareDatetime | None = None
+    set_at: AwareDatetime | None = Field(None, exclude=True)
+    set_by: str = Field("", exclude=True)
 
     @property
     def key(self) -> str:
         """The Kafka key."""
         return pause_key(self.application)
+
+    def as_set(self, at: float, by: str = "") -> PauseRecord:
+        """As it holds when it was set at that time, in epoch seconds, by somebody: with an end.
+
+        >>> PauseRecord(application="bot").as_set(0.0, "ann@ops").end
+        '1970-01-02T00:00:00+00:00'
+        """
+        set_at = datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
+        until = self.until or set_at + timedelta(seconds=PAUSE_S)
+        longest = set_at + timedelta(seconds=LONGEST_PAUSE_S)
+        update = {"until": min(until, longest), "set_at": set_at, "set_by": visible(by)[:MOST_NAME]}
+        return self.model_copy(update=update)
 
     @property
     def shown(self) -> str:
@@ -128,10 +152,15 @@ class PauseRecord(Keyed):
         >>> str(PauseRecord(application="support-bot"))
         'support-bot, until rag-monitor resume'
         """
-        return f"{self.application or 'all applications'}, until {self.end or 'rag-monitor resume'}"
+        when = "" if self.set_at is None else f", since {self.set_at.isoformat(timespec='seconds')}"
+        who = f" by {self.set_by}" if self.set_by else ""
+        name = self.application or "all applications"
+        return f"{name}, until {self.end or 'rag-monitor resume'}{when}{who}"
 
     def holds(self, now: float) -> bool:
         """Whether it holds at that time, in epoch seconds."""
+        if self.set_at is not None and self.set_at.timestamp() > now + PAUSE_S:
+            return False  # clocks differ, but not by days: else it would hold for years
         return self.until is None or now < self.until.timestamp()
 
 

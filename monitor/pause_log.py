@@ -26,9 +26,16 @@ class PauseLog:
         """Say ``paused`` and ``resumed``, once each; a pause whose end has moved is told again."""
         held = self._pauses.records(self._clock())
         now = {record.shown: record.end for record in held}
-        for name, until in now.items():
-            if name not in self._told or self._told[name] != until:
-                logger().info("paused", application=name, until=until)
+        for record in held:
+            if self._told.get(record.shown) != record.end:
+                set_at = None if record.set_at is None else record.set_at.isoformat()
+                logger().info(
+                    "paused",
+                    application=record.shown,
+                    until=record.end,
+                    set_at=set_at,
+                    set_by=record.set_by or "nobody who gave a name",
+                )
         for name in self._told.keys() - now.keys():
             logger().info("resumed", application=name)
         self._told = now

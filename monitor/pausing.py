@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from monitor.control import PAUSE, PauseRecord, Removed, pause_key, read_control_record
+from collections.abc import Sequence
+
+from monitor.control import (
+    PAUSE,
+    SET_BY,
+    PauseRecord,
+    Removed,
+    pause_key,
+    read_control_record,
+)
 from monitor.errors import RecordSkipped
+
+Headers = Sequence[tuple[str, bytes | None]]
 
 
 class Pauses:
@@ -16,11 +27,14 @@ class Pauses:
 
     def __init__(self) -> None:
         self._held: dict[str, PauseRecord] = {}
+        self._since: dict[str, float] = {}
         #: Whether the topic cannot be read: then nothing is held, and nobody knows.
         self.are_unknown = False
 
-    def take_in(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-        """Let a control record hold; what was wrong with one that was left out.
+    def take_in(
+        self, key: bytes | None, value: bytes | None, at: float, headers: Headers = ()
+    ) -> RecordSkipped | None:
+        """Let a control record hold that was written at ``at``; what was wrong with one left out.
 
         Of those that are no pauses nothing is said: others read them.
         """
@@ -32,8 +46,12 @@ class Pauses:
             return skipped
         if isinstance(found, Removed):
             self._held.pop(found.key, None)
+            self._since.pop(found.key, None)
         elif isinstance(found, PauseRecord):
-            self._held[found.key] = found
+            before = self._held.get(found.key)
+            if before is None or not before.holds(at):  # else it is made longer
+                self._since[found.key] = at
+            self._held[found.key] = found.as_set(at, _who(headers))
         return None
 
     def is_paused(self, application: str, now: float) -> bool:
@@ -45,11 +63,15 @@ class Pauses:
             for record in map(self._held.get, (pause_key(""), pause_key(application)))
         )
 
-    def shown(self, now: float) -> list[str]:
-        """The applications with a pause of their own that holds; ``*`` for that of all."""
-        held = (record for record in self._held.values() if record.holds(now))
-        return sorted(record.shown for record in held)
+    def since(self, now: float) -> dict[str, float]:
+        """Application (``*``: all) → since when it has been paused, for those that are now."""
+        return {record.shown: self._since[record.key] for record in self.records(now)}
 
     def records(self, now: float) -> list[PauseRecord]:
         """The pauses that hold, by key."""
         return [record for _, record in sorted(self._held.items()) if record.holds(now)]
+
+
+def _who(headers: Headers) -> str:
+    found = next((value for name, value in headers if name == SET_BY and value), b"")
+    return found.decode("utf-8", "replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from monitor.control import PauseRecord, pause_key
+from monitor.control import SET_BY, PauseRecord, pause_key
 from monitor.errors import DependencyRefused
 from monitor.health import Health
 from monitor.kafka import errands
@@ -23,14 +23,14 @@ class Desk(NamedTuple):
     limit_s: float
 
 
-async def pause(desk: Desk, record: PauseRecord, now: float) -> None:
-    """Begin a pause.
+async def pause(desk: Desk, record: PauseRecord, now: float, by: str) -> None:
+    """Begin a pause, with the name of who has asked for it.
 
     Raises ``DependencyRefused`` when it cannot be written in time, and at once where no topic is: a
     producer would wait for one.
     """
     await in_force(desk, now)
-    await publish(desk, [(record.key, record.to_json())])
+    await publish(desk, [(record.key, record.to_json())], [(SET_BY, by.encode())])
 
 
 async def resume(
@@ -65,12 +65,18 @@ async def _read(desk: Desk) -> Pauses:
     pauses, scan = Pauses(), await TopicScan.start(desk.connection, desk.health)
     try:
         async for record in scan.records(desk.topic):
-            pauses.take_in(record.key, record.value)
+            pauses.take_in(record.key, record.value, record.timestamp / 1000, record.headers)
     finally:
         await scan.stop()
     return pauses
 
 
-async def publish(desk: Desk, records: Sequence[tuple[str, bytes | None]]) -> None:
+async def publish(
+    desk: Desk,
+    records: Sequence[tuple[str, bytes | None]],
+    headers: Sequence[tuple[str, bytes | None]] = (),
+) -> None:
     """Write keys and values; raises ``DependencyRefused`` when that is not possible in time."""
-    await errands.publish(desk.connection, desk.health, desk.limit_s, desk.topic, records)
+    await errands.publish(
+        desk.connection, desk.health, desk.limit_s, desk.topic, records, headers=headers
+    )

@@ -458,20 +458,29 @@ class BurstTelemetry:
 class PausedTelemetry(Collector):
     """What is paused; asked for at scrapes, since a pause ends by itself."""
 
-    def __init__(self, registry: CollectorRegistry, paused: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, paused: Callable[[], Mapping[str, float]]
+    ) -> None:
         self._paused = paused
         registry.register(self)
 
     def collect(self) -> Iterator[Metric]:
-        """The family; without samples while everything is judged."""
+        """The families; without samples while everything is judged."""
         family = GaugeMetricFamily(
             "rag_monitor_paused",
             "1 while an application is not judged (rag-monitor pause); * stands for all.",
             labels=["application"],
         )
-        for application in self._paused():
+        since = GaugeMetricFamily(
+            "rag_monitor_paused_since_timestamp_seconds",
+            "Since when an application has not been judged (rag-monitor pause); * stands for all.",
+            labels=["application"],
+        )
+        for application, began in sorted(self._paused().items()):
             family.add_metric([application], 1.0)
+            since.add_metric([application], began)
         yield family
+        yield since
 
 
 class CacheTelemetry:

@@ -58,7 +58,7 @@ def declared_metrics() -> frozenset[str]:
     ExporterTelemetry(registry)
     BudgetTelemetry(registry, 0.0, lambda: 0.0)
     BurstTelemetry(registry, 0.0, lambda: 0.0)
-    PausedTelemetry(registry, lambda: ["*"])
+    PausedTelemetry(registry, lambda: {"*": 0.0})
     registry.register(_quality())
     return frozenset(_sample_names(registry))
 

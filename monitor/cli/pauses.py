@@ -22,8 +22,8 @@ Application = Annotated[
     typer.Option(help="Only this application; default: all."),
 ]
 For = Annotated[
-    str | None,
-    typer.Option("--for", help="How long, like 30m or 2h; default: until resume."),
+    str,
+    typer.Option("--for", help="How long, like 30m or 2h, at most 30d; default: 24h."),
 ]
 Limit = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
@@ -38,21 +38,23 @@ def register(app: typer.Typer) -> None:
 
 def pause(
     application: Application = None,
-    for_: For = None,
+    for_: For = "24h",
     config: ConfigFile = None,
     set_: Overrides = None,
     limit: Limit = 60.0,
 ) -> None:
-    """Judge nothing for now; interactions end as not_sampled, paused, and offsets go on."""
+    """Judge nothing for now; interactions end as not_sampled, paused, and offsets go on.
+
+    It ends by itself, or with rag-monitor resume.
+    """
     import asyncio
 
     from monitor import pausing_desk
     from monitor.control import PauseRecord
 
     desk, now = _desk(config, set_, limit)
-    until = None if for_ is None else _until(for_, now)
-    record = PauseRecord(application=_name(application), until=until)
-    asyncio.run(pausing_desk.pause(desk, record, now))
+    record = PauseRecord(application=_name(application), until=_until(for_, now))
+    asyncio.run(pausing_desk.pause(desk, record, now, _who()))
     say(_told(record))
 
 
@@ -103,6 +105,7 @@ def _until(text: str, now: float) -> datetime:
     from datetime import UTC, datetime
 
     from monitor.config import seconds
+    from monitor.control import LONGEST_PAUSE_S
     from monitor.errors import ConfigurationError
 
     try:
@@ -111,10 +114,24 @@ def _until(text: str, now: float) -> datetime:
         length_s = 0
     if not length_s or not re.fullmatch(r"[0-9]+[a-z]+", text):
         raise ConfigurationError(f"--for: found {text!r}, expected a duration like 30m or 2h")
+    if length_s > LONGEST_PAUSE_S:
+        raise ConfigurationError(
+            f"--for: found {text!r}, expected at most {LONGEST_PAUSE_S // 86_400}d; what is never "
+            "to be judged has sampling.rate 0 in applications, or a rule in ingest.exclude"
+        )
+    return datetime.fromtimestamp(int(now) + length_s, UTC)
+
+
+def _who() -> str:
+    """The user and host that this runs as: who asks for it, as far as the system knows."""
+    import getpass
+    import socket
+
     try:
-        return datetime.fromtimestamp(int(now) + length_s, UTC)
-    except (OverflowError, OSError, ValueError):
-        raise ConfigurationError(f"--for: {text} ends beyond any calendar") from None
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may have a user without a name
+        user = "somebody"
+    return f"{user}@{socket.gethostname()}"
 
 
 def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> tuple[Desk, float]:

@@ -136,6 +136,9 @@ class Alerts(Section):
         "15m",
         description="time without being ready (/readyz) after which RagMonitorDown fires",
     )
+    paused: Duration = Field(
+        "1d", description="time after which a pause is a ticket, RagMonitorBlind"
+    )
     held: Duration = Field(
         "5m",
         description="time for which dead letters must hold up reading before they are a page",
@@ -149,7 +152,7 @@ class Alerts(Section):
         "(`keep_firing_for`)",
     )
 
-    @field_validator("window", "long_window", "lag")
+    @field_validator("window", "long_window", "lag", "paused")
     @classmethod
     def _has_length(cls, text: str) -> str:
         seconds(text)

@@ -67,15 +67,20 @@ async def publish(
     limit_s: float,
     topic: str,
     records: Sequence[tuple[str, bytes | None]],
+    *,
+    headers: Sequence[tuple[str, bytes | None]] = (),
 ) -> None:
-    """Write keys and values; raises ``DependencyRefused`` when that is not possible in time."""
+    """Write keys and values, each with the headers.
+
+    Raises ``DependencyRefused`` when that is not possible in time.
+    """
     if not records:
         return
     async with in_time(connection, health, limit_s, "writing"):
         producer = await Producer.start(connection, health)
         try:
             for key, value in records:
-                await producer.write(topic, value, key=key.encode())
+                await producer.write(topic, value, key=key.encode(), headers=headers)
         except RecordRefused as error:
             raise DependencyRefused(
                 f"Kafka: topic {topic} does not take the record: {error}"

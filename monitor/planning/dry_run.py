@@ -193,7 +193,8 @@ class _Stage:
         if topics.control in scan.partitions:
             async for record in scan.records(topics.control):
                 self.calibrations.take_in(record.key, record.value)
-                self.pauses.take_in(record.key, record.value)
+                at = record.timestamp / 1000
+                self.pauses.take_in(record.key, record.value, at, record.headers)
         if self.budget is not None and topics.scores in scan.partitions:
             since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
             async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):

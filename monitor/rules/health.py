@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from monitor.config import seconds
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, Plan
@@ -29,6 +30,7 @@ def reading(plan: Plan) -> list[Alert]:
     """Whether what is on the topics is read, and gives scores."""
     return [
         _blind(plan),
+        _paused(plan),
         _no_traffic(plan),
         _lagging(plan),
         _lagging_unwatched(plan),
@@ -134,6 +136,23 @@ def _blind(plan: Plan) -> Alert:
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
         f"{plan.alerts.window} (or {plan.alerts.long_window}), and there is none: the quality "
         "gauges say nothing of it.",
+    )
+
+
+def _paused(plan: Plan) -> Alert:
+    """Nobody expects scores of what is paused, so nothing else would ever tell of it."""
+    by = ", ".join((*plan.alerts.by, "application"))
+    since = f"min by ({by}) (rag_monitor_paused_since_timestamp_seconds)"
+    return plan.alert(
+        "RagMonitorBlind",
+        "ticket",
+        HEALTH,
+        expr=f"time() - {since} > {seconds(plan.alerts.paused)}",
+        labels={"cause": "paused"},
+        summary="Judging is paused for more than "
+        f"{plan.alerts.paused} ({{{{ $labels.application }}}})",
+        description="It has been paused by hand for {{ $value | humanizeDuration }}: the quality "
+        "gauges say nothing of it, and no alarm opens. rag-monitor resume ends it.",
     )
 
 

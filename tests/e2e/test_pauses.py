@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -72,7 +74,10 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
         status, answer = await monitor.get("/readyz")
         assert (status, list(json.loads(answer)["paused"])) == (200, ["*"])
         page = (await monitor.get("/"))[1]
-        assert "all applications, until 20" in page
+        assert re.search("all applications, until 20[^,]+, since 20[^,]+ by [^,]+@", page)
+        told_of = next(event for event in monitor.events() if event["event"] == "paused")
+        assert "@" in told_of["set_by"]
+        assert told_of["set_at"] < told_of["until"]
         assert "asked nothing, since all applications are paused by hand" in page
         assert await read_all(broker, topics["kafka__topics__scores"]) == []
         assert await told(broker, topics, "resume") == "all applications: resumed\n"
@@ -105,6 +110,19 @@ async def test_a_pause_that_ends_by_its_time_is_told_by_all(
     finally:
         for monitor in monitors:
             await monitor.end()
+
+
+@pytest.mark.timeout(120)
+async def test_a_pause_without_a_length_ends_within_a_day(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """It says so; an older command's, without an end on the topic, holds as long."""
+    broker, topics = kafka_broker.bootstrap, await make_topics()
+    said = await told(broker, topics, "pause", "--application", "bot")
+    end = datetime.fromisoformat(said.removeprefix("bot: paused until ").strip())
+    assert timedelta(hours=23) < end - datetime.now(UTC) <= timedelta(hours=24)
+    (record,) = await read_all(broker, topics["kafka__topics__control"])
+    assert json.loads(record.value or b"")["until"] is not None
 
 
 def _resumed(monitor: MonitorProcess) -> bool:

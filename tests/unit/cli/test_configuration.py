@@ -29,7 +29,7 @@ def test_check_prints_what_is_in_effect(tmp_path: Path) -> None:
     )
     assert (result.returncode, result.stderr) == (0, "")
     shown = yaml.safe_load(result.stdout)
-    assert shown["http"] == {"port": 3, "host": "::1"}
+    assert shown["http"] == {"port": 3, "host": "::1", "allowed_hosts": []}
     assert shown["sampling"]["rate"] == 0.25
     assert shown["kafka"]["group_id"] == "from-file"
     assert shown["log"] == Settings().log.model_dump()

@@ -12,7 +12,8 @@ from tests.unit.cli.command import one_line, rag_monitor
     [
         ("--for=2x", "--for: found '2x', expected a duration"),
         ("--for=0h", "--for: found '0h', expected a duration"),
-        ("--for=99999999d", "--for: 99999999d ends beyond any calendar"),
+        ("--for=31d", "--for: found '31d', expected at most 30d"),
+        ("--for=99999999d", "--for: found '99999999d', expected at most 30d"),
         ("--application=", "--application: empty"),
         ("--application=*", "--application: *; leave it out for all"),
     ],

@@ -103,8 +103,8 @@ class Stage:
         }
 
     def rule(self, firing: Firing) -> Alert:
-        """The rule that it comes from."""
-        (found,) = [
+        """The rule that it comes from: that with the fewest labels of its own beside those."""
+        found = [
             rule
             for group in groups(self._settings)
             for rule in group.rules
@@ -112,7 +112,7 @@ class Stage:
             and rule.alert == firing.alert
             and firing.rule.items() <= rule.labels.items()
         ]
-        return found
+        return min(found, key=lambda rule: len(rule.labels))
 
     def _run(self, test: Any) -> None:
         head = {"rule_files": list(self._files), "evaluation_interval": "1m", "tests": [test]}

@@ -647,6 +647,38 @@ def test_scorers_that_restart_without_a_redis_stay_one_ticket(stage: Stage) -> N
     stage.tells(recovered, (59, [not_shared(1)]), (63, []))
 
 
+def paused(application: str, seconds: int) -> Story:
+    """For so many seconds at the beginning of the story, as a scorer and an exporter say it."""
+    name = "rag_monitor_paused_since_timestamp_seconds"
+    label = f'application="{application}"'
+    return {of(process, name, label): constant(-seconds) for process in ("score-1", "export-1")}
+
+
+def forgotten(application: str, lasts: str) -> Firing:
+    """A pause that nobody has ended."""
+    text = (
+        f"It has been paused by hand for {lasts}: the quality gauges say nothing of it, and no "
+        "alarm opens. rag-monitor resume ends it."
+    )
+    return Firing("RagMonitorBlind", {**HERE, "application": application}, text, PAUSED)
+
+
+PAUSED = {"cause": "paused"}
+
+
+def test_a_pause_that_lasts_for_more_than_a_day_is_one_ticket(stage: Stage) -> None:
+    """Whoever shows it; also when it has lasted for longer before anybody looked."""
+    story = calm() | paused("support-bot", 86_400 - 3_600)
+    stage.tells(story, (60, []), (70, [forgotten("support-bot", "1d 0h 10m 0s")]))
+    stage.tells(calm() | paused("*", 3 * 86_400), (10, [forgotten("*", "3d 0h 10m 0s")]))
+
+
+def test_a_pause_that_ends_within_a_day_is_quiet(stage: Stage) -> None:
+    """As every one does that was given no length."""
+    story = {key: f"{values.split('x')[0]}x59 stale" for key, values in paused("*", 82_800).items()}
+    stage.tells(calm() | story, (30, []), (59, []), (70, []), (420, []))
+
+
 def test_a_dead_letter(stage: Stage) -> None:
     """The first one of its kind is a ticket for an hour, though its series begins with it."""
     story = calm()
