@@ -89,6 +89,11 @@ class SegmentBook:
                     beyond = own.minus(whole)
                     self._rolling((metric, *pair)).add(event_time, beyond, sign)
 
+    def forget(self, pair: Pair) -> None:
+        """Nothing is left of a pair; its slots were taken out."""
+        for key in [key for key in self._beyond if key[1:] == pair]:
+            del self._beyond[key]
+
     def advance(self, now: float, start: int) -> None:
         """Let time pass; ``start`` is that of the horizon."""
         for pair, strands in list(self._strands.items()):
