@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.compacted import Keyed, read_keyed
 from monitor.errors import RecordSkipped
-from monitor.records import Frozen, Score
+from monitor.records import AnyMinor, Frozen, Score
 
 CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
@@ -45,7 +45,7 @@ class BaselineRecord(Keyed):
     nothing of when it was published: two exporters publish the same bytes.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["baseline"] = BASELINE
     application: str
     judge: str
@@ -71,7 +71,7 @@ class CalibrationRecord(Keyed):
     how much a judgement teaches, and ``expected``, by metric, the value with larger meaning worse.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["calibration"] = CALIBRATION
     application: str
     judge: str
@@ -102,7 +102,7 @@ class PauseRecord(Keyed):
     Without ``until`` it holds until its tombstone.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["pause"] = PAUSE
     application: str = ""
     until: AwareDatetime | None = None
@@ -143,7 +143,7 @@ class BurstRecord(Keyed):
     left follows from the record alone.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["burst"] = BURST
     from_: AwareDatetime = Field(alias="from")
     until: AwareDatetime
