@@ -433,7 +433,6 @@ class ScorerTelemetry:
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
 
-
     def _forget_scores(self, application: str) -> None:
         """An application has lost its label: its series end, as those of a process that stops.
 
@@ -647,6 +646,10 @@ class ExporterTelemetry:
             "Records still to be read before the exporter is ready.",
             registry=registry,
         )
+        self._book(registry)
+        self._group(registry)
+
+    def _book(self, registry: CollectorRegistry) -> None:
         self.slots_dropped = Gauge(
             "rag_monitor_slots_dropped",
             "Slots within the horizon that do not count, since they overlap one that does: read "
@@ -669,6 +672,8 @@ class ExporterTelemetry:
             "application.",
             registry=registry,
         )
+
+    def _group(self, registry: CollectorRegistry) -> None:
         where = ["topic", "partition"]
         self.group_lag = Gauge(
             "rag_monitor_group_lag_records",

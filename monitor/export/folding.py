@@ -124,9 +124,7 @@ class Folding:
         self._places.settle()
         return self._places.kept ^ self._kept
 
-    def move_applications(
-        self, names: set[str], slots: Iterable[tuple[float, str, str]]
-    ) -> None:
+    def move_applications(self, names: set[str], slots: Iterable[tuple[float, str, str]]) -> None:
         """Let them; ``slots`` are all that count of them: event time, application, judge."""
         counted = [(self._period(time), name, judge) for time, name, judge in slots]
         for period, name, judge in counted:

@@ -158,9 +158,7 @@ class SegmentBook:
             for metric, rolling in series.items()
         }
 
-    def _rest(
-        self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]
-    ) -> Part:
+    def _rest(self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]) -> Part:
         stamps = (
             tuple((metric, *(s.stamp for s in series)) for metric, series in by_metric.items()),
             tuple((part.segment, part.stamps) for part in named),

@@ -1,4 +1,4 @@
-"""An exporter whose clock leaps goes on or begins anew by itself, and says what a fresh one does."""
+"""An exporter whose clock leaps goes on or begins anew by itself, as if it were fresh."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from monitor.export.from_file import gauges
 from monitor.records import ScoreRecord
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.process import MonitorProcess, Samples, total, until
