@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from monitor.compacted import Keyed, read_keyed
-from monitor.records import Frozen, Score
+from monitor.records import AnyMinor, Frozen, Score
 
 ALARM_SCHEMA: Final = "rag.alarm/1"
 MOST_SEGMENTS: Final = 20
@@ -127,7 +127,7 @@ class AlarmRecord(Keyed):
     last slot in them. ``baseline`` is what the detector held the scores against.
     """
 
-    schema_: Literal["rag.alarm/1"] = Field(default=ALARM_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
     answer: str = ""
     state: State
     metric: str

@@ -5,10 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from monitor.errors import RecordSkipped
-from monitor.records import Frozen, unreadable
+from monitor.records import Frozen, read_record
 
 
 class Keyed(Frozen):
@@ -30,13 +28,10 @@ K = TypeVar("K", bound=Keyed)
 def read_keyed(model: type[K], what: str, name: str, value: bytes) -> K:
     """Parse the record under the key ``name``.
 
-    Raises ``RecordSkipped`` with cause ``malformed`` for what cannot be read, or does not belong
-    to its key.
+    Raises ``RecordSkipped`` for what cannot be read, with the causes of ``read_record``, or does
+    not belong to its key (``malformed``).
     """
-    try:
-        record = model.model_validate_json(value)
-    except ValidationError as error:
-        raise unreadable(f"{what} record {name!r}", error) from error
+    record = read_record(model, f"{what} record {name!r}", value)
     if record.key != name:
         raise RecordSkipped(
             f"{what} record {name!r}: it speaks of {record.key!r}", cause="malformed"

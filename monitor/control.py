@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.compacted import Keyed, read_keyed
 from monitor.errors import RecordSkipped
-from monitor.records import Frozen, Score
+from monitor.records import AnyMinor, Frozen, Score
 from monitor.visible import visible
 
 CONTROL_SCHEMA: Final = "rag.control/1"
@@ -54,7 +54,7 @@ class BaselineRecord(Keyed):
     nothing of when it was published: two exporters publish the same bytes.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["baseline"] = BASELINE
     application: str
     judge: str
@@ -80,7 +80,7 @@ class CalibrationRecord(Keyed):
     how much a judgement teaches, and ``expected``, by metric, the value with larger meaning worse.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["calibration"] = CALIBRATION
     application: str
     judge: str
@@ -112,7 +112,7 @@ class PauseRecord(Keyed):
     the record, and not in it.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["pause"] = PAUSE
     application: str = ""
     until: AwareDatetime | None = None
@@ -172,7 +172,7 @@ class BurstRecord(Keyed):
     left follows from the record alone.
     """
 
-    schema_: Literal["rag.control/1"] = Field(default=CONTROL_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
     kind: Literal["burst"] = BURST
     from_: AwareDatetime = Field(alias="from")
     until: AwareDatetime

@@ -63,9 +63,9 @@ def _show(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
 class Exporter:
     """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
 
-    ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the attribute that the segments of an
-    application are values of. ``writer`` is a name that no other process has. ``heard`` is told of
-    every control record.
+    ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the
+    attribute that the segments of an application are values of. ``writer`` is a name that no other
+    process has. ``heard`` is told of every control record.
     """
 
     #: Who writes its records.

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import (
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -22,10 +23,12 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import RecordSkipped
 
 SCORE_SCHEMA: Final = "rag.score/1"
-_SCHEMA: Final = re.compile(r"rag\.score/([0-9]{1,9})(?:\.([0-9]{1,9}))?")
+#: Why a record of a newer major schema is left out; those who read a topic count it from 0 on.
+NEWER_SCHEMA: Final = "newer_schema"
+_SCHEMA: Final = re.compile(r"(rag\.[a-z]+/([0-9]{1,9}))(?:\.([0-9]{1,9}))?")
 #: Beyond any slot, and small enough for its square in the sums.
 _LARGEST_WEIGHT: Final = 2.0**60
 
@@ -64,8 +67,18 @@ class Unscored(StrEnum):
     TOO_LARGE = "TOO_LARGE"
 
 
+def _major(schema: object) -> object:
+    """The schema without its minor version: what a newer one has added is left out."""
+    version = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
+    return schema if version is None else version[1]
+
+
+#: Of a field ``schema_``: what a record of any minor version says.
+AnyMinor: Final = BeforeValidator(_major)
+
+
 class Frozen(BaseModel):
-    """Base of every record: immutable, no unknown fields, raw text in JSON."""
+    """Base of every record: immutable, raw text in JSON; nothing makes one with unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -277,7 +290,7 @@ class ScoreRecord(Frozen):
     its last record; it stands only where there is something.
     """
 
-    schema_: Literal["rag.score/1"] = Field(default=SCORE_SCHEMA, alias="schema")
+    schema_: Annotated[Literal["rag.score/1"], AnyMinor] = Field(SCORE_SCHEMA, alias="schema")
     application: str
     interaction_id: str
     event_time: AwareDatetime
@@ -310,16 +323,25 @@ class ScoreRecord(Frozen):
 
 
 def read_score_record(line: bytes) -> ScoreRecord:
-    """Parse one score record.
+    """Parse one score record; fields that are not known here are left out.
 
-    Raises ``RecordSkipped`` for a newer minor schema or an unreadable line, and
-    ``DependencyRefused`` for a newer major one: its numbers may mean something else.
+    So a newer minor schema is read as far as it is known. Raises ``RecordSkipped``: with cause
+    ``newer_schema`` for a newer major one (its numbers may mean something else), ``newer_minor``
+    for what of a newer minor one cannot be read, and ``malformed`` for the rest.
     """
+    return read_record(ScoreRecord, "score record", line)
+
+
+RecordT = TypeVar("RecordT", bound=Frozen)
+
+
+def read_record(model: type[RecordT], what: str, line: bytes) -> RecordT:
+    """Parse one record of a topic of ours; raises ``RecordSkipped``, as for score records."""
     try:
-        return ScoreRecord.model_validate_json(line)
+        return model.model_validate_json(line, extra="ignore")
     except ValidationError as error:
-        _explain_schema(line, error)
-        raise unreadable("score record", error) from error
+        _explain_schema(what, line, error)
+        raise unreadable(what, error) from error
 
 
 def unreadable(what: str, error: ValidationError) -> RecordSkipped:
@@ -333,7 +355,7 @@ class _SchemaOnly(BaseModel):
     schema_: Any = Field(default=None, alias="schema")
 
 
-def _explain_schema(line: bytes, error: ValidationError) -> None:
+def _explain_schema(what: str, line: bytes, error: ValidationError) -> None:
     try:
         found = str(_SchemaOnly.model_validate_json(line).schema_)
     except ValidationError:
@@ -341,9 +363,12 @@ def _explain_schema(line: bytes, error: ValidationError) -> None:
     version = _SCHEMA.fullmatch(found)
     if version is None:
         return
-    if int(version[1]) > 1:
-        raise DependencyRefused(
-            f"score record schema {found}: this version reads rag.score/1; upgrade rag-monitor"
+    if int(version[2]) > 1:
+        raise RecordSkipped(
+            f"{what}: schema {found} is newer than this version reads; upgrade rag-monitor",
+            cause=NEWER_SCHEMA,
         ) from error
-    if int(version[1]) == 1 and int(version[2] or 0) > 0:
-        raise RecordSkipped(f"score record schema {found} is newer", cause="newer_minor") from error
+    if int(version[2]) == 1 and int(version[3] or 0) > 0:
+        raise RecordSkipped(
+            f"{what}: schema {found} is newer, and cannot be read here", cause="newer_minor"
+        ) from error

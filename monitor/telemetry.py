@@ -6,6 +6,8 @@ Labels come from closed sets; the one that traffic supplies (``application``) is
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -31,6 +33,8 @@ CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
 SLOT_SIZES = tuple(2**i for i in range(13))
 SCORES = tuple(i / 10 for i in range(11))
 OTHER = "other"
+#: Result of a record whose schema is newer than this version reads.
+NEWER_SCHEMA = "newer_schema"
 MOST_EXEMPLAR_CHARACTERS = 100
 
 
@@ -43,24 +47,57 @@ def new_registry() -> CollectorRegistry:
 
 
 class LabelCap:
-    """Lets the first ``most`` distinct values through; the rest is ``other``.
+    """Lets ``most`` distinct values through at a time; the rest is ``other``.
+
+    The first ones at once. A value that has not been seen for ``idle_s`` seconds gives up its place
+    to one that keeps coming (``TIMES``), so that names seen once hold none for ever; ``forget`` is
+    told of it. ``monotonic`` gives seconds.
 
     >>> cap = LabelCap(1)
     >>> cap("a"), cap("b"), cap("a")
     ('a', 'other', 'a')
     """
 
-    def __init__(self, most: int = 20) -> None:
-        self._most = most
-        self._known: set[str] = set()
+    #: How often a value must have come to get the place of another.
+    TIMES = 3
+    #: Values that are remembered while they wait, for each place.
+    REMEMBERED = 10
+
+    def __init__(
+        self,
+        most: int = 20,
+        idle_s: float = 3_600.0,
+        monotonic: Callable[[], float] = time.monotonic,
+        forget: Callable[[str], None] = lambda _value: None,
+    ) -> None:
+        self._most, self._idle_s = most, idle_s
+        self._monotonic, self._forget = monotonic, forget
+        #: When each was last seen, and how often those without a place; the latest ones last.
+        self._known = OrderedDict[str, float]()
+        self._waiting = OrderedDict[str, int]()
 
     def __call__(self, value: str) -> str:
         """The label value to use."""
-        if value not in self._known:
-            if len(self._known) >= self._most:
-                return OTHER
-            self._known.add(value)
+        now = self._monotonic()
+        if value not in self._known and not self._has_place_for(value, now):
+            return OTHER
+        self._known[value] = now
+        self._known.move_to_end(value)
         return value
+
+    def _has_place_for(self, value: str, now: float) -> bool:
+        if len(self._known) < self._most:
+            return True
+        self._waiting[value] = times = self._waiting.get(value, 0) + 1
+        self._waiting.move_to_end(value)
+        if len(self._waiting) > self.REMEMBERED * self._most:
+            self._waiting.popitem(last=False)
+        oldest = next(iter(self._known), None)
+        if oldest is None or times < self.TIMES or now - self._known[oldest] <= self._idle_s:
+            return False
+        del self._known[oldest], self._waiting[value]
+        self._forget(oldest)
+        return True
 
 
 class LateGauge(Collector):
@@ -121,9 +158,14 @@ class KafkaTelemetry:
 
 
 class ScorerTelemetry:
-    """The scorer's counters; consumed = sum of outcomes + in flight, in every scrape."""
+    """The scorer's counters; consumed = sum of outcomes + in flight, in every scrape.
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    ``monotonic`` gives seconds.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._interactions(registry)
         self._slots(registry)
         self._kafka(registry)
@@ -133,7 +175,8 @@ class ScorerTelemetry:
         self._limits(registry)
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
-        self.applications = LabelCap()
+        self.applications = LabelCap(monotonic=monotonic, forget=self._forget_scores)
+        self._scored = defaultdict[str, set[str]](set)
 
     def _interactions(self, registry: CollectorRegistry) -> None:
         self.consumed = Counter(
@@ -231,6 +274,7 @@ class ScorerTelemetry:
             ["result"],
             registry=registry,
         )
+        self.calibration_records.labels(NEWER_SCHEMA)  # from 0 on
 
     def _kafka(self, registry: CollectorRegistry) -> None:
         where = ["topic", "partition"]
@@ -404,9 +448,20 @@ class ScorerTelemetry:
 
     def observe_score(self, metric: str, application: str, score: float, exemplar: str) -> None:
         """Count one score; an id too long for an exemplar (128 characters) is left out."""
-        histogram = self.interaction_score.labels(metric, self.applications(application))
+        label = self.applications(application)
+        self._scored[label].add(metric)
+        histogram = self.interaction_score.labels(metric, label)
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
+
+    def _forget_scores(self, application: str) -> None:
+        """An application has lost its label: its series end, as those of a process that stops.
+
+        They are not added to the rest, where ``rate`` would count them again; what comes later
+        under the name begins at 0, which ``rate`` takes for a restart.
+        """
+        for metric in self._scored.pop(application, ()):
+            self.interaction_score.remove(metric, application)
 
 
 class BudgetTelemetry:
@@ -613,12 +668,18 @@ class ExporterTelemetry:
             ["result"],
             registry=registry,
         )
+        for counter in (self.records, self.control_records, self.alarm_records):
+            counter.labels(NEWER_SCHEMA)  # from 0 on
         self._baselines(registry)
         self.replay_left = Gauge(
             "rag_monitor_replay_records_left",
             "Records still to be read before the exporter is ready.",
             registry=registry,
         )
+        self._book(registry)
+        self._group(registry)
+
+    def _book(self, registry: CollectorRegistry) -> None:
         self.slots_dropped = Gauge(
             "rag_monitor_slots_dropped",
             "Slots within the horizon that do not count, since they overlap one that does: read "
@@ -641,6 +702,8 @@ class ExporterTelemetry:
             "application.",
             registry=registry,
         )
+
+    def _group(self, registry: CollectorRegistry) -> None:
         where = ["topic", "partition"]
         self.group_lag = Gauge(
             "rag_monitor_group_lag_records",

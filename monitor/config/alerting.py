@@ -129,6 +129,12 @@ class Alerts(Section):
     dead_letters: int = Field(
         1, ge=1, description="dead letters within `window` from which RagMonitorDeadLetters fires"
     )
+    newer_schema: int = Field(
+        1,
+        ge=1,
+        description="records of a newer schema on a topic of the monitor's own, left out by one "
+        "process, from which RagMonitorDown fires, for a day",
+    )
     lag: Duration = Field(
         "5m", description="age of unjudged records from which RagMonitorLagging fires"
     )

@@ -101,6 +101,8 @@ class ScoreBook:
         self._series: dict[Pair, PairSums] = {}
         self._census = Census(self._period_s)
         self._folding = self._fold()
+        #: Pairs that slots were taken away from.
+        self._left = set[Pair]()
         self._segments = None if self._labels is None else self._segment_book(self._labels)
         #: The scored slots of everything that has detectors and no baseline yet.
         self.pupils = Pupils(_nobody if self.drift is None else self.drift.is_known, self.watched)
@@ -304,27 +306,41 @@ class ScoreBook:
         """Let what has counted for more, or for less, gain or lose its place."""
         folding = self._folding
         names = folding.moving_applications()
-        leaving = [found for name in sorted(names) for found in self._slots_of(name)]
-        for candidate, slot in leaving:
-            self._put(candidate, slot, -1)
+        moving = [found for name in sorted(names) for found in self._slots_of(name)]
+        self._take_away(moving)
         if names:
             folding.move_applications(
-                names, [(c.event_time, c.application, slot.judge_label) for c, slot in leaving]
+                names, [(c.event_time, c.application, slot.judge_label) for c, slot in moving]
             )
         for shown, judges in folding.moving_judges():
-            moving = [
+            within = [
                 (candidate, slot)
                 for name in self._shown_as(shown) - names
                 for candidate, slot in self._slots_of(name)
                 if slot.judge_label in judges
             ]
-            for candidate, slot in moving:
-                self._put(candidate, slot, -1)
+            self._take_away(within)
             folding.move_judges(shown, judges)
-            for candidate, slot in moving:
+            for candidate, slot in within:
                 self._put(candidate, slot, +1)
-        for candidate, slot in leaving:
+        for candidate, slot in moving:
             self._put(candidate, slot, +1)
+        self._forget_emptied()
+
+    def _take_away(self, moving: Iterable[tuple[Candidate, Slot]]) -> None:
+        """Let slots go that come elsewhere."""
+        for candidate, slot in moving:
+            self._put(candidate, slot, -1)
+            self._left.add(self._folding.pair(candidate.application, slot.judge_label))
+
+    def _forget_emptied(self) -> None:
+        """Nothing is kept of a pair that has lost its place, with all of its slots."""
+        for application, judge in self._left:
+            if not self._folding.has_place(application, judge):
+                self._series.pop((application, judge), None)
+                if self._segments is not None:
+                    self._segments.forget((application, judge))
+        self._left.clear()
 
     def _shown_as(self, label: str) -> set[str]:
         """The applications behind a label."""

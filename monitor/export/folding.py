@@ -93,6 +93,11 @@ class Folding:
         shown = application if application in self._kept else OTHER
         return shown, judge if judge in self._judges[shown].shares.kept else OTHER
 
+    def has_place(self, application: str, judge: str) -> bool:
+        """Whether any slot may have these labels."""
+        found = self._judges.get(application)
+        return found is not None and (judge == OTHER or judge in found.shares.kept)
+
     def count(self, event_time: float, application: str, judge: str, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1); it is not from before the floor."""
         period = self._period(event_time)
@@ -119,9 +124,7 @@ class Folding:
         self._places.settle()
         return self._places.kept ^ self._kept
 
-    def move_applications(
-        self, names: set[str], slots: Iterable[tuple[float, str, str]]
-    ) -> None:
+    def move_applications(self, names: set[str], slots: Iterable[tuple[float, str, str]]) -> None:
         """Let them; ``slots`` are all that count of them: event time, application, judge."""
         counted = [(self._period(time), name, judge) for time, name, judge in slots]
         for period, name, judge in counted:

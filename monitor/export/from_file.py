@@ -12,14 +12,14 @@ from typing import Final
 from prometheus_client import CollectorRegistry, generate_latest
 
 from monitor.control import BASELINE, CALIBRATION, baseline_key, calibration_key
-from monitor.errors import RecordSkipped
+from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
 from monitor.export.collector import QualityCollector
 from monitor.export.following import take_in
 from monitor.export.lessons import show
 from monitor.export.objectives import Promised
-from monitor.records import read_score_record
+from monitor.records import NEWER_SCHEMA, read_score_record
 from monitor.telemetry import ExporterTelemetry
 
 _KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
@@ -63,6 +63,8 @@ def _take_in(book: ScoreBook, line: bytes) -> str:
     try:
         book.add(read_score_record(line), line)
     except RecordSkipped as skipped:
+        if skipped.cause == NEWER_SCHEMA:  # gauges of half a file, and somebody is there to be told
+            raise DependencyRefused(str(skipped)) from skipped
         return skipped.cause
     return "read"
 

@@ -89,6 +89,11 @@ class SegmentBook:
                     beyond = own.minus(whole)
                     self._rolling((metric, *pair)).add(event_time, beyond, sign)
 
+    def forget(self, pair: Pair) -> None:
+        """Nothing is left of a pair; its slots were taken out."""
+        for key in [key for key in self._beyond if key[1:] == pair]:
+            del self._beyond[key]
+
     def advance(self, now: float, start: int) -> None:
         """Let time pass; ``start`` is that of the horizon."""
         for pair, strands in list(self._strands.items()):
@@ -153,9 +158,7 @@ class SegmentBook:
             for metric, rolling in series.items()
         }
 
-    def _rest(
-        self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]
-    ) -> Part:
+    def _rest(self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]) -> Part:
         stamps = (
             tuple((metric, *(s.stamp for s in series)) for metric, series in by_metric.items()),
             tuple((part.segment, part.stamps) for part in named),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -19,6 +20,8 @@ PART = "spending"
 YIELD_EVERY = 200
 #: A record's broker time may lie before the time of its judgement.
 SLACK_S = 600.0
+#: Of a day's money; whoever may write score records must not spend all of it with one.
+MOST_OF_A_DAY = 0.25
 
 
 class Purse(Protocol):
@@ -82,10 +85,18 @@ class Spending:
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             if record.value is not None:
-                self._add(record.value)
+                self._add(record, record.value)
 
-    def _add(self, line: bytes) -> None:
-        add(self._budget, line, self._clock())
+    def _add(self, record: KafkaRecord, line: bytes) -> None:
+        if not add(self._budget, line, self._clock()):
+            logger().warning(
+                "spending_implausible",
+                topic=record.topic,
+                partition=record.partition,
+                offset=record.offset,
+                what="its cost is no amount of money, or more than a quarter of "
+                "limits.usd_per_day: at most that counts",
+            )
 
     async def _look_whether_known(self, reader: TopicReader) -> None:
         try:
@@ -101,12 +112,24 @@ class Spending:
             )
 
 
-def add(purse: Purse, line: bytes, now: float) -> None:
-    """What a score record says was spent."""
+def add(purse: Purse, line: bytes, now: float) -> bool:
+    """Count what a score record says was spent; False where that cannot be true.
+
+    Less than nothing, or no number, counts for nothing; more than a quarter of the day's money
+    (``MOST_OF_A_DAY``) for that much.
+    """
     try:
         record = read_score_record(line)
     except RecordSkipped:  # the exporter counts these, and says what is wrong
-        return
+        return True
     place = (record.source.topic, record.source.partition, record.source.offset)
     judged_at = record.judged_at.timestamp()
-    purse.recorded(now, judged_at, place, record.usage.usd, record.rechecks_usd)
+    most = MOST_OF_A_DAY * purse.usd_per_day
+    usd = _believed(record.usage.usd, most)
+    rechecks_usd = _believed(record.rechecks_usd, most - usd)
+    purse.recorded(now, judged_at, place, usd, rechecks_usd)
+    return usd == record.usage.usd and rechecks_usd == record.rechecks_usd
+
+
+def _believed(usd: float, most: float) -> float:
+    return min(usd, most) if math.isfinite(usd) and usd > 0 else 0.0

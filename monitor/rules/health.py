@@ -23,6 +23,7 @@ def processes(plan: Plan) -> list[Alert]:
         _role_missing(plan),
         _not_ready(plan),
         _some(plan),
+        _newer_schema(plan),
     ]
 
 
@@ -116,6 +117,35 @@ def _some(plan: Plan) -> Alert:
         summary="Processes of the job {{ $labels.job }} do not answer",
         description=f"{_WHOLE} of the targets of {{{{ $labels.job }}}} do not answer; others do.",
     )
+
+
+def _newer_schema(plan: Plan) -> Alert:
+    """By what a process has counted since its start: most of it in a replay, before any scrape."""
+    topics = {
+        "scores": "rag_monitor_score_records_total",
+        "control": '{__name__=~"rag_monitor_(control|calibration)_records_total"}',
+        "alarms": "rag_monitor_alarm_records_total",
+    }
+    return plan.alert(
+        "RagMonitorDown",
+        "ticket",
+        HEALTH,
+        expr="\nor\n".join(_newer(plan, topic, counter) for topic, counter in topics.items()),
+        labels={"cause": "newer_schema"},
+        summary="Records of a newer version are left out ({{ $labels.topic }})",
+        description=f"{_WHOLE} records on the topic kafka.topics.{{{{ $labels.topic }}}} have a "
+        "schema that is newer than the processes that read it: gauges, baselines or alarms are "
+        "computed without them.",
+    )
+
+
+def _newer(plan: Plan, topic: str, counter: str) -> str:
+    """What is as it was a day ago is known."""
+    selector = 'result="newer_schema"'
+    named = f"{counter[:-1]},{selector}}}" if counter.endswith("}") else f"{counter}{{{selector}}}"
+    now, before = (f"max by ({plan.by}) ({named}{then})" for then in ("", " offset 1d"))
+    fresh = f"{now} >= {plan.alerts.newer_schema} unless {before} >= {now}"
+    return f'label_replace({fresh}, "topic", "{topic}", "", "")'
 
 
 def _blind(plan: Plan) -> Alert:

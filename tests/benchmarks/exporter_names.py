@@ -24,7 +24,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook, SegmentLabels
 from monitor.export.collector import QualityCollector
-from monitor.export.drift import DriftBook
+from monitor.export.drift import DriftBook, DriftSettings
 from monitor.export.learning import Learner, Lesson
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import SamplingRecord, ScoreRecord
@@ -35,6 +35,7 @@ from tests.unit.export.made import record
 
 BAR: Final = 1.5
 SCRAPES: Final = 9
+DRIFT: Final = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
 
 
 class Case(NamedTuple):
@@ -67,17 +68,19 @@ def made(rng: random.Random, case: Case, number: int, records: int) -> ScoreReco
         scores=scores,
         segment=f"tenant-{rng.randrange(30)}",
     )
-    moment = found.event_time.fromtimestamp(START + number * 2 * DAY / records, tz=found.event_time.tzinfo)
+    moment = found.event_time.fromtimestamp(
+        START + number * 2 * DAY / records, tz=found.event_time.tzinfo
+    )
     sampling = SamplingRecord(first_offset=number, last_offset=number, kind="with_reference")
-    return found.model_copy(update={"event_time": moment, "judged_at": moment, "sampling": sampling})
+    return found.model_copy(
+        update={"event_time": moment, "judged_at": moment, "sampling": sampling}
+    )
 
 
 def measured(case: Case, records: int, segments: bool) -> Cost:
     """In this process, which has done nothing else."""
-    drift = DriftBook(settings())
-    book = ScoreBook(
-        WINDOWS, DAY, drift=drift, segments=SegmentLabels() if segments else None
-    )
+    drift = DriftBook(DRIFT)
+    book = ScoreBook(WINDOWS, DAY, drift=drift, segments=SegmentLabels() if segments else None)
     baselines = Baselines(drift, Learner(Lesson(1_000, 600)))
     now, rng = START + 2 * DAY - 3_600.0, random.Random(1)
     book.advance(now)
@@ -101,12 +104,6 @@ def measured(case: Case, records: int, segments: bool) -> Cost:
         page = generate_latest(registry)
         took.append(time.process_time() - began)
     return Cost(held, reading, sorted(took)[SCRAPES // 2], page.count(b"\n"))
-
-
-def settings() -> "DriftSettings":
-    from monitor.export.drift import DriftSettings
-
-    return DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
 
 
 def alone(case: Case, records: int, segments: bool) -> Cost:

@@ -20,7 +20,7 @@ from monitor.telemetry import (
 
 @given(st.lists(st.text(max_size=3)), st.integers(0, 5))
 def test_a_label_has_so_many_values_and_other(values: list[str], most: int) -> None:
-    """The first distinct ones keep their name for ever, the rest share one."""
+    """The first distinct ones keep their name while they come, the rest share one."""
     cap = LabelCap(most)
     shown = [cap(value) for value in values]
     known = list(dict.fromkeys(values))[:most]
@@ -42,6 +42,47 @@ def test_applications_are_capped_on_the_page() -> None:
         )
         == 80
     )
+
+
+def test_a_name_that_comes_no_more_gives_up_its_place() -> None:
+    """Names seen once do not hold the labels for ever; one that keeps coming gets one."""
+    now = [0.0]
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry, lambda: now[0])
+
+    def seen(application: str, times: int = 1) -> float | None:
+        for _ in range(times):
+            telemetry.observe_score("faithfulness", application, 0.5, "id")
+        labels = {"metric": "faithfulness", "application": application}
+        return registry.get_sample_value("rag_interaction_score_count", labels)
+
+    for i in range(20):
+        assert seen(f"once-{i}") == 1.0
+    now[0] = 3_600.0
+    assert seen("new", 5) is None
+    for i in range(1, 20):
+        seen(f"once-{i}")
+    now[0] += 1.0
+    assert seen("new") == 1.0
+    assert seen("once-0") is None  # its series has ended, and none of its counts has moved
+    assert seen("other") == 7.0
+    assert seen("once-1") == 3.0
+    now[0] += 3_601.0
+    assert seen("once-0", 2) == 1.0  # it came once while it waited; now it begins at 0
+
+
+def test_names_seen_once_take_no_place_from_others() -> None:
+    """However many, and even when all places are idle; nor are all of them remembered."""
+    now = [0.0]
+    cap = LabelCap(2, 10.0, lambda: now[0])
+    assert [cap("a"), cap("b")] == ["a", "b"]
+    for i in range(1_000):
+        now[0] += 1.0
+        assert cap(f"once-{i}") == "other"
+    assert [cap("a"), cap("b")] == ["a", "b"]
+    assert [cap("c") for _ in range(3)] == ["other", "other", "other"]  # nothing is idle
+    now[0] += 11.0
+    assert [cap("c"), cap("a"), cap("d"), cap("b")] == ["c", "other", "other", "b"]
 
 
 @pytest.mark.parametrize(("length", "exemplars"), [(1, 1), (100, 1), (101, 0), (10_000, 0)])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import RecordSkipped
 from monitor.records import (
     Outcome,
     SamplingRecord,
@@ -66,19 +66,34 @@ def test_the_key_is_application_and_id() -> None:
     assert RECORD.key == "bot/i/1"
 
 
-@pytest.mark.parametrize("schema", ["rag.score/1.1", "rag.score/1.20"])
-def test_a_newer_minor_schema_is_skipped(schema: str) -> None:
-    """It may hold fields we do not know, and is counted under its own cause."""
+@pytest.mark.parametrize("schema", ["rag.score/1", "rag.score/1.1", "rag.score/1.20"])
+def test_fields_that_are_not_known_are_left_out(schema: str) -> None:
+    """At any depth, of this minor version or a newer one: an upgrade begins with any process."""
+    judge = {**json.loads(RECORD.to_json())["judge"], "colour": "blue"}
+    sampling = {**json.loads(RECORD.to_json())["sampling"], "news": [1]}
+    line = changed(schema=schema, news={"a": 1}, judge=judge, sampling=sampling)
+    assert read_score_record(line) == RECORD
+
+
+def test_what_of_a_newer_minor_schema_cannot_be_read_is_skipped() -> None:
+    """Under its own cause: it is not broken."""
     with pytest.raises(RecordSkipped, match="is newer") as caught:
-        read_score_record(changed(schema=schema, news=1))
+        read_score_record(changed(schema="rag.score/1.1", outcome="fine"))
     assert caught.value.cause == "newer_minor"
 
 
 @pytest.mark.parametrize("schema", ["rag.score/2", "rag.score/2.0", "rag.score/17.3"])
-def test_a_newer_major_schema_is_refused(schema: str) -> None:
-    """Its numbers may mean something else: the process must not go on."""
-    with pytest.raises(DependencyRefused, match="upgrade rag-monitor"):
+def test_a_newer_major_schema_is_skipped(schema: str) -> None:
+    """Its numbers may mean something else; one such record must not end who reads it."""
+    with pytest.raises(RecordSkipped, match="upgrade rag-monitor") as caught:
         read_score_record(changed(schema=schema))
+    assert caught.value.cause == "newer_schema"
+
+
+def test_nobody_makes_a_record_with_fields_that_are_not_known() -> None:
+    """Only reading lets them through."""
+    with pytest.raises(ValidationError):
+        ScoreRecord.model_validate({**json.loads(RECORD.to_json()), "news": 1})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,6 @@ def test_a_schema_that_is_none_is_malformed(schema: object) -> None:
 @pytest.mark.parametrize(
     ("line", "path"),
     [
-        (changed(news=1), "news"),
         (changed(outcome="fine"), "outcome"),
         (changed(event_time="2026-11-20T12:00:00"), "event_time"),
         (changed(scores={"faithfulness": float("nan")}), "scores.faithfulness"),
@@ -131,12 +145,12 @@ def test_a_line_that_would_spoil_the_sums_is_left_out(line: bytes, path: str) ->
 
 @given(st.binary(max_size=40) | score_records().map(ScoreRecord.to_json), st.data())
 def test_reading_any_bytes_says_nothing_else(line: bytes, data: st.DataObject) -> None:
-    """Whatever stands on the topic, the reader gets a record, a skip or a refusal."""
+    """Whatever stands on the topic, the reader gets a record or a skip."""
     at = data.draw(st.integers(0, len(line)))
     spoilt = line[:at] + data.draw(st.binary(max_size=3)) + line[at + 1 :]
     try:
         found = read_score_record(spoilt)
-    except (RecordSkipped, DependencyRefused):
+    except RecordSkipped:
         return
     assert read_score_record(found.to_json()) == found
 

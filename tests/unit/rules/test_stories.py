@@ -679,6 +679,41 @@ def test_a_pause_that_ends_within_a_day_is_quiet(stage: Stage) -> None:
     stage.tells(calm() | story, (30, []), (59, []), (70, []), (420, []))
 
 
+def newer(topic: str, records: int) -> Firing:
+    """So many records of a topic were left out by one process."""
+    text = (
+        f"{records} records on the topic kafka.topics.{topic} have a schema that is newer than the "
+        "processes that read it: gauges, baselines or alarms are computed without them."
+    )
+    return down("newer_schema", {**HERE, "topic": topic}, text)
+
+
+def left_out(counter: str, process: str, values: str) -> Story:
+    """What a process has counted of records of a newer schema."""
+    return {of(process, f"rag_monitor_{counter}_records_total", 'result="newer_schema"'): values}
+
+
+def test_records_of_a_newer_version_are_a_ticket(stage: Stage) -> None:
+    """On each topic, by whichever process has left out most; also what a replay has left out."""
+    story = calm() | left_out("score", "export-1", f"0x19 3x{LENGTH - 20}")
+    story |= left_out("score", "export-2", constant(0))
+    stage.tells(story, (19, []), (26, [newer("scores", 3)]), (300, [newer("scores", 3)]))
+    for counter, topic, process in (
+        ("control", "control", "export-1"),
+        ("calibration", "control", "score-1"),
+        ("alarm", "alarms", "export-2"),
+    ):
+        story = calm() | left_out(counter, process, constant(1))
+        stage.tells(story, (10, [newer(topic, 1)]))
+
+
+def test_who_reads_all_records_is_no_ticket(stage: Stage) -> None:
+    """Counters that stand at 0, and other records that are left out."""
+    story = calm() | left_out("score", "export-1", constant(0))
+    story[of("export-1", "rag_monitor_score_records_total", 'result="malformed"')] = constant(7)
+    stage.tells(story, (10, []), (300, []))
+
+
 def test_a_dead_letter(stage: Stage) -> None:
     """The first one of its kind is a ticket for an hour, though its series begins with it."""
     story = calm()
