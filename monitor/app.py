@@ -112,6 +112,7 @@ class Monitor:
         kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
             cluster.troubles.shown_by(kafka.watch)
+            cluster.losses.counted_by(kafka.lost)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

@@ -104,7 +104,17 @@ class KafkaTelemetry:
             ["kind"],
             registry=registry,
         )
+        self.offsets_lost = Counter(
+            "rag_monitor_offsets_lost",
+            "Offsets that were deleted from a topic before they were read.",
+            ["topic"],
+            registry=registry,
+        )
         self._lasting: dict[str, list[Callable[[], bool]]] = {}
+
+    def lost(self, topic: str, number: int) -> None:
+        """So many offsets of the topic were lost; 0 when it begins to be read."""
+        self.offsets_lost.labels(topic).inc(number)
 
     def watch(self, kind: str, lasts: Callable[[], bool]) -> None:
         """Show a kind of problem from now on; ``lasts`` is one cluster's, and asked at scrapes."""
