@@ -16,7 +16,7 @@ from monitor.alarms import AlarmRecord
 from monitor.books import books, burst_allowance, promises, segment_names
 from monitor.bursting import Bursts
 from monitor.caches import Caches
-from monitor.config import Settings
+from monitor.config import Settings, seconds
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.export.collector import QualityCollector
 from monitor.export.following import State, StateFollower
@@ -37,6 +37,7 @@ from monitor.intake import Traffic
 from monitor.judge.budget import Budget
 from monitor.judge.complaints import in_words
 from monitor.judge.observe import REPLIES
+from monitor.kafka.clock_watch import ClockWatch
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
@@ -93,7 +94,12 @@ class Monitor:
     member: ClassVar[type[GroupConsumer]] = GroupConsumer
     exporter: ClassVar[type[Exporter]] = Exporter
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        machine: Callable[[], float] = time.time,
+    ) -> None:
         self.settings, self.clock = settings, clock
         self.registry = new_registry()
         self.health = Health(time.monotonic)
@@ -118,9 +124,11 @@ class Monitor:
         self._threads = Threads("redaction", limit_s=longest_s)
         PausedTelemetry(self.registry, lambda: self._pauses.since(self.clock()))
         self._process = ProcessTelemetry(self.registry, __version__)
-        kafka = KafkaTelemetry(self.registry)
+        self._kafka = kafka = KafkaTelemetry(self.registry)
         for cluster in self.clusters:
+            cluster.clock.own = machine
             cluster.troubles.shown_by(kafka.watch)
+            cluster.losses.counted_by(kafka.lost)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:
@@ -149,6 +157,7 @@ class Monitor:
             async with (
                 watched(self._used(roles), self.health),
                 pauses_logged(self._pauses, self.clock),
+                self._clocks_watched(),
                 asyncio.TaskGroup() as group,
             ):
                 if "score" in roles and not stop.is_set():
@@ -157,6 +166,17 @@ class Monitor:
                     group.create_task(self._export(stop, server.pages))
         finally:
             await server.stop()
+
+    @asynccontextmanager
+    async def _clocks_watched(self) -> AsyncIterator[None]:
+        """This machine's clock is held against that of every cluster meanwhile."""
+        limit_s, works = seconds(self.settings.alerts.clock), []
+        for cluster in self.clusters:
+            show = partial(self._kafka.show_offset, cluster.section)
+            watch = ClockWatch(cluster, self.health, limit_s, show)
+            works.append((f"the clock of {cluster.section}", watch.run()))
+        async with meanwhile(*works):
+            yield
 
     def _front(self) -> Front:
         """What the page at ``/`` says."""
@@ -397,6 +417,8 @@ class Monitor:
             blocks,
             self._pauses,
             self._threads,
+            # How plausible a time is, is for the brokers to say.
+            broker_time=lambda: self.clock() + (self.connection.clock.offset_s or 0.0),
         )
 
     def _gate(self, telemetry: ScorerTelemetry) -> Gate:

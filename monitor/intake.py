@@ -81,7 +81,7 @@ class Taken(NamedTuple):
 class Intake:
     """Takes interactions in; ``gathering`` where blocks have slots.
 
-    ``clock`` gives epoch seconds.
+    ``clock`` gives epoch seconds, ``broker_time`` those of the brokers, where they may differ.
     """
 
     def __init__(
@@ -93,7 +93,9 @@ class Intake:
         clock: Callable[[], float],
         pauses: Pauses,
         gathering: Gathering[Member] | None = None,
+        broker_time: Callable[[], float] | None = None,
     ) -> None:
+        self._broker_time = broker_time or clock
         self._traffic, self._ledger, self._gate = traffic, ledger, gate
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._gathering = gathering
@@ -220,9 +222,10 @@ class Intake:
         origin = letter.origin_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         # A producer may set any timestamp: none lies further ahead than a plausible event time.
-        newest_ms = int((self._clock() + NEWEST.total_seconds()) * 1000)
+        now = self._broker_time()
+        newest_ms = int((now + NEWEST.total_seconds()) * 1000)
         # And it may set none, which Kafka gives as -1: then the record is as old as its reading.
-        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._clock() * 1000)
+        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(now * 1000)
         decoded = native.decode(value, source, min(broker_ms, newest_ms))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()

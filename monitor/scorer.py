@@ -53,7 +53,10 @@ class ScorerSettings:
 
 
 class Scorer:
-    """A worker of the consuming loop. ``clock`` gives epoch seconds."""
+    """A worker of the consuming loop.
+
+    ``clock`` gives epoch seconds, ``broker_time`` those of the brokers.
+    """
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class Scorer:
         slots: Slots | None = None,
         pauses: Pauses | None = None,
         threads: Threads | None = None,
+        broker_time: Callable[[], float] | None = None,
     ) -> None:
         self._settings = settings
         self._producer, self._dead_letters = producer, dead_letters
@@ -82,6 +86,7 @@ class Scorer:
             clock,
             pauses or Pauses(),
             None if slots is None else slots.gathering,
+            broker_time,
         )
         self._slots: SlotWorks | None = None
         if slots is not None:

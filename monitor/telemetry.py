@@ -148,7 +148,29 @@ class KafkaTelemetry:
             ["kind"],
             registry=registry,
         )
+        self.offsets_lost = Counter(
+            "rag_monitor_offsets_lost",
+            "Offsets that were deleted from a topic before they were read.",
+            ["topic"],
+            registry=registry,
+        )
+        self.clock_offset = LateGauge(
+            "rag_monitor_clock_offset_seconds",
+            "The brokers' time less that of this machine: negative when this clock is ahead; "
+            "absent while the brokers do not tell.",
+            registry,
+        )
+        self._offsets: dict[str, float] = {}
         self._lasting: dict[str, list[Callable[[], bool]]] = {}
+
+    def show_offset(self, cluster: str, offset_s: float) -> None:
+        """Broker's time − own, in seconds; of several clusters the largest difference is shown."""
+        self._offsets[cluster] = offset_s
+        self.clock_offset.set(max(self._offsets.values(), key=abs))
+
+    def lost(self, topic: str, number: int) -> None:
+        """So many offsets of the topic were lost; 0 when it begins to be read."""
+        self.offsets_lost.labels(topic).inc(number)
 
     def watch(self, kind: str, lasts: Callable[[], bool]) -> None:
         """Show a kind of problem from now on; ``lasts`` is one cluster's, and asked at scrapes."""

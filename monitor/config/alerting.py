@@ -1,7 +1,7 @@
 """Settings of the alerts: where they lead to, what they wait for, and from where on they fire.
 
-Only ``rag-monitor rules render`` reads them; what an application has promised stands under
-``objectives``, and what drift is under ``drift``.
+Only ``rag-monitor rules render`` reads them, but for ``clock``, by which processes go, too. What an
+application has promised stands under ``objectives``, and what drift is under ``drift``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ AlertName = Literal[
     "RagMonitorJudgeStopped",
     "RagMonitorBudgetExhausted",
     "RagMonitorDeadLetters",
+    "RagMonitorRecordsLost",
     "RagMonitorUnscorable",
     "RagMonitorWatchdog",
 ]
@@ -39,6 +40,7 @@ PENDING: Final[dict[AlertName, str]] = {
     "RagMonitorJudgeStopped": "5m",
     "RagMonitorBudgetExhausted": "0s",
     "RagMonitorDeadLetters": "0s",
+    "RagMonitorRecordsLost": "0s",
     "RagMonitorUnscorable": "5m",
     "RagMonitorWatchdog": "0s",
 }
@@ -49,6 +51,7 @@ KEEP_FIRING: Final[dict[AlertName, str]] = {
     "RagQualityBelowObjective": "5m",
     "RagMonitorBudgetExhausted": "1h",
     "RagMonitorDeadLetters": "1h",
+    "RagMonitorRecordsLost": "1h",
 }
 
 #: Labels that rules give their alerts.
@@ -144,6 +147,11 @@ class Alerts(Section):
     )
     paused: Duration = Field(
         "1d", description="time after which a pause is a ticket, RagMonitorBlind"
+    )
+    clock: Duration = Field(
+        "5m",
+        description="difference between a machine's clock and the brokers' from which a process is "
+        "not ready, and RagMonitorDown fires",
     )
     held: Duration = Field(
         "5m",

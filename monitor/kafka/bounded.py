@@ -8,8 +8,9 @@ retention has taken what was there, or the log is another one.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
@@ -18,6 +19,7 @@ from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.batches import Left, Unpacked, split
 from monitor.kafka.connection import Connection
+from monitor.kafka.flexible import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
 from monitor.kafka.record import Partition, Unreadable
 from monitor.kafka.unpacking import TooLarge
@@ -25,6 +27,8 @@ from monitor.logs import logger
 
 #: Of one answer of a broker: all of it is held, packed as it is.
 FETCH_BYTES = 50 * 1_048_576
+#: Seconds between two looks at the topics' ids, and for one.
+LOOK_S, LOOK_LIMIT_S = 10.0, 5.0
 _OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
 
 
@@ -180,6 +184,7 @@ class BoundedFetcher(Fetcher):
     _room: Room
     _losses: Losses
     _out_of_range: dict[TopicPartition, int]
+    _begun_again: set[TopicPartition]
 
     @classmethod
     def take_over(cls, fetcher: Fetcher, most: int, losses: Losses) -> None:
@@ -187,7 +192,7 @@ class BoundedFetcher(Fetcher):
         fetcher.__class__ = cls
         fetcher._client = _Answers(fetcher._client)
         fetcher._room, fetcher._losses = Room(most), losses
-        fetcher._out_of_range = {}
+        fetcher._out_of_range, fetcher._begun_again = {}, set()
 
     async def fetched_records(self, *args: Any, **kwargs: Any) -> Any:
         """What was fetched; what was given before is not held here any more."""
@@ -246,6 +251,15 @@ class BoundedFetcher(Fetcher):
             self._losses.lost(partition, before, begin)
         else:
             self._losses.went_back(partition, before, begin)
+            self._begun_again.add(TopicPartition(*partition))
+
+    def has_begun_again(self, partition: TopicPartition) -> bool:
+        """Whether it was moved to the beginning, since that was forgotten last."""
+        return partition in self._begun_again
+
+    def forget_beginnings(self, topic: str) -> None:
+        """The topic's log is known to be what it is now."""
+        self._begun_again = {part for part in self._begun_again if part.topic != topic}
 
 
 class BoundedConsumer(AIOKafkaConsumer):
@@ -256,6 +270,8 @@ class BoundedConsumer(AIOKafkaConsumer):
         options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
         super().__init__(**connection.options(), **options)
         self._bounds = most, connection.losses
+        self._known: dict[str, bytes] = {}
+        self._looked_at = 0.0
 
     async def start(self) -> None:
         """Connect."""
@@ -281,6 +297,43 @@ class BoundedConsumer(AIOKafkaConsumer):
             each = [await self.since([partition], start_ms) for partition in partitions]
             return {partition: offset for one in each for partition, offset in one.items()}
         return {partition: one.offset for partition, one in found.items() if one is not None}
+
+    async def look_at_logs(self) -> None:
+        """Go to the beginning of every topic that was made anew under its name.
+
+        Its new log may be longer than the old one: then no offset tells. Brokers before Kafka 2.8
+        do not tell, either; one that does not answer is asked again. Asks every ``LOOK_S`` seconds
+        at most.
+        """
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S or not self.assignment():
+            return
+        self._looked_at = now
+        try:
+            async with asyncio.timeout(LOOK_LIMIT_S):
+                for topic, found in (await self._ids(self.assignment())).items():
+                    if self._known.get(topic, found) != found:
+                        await self._begin_again(topic)
+                    self._known[topic] = found
+                    self._fetcher.forget_beginnings(topic)
+        except (errors.KafkaError, NotImplementedError, OSError, TimeoutError) as error:
+            logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+
+    async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
+        topics = sorted({partition.topic for partition in partitions})
+        node = self._client.get_random_node()
+        if not topics or node is None:
+            return {}
+        return topic_ids(await self._client.send(node, TopicIdsRequest(topics)))
+
+    async def _begin_again(self, topic: str) -> None:
+        parts = [part for part in self.assignment() if part.topic == topic]
+        begins = await self.beginning_offsets(parts)
+        for part in parts:
+            if not self._fetcher.has_begun_again(part):  # else the broker has refused its position
+                before = await self.position(part)
+                self._bounds[1].went_back(Partition(*part), before, begins[part])
+                self.seek(part, begins[part])
 
     def forget(self, *partitions: TopicPartition) -> None:
         """Drop what was fetched ahead of these partitions; it is fetched again."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from monitor.errors import ConfigurationError
 from monitor.kafka.bounds import MAX_READ_BYTES
+from monitor.kafka.clock import BrokerClock
 from monitor.kafka.losses import Losses
 from monitor.kafka.oauth import Tokens
 from monitor.kafka.rotation import ask_for_password
@@ -43,6 +44,8 @@ class Connection:
     #: What its consumers may hold unpacked.
     max_read_bytes: int = MAX_READ_BYTES
     troubles: Troubles = field(default_factory=Troubles, repr=False, compare=False)
+    #: Own time and theirs.
+    clock: BrokerClock = field(default_factory=BrokerClock, repr=False, compare=False)
     losses: Losses = field(default_factory=Losses, repr=False, compare=False)
 
     def options(self) -> dict[str, Any]:

@@ -89,6 +89,8 @@ class GroupConsumer:
 
     def subscribe(self, topics: Sequence[str], assignment: Assignment) -> None:
         """Join the group."""
+        for topic in topics:
+            self._connection.losses.follows(topic)
         self._client.subscribe(list(topics), listener=_Listener(assignment, self._reader))
 
     async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
@@ -98,6 +100,7 @@ class GroupConsumer:
         ``Unreadable`` in its place. Raises ``DependencyRefused``.
         """
         try:
+            await self._client.look_at_logs()
             batches = await self._reader.read(timeout_ms, max_records)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error

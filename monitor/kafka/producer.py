@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer, errors
 from aiokafka.partitioner import DefaultPartitioner
+from aiokafka.structs import RecordMetadata
 
 from monitor.errors import DependencyRefused
 from monitor.health import Health
@@ -48,6 +49,7 @@ ASK_LIMIT_EVERY_S = 300.0
 BATCH_BYTES = 16_384
 
 _partition_of = DefaultPartitioner()
+_LOG_APPEND_TIME = 1
 
 
 class RecordRefused(Exception):
@@ -123,11 +125,15 @@ class Producer:
         topic, value, wait, send = record.topic, record.value, FIRST_WAIT_S, self._send
         while True:
             try:
-                await send(record)
+                await send(self._timed(record))
             except RECORD_FAULTS as error:
                 # The broker refuses a whole batch: it may be another record that it does not like.
                 if send != self._send_alone and _has_company(error, value):
                     send = self._send_alone
+                    continue
+                if isinstance(error, errors.InvalidTimestampError) and record.timestamp_ms is None:
+                    self._clock_is_off(topic)
+                    wait = await self._waited(wait)
                     continue
                 if isinstance(error, TOO_LARGE):
                     await self._too_large(topic, len(value or b""))
@@ -138,15 +144,32 @@ class Producer:
             except (errors.KafkaError, OSError) as error:
                 self._retried(topic)
                 self._is_stuck(topic, error)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT_S)
+                wait = await self._waited(wait)
             else:
+                if record.timestamp_ms is None:
+                    self._connection.clock.taken()
                 self._health.ready("producer")
                 self._connection.troubles.over(self._connection, "producer")
                 return
 
+    def _timed(self, record: Outgoing) -> Outgoing:
+        """The record with a time: its own, or what our clock says at this very try."""
+        if record.timestamp_ms is not None:
+            return record
+        return record._replace(timestamp_ms=int(self._connection.clock.own() * 1000))
+
+    async def _waited(self, wait_s: float) -> float:
+        await asyncio.sleep(wait_s)
+        return min(2 * wait_s, LONGEST_WAIT_S)
+
     async def _send(self, record: Outgoing) -> None:
-        await self._client.send_and_wait(*record)
+        began_s = self._connection.clock.own()
+        self._hear(await self._client.send_and_wait(*record), began_s)
+
+    def _hear(self, written: RecordMetadata, began_s: float) -> None:
+        """Where the topic's times are the broker's own, it has just told its time."""
+        if written.timestamp_type == _LOG_APPEND_TIME:
+            self._connection.clock.heard(written.timestamp / 1000, began_s)
 
     async def _send_alone(self, record: Outgoing) -> None:
         """In a batch of its own, to the partition where it would have gone."""
@@ -156,7 +179,9 @@ class Producer:
             partition = _partition_of(key, there, there)
         batch = self._client.create_batch()
         batch.append(timestamp=timestamp_ms, key=key, value=value, headers=headers)
-        await (await self._client.send_batch(batch, topic, partition=partition))
+        began_s = self._connection.clock.own()
+        sent = await self._client.send_batch(batch, topic, partition=partition)
+        self._hear(await sent, began_s)
 
     def _is_stuck(self, topic: str, error: Exception) -> None:
         why = f"a write to topic {topic} failed: {type(error).__name__}"
@@ -172,6 +197,19 @@ class Producer:
             mend = "it is tried again until it succeeds; check the brokers that lead the topic"
             finding = Finding(Trouble.BROKER_AWAY, why, mend)
         troubles.meet(self._connection, "producer", finding)
+
+    def _clock_is_off(self, topic: str) -> None:
+        """It passes when somebody sets the clock: nothing that was paid for is lost."""
+        clock = self._connection.clock
+        clock.refused()
+        found = f"topic {topic} takes no record with the time of this machine: {clock.said}"
+        mend = (
+            "set this machine's clock right; records wait for it (the topic's "
+            "message.timestamp.after.max.ms says how far ahead it may be)"
+        )
+        self._health.waits("producer", f"{found}; {mend}")
+        finding = Finding(Trouble.CLOCK, found, mend, topic=topic)
+        self._connection.troubles.meet(self._connection, "producer", finding)
 
     async def _too_large(self, topic: str, size: int) -> None:
         limit = await self._limit_of(topic)

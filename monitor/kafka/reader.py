@@ -57,6 +57,7 @@ class TopicReader:
         reading begins at the beginning.
         """
         await wait_for_topics(connection, [topic], health, part)
+        connection.losses.follows(topic)
         client = await start_patiently(
             lambda: BoundedConsumer(
                 connection,
@@ -115,6 +116,8 @@ class TopicReader:
         """Records between the position and the ends seen at the start, or by ``aim_at_end``."""
         left = 0
         for partition, end in list(self._ends.items()):
+            # A log that was made anew may end before the one that was replayed at first.
+            end = min(end, self._client.highwater(partition) or end)
             missing = end - await bounded(self._client.position(partition), REQUEST_LIMIT_S)
             if missing <= 0:
                 del self._ends[partition]
@@ -146,6 +149,7 @@ class TopicReader:
     async def _refresh(self) -> None:
         """Look for new partitions, but not for so long that reading stands still."""
         try:
+            await self._client.look_at_logs()
             await bounded(self._assign_new(), REFRESH_LIMIT_S)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error, self._topic)) from error

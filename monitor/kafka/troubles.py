@@ -41,10 +41,11 @@ class Trouble(StrEnum):
     MISSING_RIGHT = "missing_right"
     MISSING_TOPIC = "missing_topic"
     RECORD_TOO_LARGE = "record_too_large"
+    CLOCK = "clock"
 
 
 #: What may end while we wait; everything else is a refusal.
-PASSING = (Trouble.BROKER_AWAY, Trouble.DNS, Trouble.NO_TOKEN, Trouble.MISSING_TOPIC)
+PASSING = (Trouble.BROKER_AWAY, Trouble.DNS, Trouble.NO_TOKEN, Trouble.MISSING_TOPIC, Trouble.CLOCK)
 
 
 class Finding(NamedTuple):
@@ -86,6 +87,11 @@ class Troubles:
     def present(self) -> bool:
         """Whether any part has a problem now."""
         return bool(self._episodes)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether any part has one that waiting does not end, such as a login."""
+        return any(kind not in PASSING for kind in self._episodes)
 
     def meet(self, connection: Connection, part: str, finding: Finding) -> None:
         """The part has this problem now, and no other."""

@@ -8,7 +8,7 @@ from monitor.config import seconds
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, Plan
-from monitor.rules.promql import SCORER, asked
+from monitor.rules.promql import SCORER, asked, grown
 
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
 #: What an exporter shows from its start on.
@@ -24,6 +24,7 @@ def processes(plan: Plan) -> list[Alert]:
         _not_ready(plan),
         _some(plan),
         _newer_schema(plan),
+        _clock(plan),
     ]
 
 
@@ -37,6 +38,7 @@ def reading(plan: Plan) -> list[Alert]:
         _lagging_unwatched(plan),
         _dead_letters(plan),
         _reading_held(plan),
+        _records_lost(plan),
         _watchdog(plan),
     ]
 
@@ -146,6 +148,20 @@ def _newer(plan: Plan, topic: str, counter: str) -> str:
     now, before = (f"max by ({plan.by}) ({named}{then})" for then in ("", " offset 1d"))
     fresh = f"{now} >= {plan.alerts.newer_schema} unless {before} >= {now}"
     return f'label_replace({fresh}, "topic", "{topic}", "", "")'
+
+
+def _clock(plan: Plan) -> Alert:
+    return plan.alert(
+        "RagMonitorDown",
+        "page",
+        HEALTH,
+        expr=f"abs(rag_monitor_clock_offset_seconds) > {seconds(plan.alerts.clock)}",
+        labels={"cause": "clock"},
+        summary="The clock of {{ $labels.instance }} is wrong",
+        description="The clock of {{ $labels.instance }} and the brokers' differ by "
+        "{{ $value | humanizeDuration }}: its windows, budgets and pauses are off by as much, and "
+        "an hour ahead no broker takes its records.",
+    )
 
 
 def _blind(plan: Plan) -> Alert:
@@ -267,6 +283,20 @@ def _reading_held(plan: Plan) -> Alert:
         description=f"{_WHOLE} {{{{ if eq $labels.held_by `topic` }}}}dead letters find no place "
         "on their topic, and their partitions are held{{ else }}scorers have stopped reading, "
         "since nearly every record becomes a dead letter{{ end }}.",
+    )
+
+
+def _records_lost(plan: Plan) -> Alert:
+    """By then the lag has gone: it looks like recovery."""
+    lost = grown("rag_monitor_offsets_lost_total", plan.alerts.window, "topic")
+    return plan.alert(
+        "RagMonitorRecordsLost",
+        "ticket",
+        HEALTH,
+        expr=f"{plan.summed(lost, 'topic')} > 0",
+        summary="Records of {{ $labels.topic }} were deleted before they were read",
+        description=f"{_WHOLE} offsets of {{{{ $labels.topic }}}} went with its retention within "
+        f"{plan.alerts.window} before a process had read them; nobody can read them any more.",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from monitor.__main__ import main
@@ -18,6 +19,9 @@ from tests.e2e.altered import serve
 
 #: Of the environment; the monitor itself would take one with its own prefix for a setting.
 CLOCK = "CLOCKED_BY"
+#: Set, the file is the clock of the machine, too: what is written bears its time, and it is this
+#: clock that is held against the brokers'.
+MACHINE = "CLOCKED_MACHINE"
 
 
 def set_to(clock: Path, now: float) -> None:
@@ -31,7 +35,12 @@ def role() -> None:
     """Run it until a signal ends it."""
     clock = Path(os.environ[CLOCK])
     roles: list[Role] = ["score" if sys.argv[1] == "score" else "export"]
-    serve(lambda settings: Monitor(settings, lambda: float(clock.read_text("utf-8"))), roles)
+
+    def now() -> float:
+        return float(clock.read_text("utf-8"))
+
+    machine = now if MACHINE in os.environ else time.time
+    serve(lambda settings: Monitor(settings, now, machine), roles)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from tests.unit.rules.weeks import (
     ended,
     growing,
     judge_state,
+    lost,
     of,
     outcome,
     unseen,
@@ -274,7 +275,8 @@ def test_what_rules_hold_back_is_not_missed(stage: Stage) -> None:
 def test_a_restarted_scorer_is_no_news(stage: Stage) -> None:
     """Counters begin anew, on the same address or as a new pod: nothing fires."""
     story = calm()
-    for series in [series for series in story if "score-1" in series and "_total" in series]:
+    grown = [series for series, values in story.items() if "score-1" in series and "+" in values]
+    for series in grown:
         story[series] = f"900+9x99 0+9x{LENGTH - 100}"
     story = ended(story, 120, "score-2")
     for series, values in calm().items():
@@ -734,6 +736,49 @@ def test_dead_letters_hold_up_reading(stage: Stage) -> None:
     text = "1 scorers have stopped reading, since nearly every record becomes a dead letter."
     held = Firing("RagMonitorDeadLetters", {**HERE, "held_by": "circuit"}, text, {"cause": "held"})
     stage.fires(story, 30, held)
+
+
+def lost_records(number: int, topic: str) -> Firing:
+    """Offsets of a topic were deleted unread."""
+    text = (
+        f"{number} offsets of {topic} went with its retention within 15m before a process had "
+        "read them; nobody can read them any more."
+    )
+    return Firing("RagMonitorRecordsLost", {**HERE, "topic": topic}, text)
+
+
+def test_records_that_retention_took_are_a_ticket(stage: Stage) -> None:
+    """For an hour and the window, whoever lost them; that nothing more is lost ends it."""
+    story = calm()
+    story[lost("score-2", "rag.interactions.v1")] = f"0x99 30x{LENGTH - 100}"
+    found = lost_records(30, "rag.interactions.v1")
+    stage.tells(story, (99, []), (105, [found]), (150, [found]), (200, []))
+
+
+def test_what_was_lost_before_a_process_began_is_a_ticket(stage: Stage) -> None:
+    """The group's offset was gone when it started: its first scrape has them already."""
+    story, new = calm(), "score-3"
+    for name, value in (("up", 1), ("process_start_time_seconds", 60 * 120)):
+        story[of(new, name)] = f"_x120 {value}x{LENGTH - 121}"
+    story[lost(new, "rag.interactions.v1")] = f"_x120 7x{LENGTH - 121}"
+    stage.tells(story, (119, []), (122, [lost_records(7, "rag.interactions.v1")]))
+
+
+def test_a_clock_that_is_wrong_is_a_page(stage: Stage) -> None:
+    """Ahead or behind, of that one process; a difference of some minutes is none."""
+    where = {**SCORE, "instance": "score-1:9750", "pod": "score-1"}
+    text = (
+        "The clock of score-1:9750 and the brokers' differ by 2h 0m 0s: its windows, budgets and "
+        "pauses are off by as much, and an hour ahead no broker takes its records."
+    )
+    wrong = down("clock", where, text)
+    for offset in (-7_200, 7_200):
+        story = with_all(
+            calm(), f"0x19 {offset}x59 0x{LENGTH - 80}", "clock_offset", 'pod="score-1"'
+        )
+        stage.tells(story, (20, []), (30, [wrong]), (85, []))
+    story = with_all(calm(), constant(-240), "clock_offset")
+    stage.fires(story, 60)
 
 
 def test_most_is_unscorable(stage: Stage) -> None:

@@ -60,14 +60,25 @@ def calm() -> Story:
         }
         for state in ("judging", "waiting", "circuit_open", "stopped"):
             story[judge_state(process, state)] = constant(float(state == "judging"))
+        story[lost(process, "rag.interactions.v1")] = constant(0)
     for process in EXPORTERS:
         story |= _process(process) | _watching(process)
+        story[lost(process, "rag.scores.v1")] = constant(0)
     return story
+
+
+def lost(process: str, topic: str) -> str:
+    """The counter of offsets that were deleted before the process had read them."""
+    return of(process, "rag_monitor_offsets_lost_total", f'topic="{topic}"')
 
 
 def _process(process: str) -> Story:
     ones = dict.fromkeys((of(process, "up"), of(process, "rag_monitor_ready")), constant(1))
-    return {**ones, of(process, "process_start_time_seconds"): constant(-3600)}
+    return {
+        **ones,
+        of(process, "process_start_time_seconds"): constant(-3600),
+        of(process, "rag_monitor_clock_offset_seconds"): constant(-0.02),
+    }
 
 
 def _watching(process: str) -> Story:

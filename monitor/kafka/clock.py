@@ -1,0 +1,78 @@
+"""Whether this machine's clock is right: held against the brokers', who agree with one another.
+
+A broker tells its time in three ways: a controller when it is asked for its quorum (Kafka 3.3 with
+KRaft, and the right to Describe the cluster), a leader in its answer to a write to a topic with
+``message.timestamp.type=LogAppendTime``, and any leader when it refuses a record's time. The times
+of records that others have written are not asked: by default they are the times of their writers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+#: Of an answer that took longer nobody knows when it was given.
+LONGEST_ANSWER_S = 5.0
+#: By how much a broker lets a record's time be ahead of its own, unless its topic says otherwise.
+AHEAD_S = 3_600.0
+
+
+class BrokerClock:
+    """The brokers' time, as far as it is known. ``own`` is this machine's (epoch seconds)."""
+
+    def __init__(self, own: Callable[[], float] = time.time) -> None:
+        self.own = own
+        #: Broker's time − own, in seconds; None while nobody knows.
+        self.offset_s: float | None = None
+        self._measured = False
+
+    def now(self) -> float:
+        """Epoch seconds, by the brokers' clock where that is known."""
+        return self.own() + (self.offset_s or 0.0)
+
+    def heard(self, broker_s: float, began_s: float) -> None:
+        """A broker has told its time in an answer to what was sent at ``began_s`` by our clock."""
+        ended_s = self.own()
+        if 0 <= ended_s - began_s <= LONGEST_ANSWER_S:
+            self.offset_s, self._measured = broker_s - (began_s + ended_s) / 2, True
+
+    def refused(self) -> None:
+        """A record with our own time was refused for it: we are ahead, by an hour or more."""
+        if not self._measured:
+            self.offset_s = -AHEAD_S
+
+    def taken(self) -> None:
+        """A record with our own time was taken."""
+        if not self._measured:
+            self.offset_s = None
+
+    def is_off(self, limit_s: float) -> bool:
+        """Whether the two are known to differ by more."""
+        return self.offset_s is not None and abs(self.offset_s) > limit_s
+
+    @property
+    def said(self) -> str:
+        """What is wrong, in words.
+
+        >>> clock = BrokerClock(lambda: 7_200.0); clock.heard(100.0, 7_200.0); clock.said
+        'this clock is 2 h ahead of the broker'
+        >>> clock.heard(7_600.0, 7_200.0); clock.said
+        'this clock is 7 min behind the broker'
+        """
+        if self.offset_s is None:
+            return "nobody knows whether this clock is right"
+        more = "" if self._measured else "at least "
+        way = "behind" if self.offset_s > 0 else "ahead of"
+        return f"this clock is {more}{in_words(abs(self.offset_s))} {way} the broker"
+
+
+def in_words(seconds: float) -> str:
+    """A length of time in its largest unit.
+
+    >>> [in_words(each) for each in (3.2, 400, 7_100, 260_000)]
+    ['3 s', '7 min', '2 h', '3 days']
+    """
+    for unit, name in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 1.5 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} s"

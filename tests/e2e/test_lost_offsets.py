@@ -1,0 +1,209 @@
+"""Records that are deleted before they are read, and logs that are not the ones they were."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.admin import RecordsToDelete
+from aiokafka.errors import TopicAlreadyExistsError
+
+from monitor.records import read_score_record
+from tests.e2e.conftest import MakeTopics, Topics
+from tests.e2e.plain import encoded, interaction
+from tests.e2e.process import MonitorProcess, outcomes, total, until
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import (
+    Record,
+    admin_client,
+    create_topic,
+    delete_topic,
+    produce,
+    read_all,
+)
+
+LOST = "rag_monitor_offsets_lost_total"
+
+
+async def send(broker: str, topic: str, first: int, number: int) -> list[str]:
+    """Write interactions; their ids."""
+    names = [f"i{n}" for n in range(first, first + number)]
+    await produce(broker, topic, [Record(encoded(interaction(name))) for name in names])
+    return names
+
+
+async def cut(broker: str, topic: str, before: int) -> None:
+    """Delete the records before an offset, as retention does."""
+    async with admin_client(broker) as admin:
+        await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before)})
+
+
+async def make_anew(broker: str, topic: str) -> None:
+    """Delete the topic, and create it under the same name."""
+    await delete_topic(broker, topic)
+    await until(lambda: _created(broker, topic), "the new topic")
+
+
+async def _created(broker: str, topic: str) -> bool:
+    try:
+        await create_topic(broker, topic)
+    except TopicAlreadyExistsError:  # the old one is not gone yet
+        return False
+    return True
+
+
+async def scored(scorer: MonitorProcess, number: int) -> None:
+    """Wait until so many are."""
+
+    async def are() -> bool:
+        assert scorer.alive(), scorer.log.read_text("utf-8")[-3_000:]
+        return outcomes(await scorer.metrics()).get("scored", 0) >= number
+
+    await until(are, f"{number} scores")
+
+
+def told(process: MonitorProcess, event: str) -> list[tuple[int, int]]:
+    """From where to where, as the log has it."""
+    return [(one["from"], one["to"]) for one in process.events() if one["event"] == event]
+
+
+async def judged(broker: str, topics: Topics) -> set[str]:
+    """The ids on the topic of score records."""
+    records = await read_all(broker, topics["kafka__topics__scores"])
+    return {read_score_record(record.value or b"").interaction_id for record in records}
+
+
+@pytest.mark.timeout(120)
+async def test_what_retention_takes_under_a_scorer_is_counted(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """It sleeps, 30 come and are deleted, 10 more come: 30 are counted as lost, and told; so they
+    are when it was not running; and reading goes on."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await send(broker, inputs, 0, 20)
+        await scored(scorer, 20)
+        assert (LOST, frozenset({("topic", inputs)})) in await scorer.metrics()
+        os.kill(scorer.pid, signal.SIGSTOP)
+        try:
+            await send(broker, inputs, 20, 1)  # the answer that it has asked for before
+            await send(broker, inputs, 21, 30)
+            await cut(broker, inputs, 51)
+            await send(broker, inputs, 51, 10)
+        finally:
+            os.kill(scorer.pid, signal.SIGCONT)
+        await scored(scorer, 31)
+        samples = await scorer.metrics()
+    finally:
+        await scorer.end()
+    assert total(samples, LOST, topic=inputs) == 30
+    assert told(scorer, "offsets_lost") == [(21, 50)]
+    await send(broker, inputs, 61, 5)
+    await cut(broker, inputs, 64)
+    again = MonitorProcess("score", broker, tmp_path, "again", **topics)
+    try:
+        await again.ready()
+        await scored(again, 2)
+        assert total(await again.metrics(), LOST, topic=inputs) == 3
+    finally:
+        await again.end()
+
+
+@pytest.mark.timeout(120)
+async def test_what_retention_takes_under_an_exporter_is_counted(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Score records that were deleted before it read them are counted under their topic."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    scores = topics["kafka__topics__scores"]
+    exporter = MonitorProcess("export", broker, tmp_path, "exporter", **topics)
+    try:
+        await exporter.ready()
+        os.kill(exporter.pid, signal.SIGSTOP)
+        try:
+            await produce(broker, scores, [Record(b"{}")])  # the answer, likewise
+            await produce(broker, scores, [Record(b"{}")] * 7)
+            await cut(broker, scores, 6)
+        finally:
+            os.kill(exporter.pid, signal.SIGCONT)
+
+        async def read() -> bool:
+            return total(await exporter.metrics(), "rag_monitor_score_records_total") == 3
+
+        await until(read, "the records that are left")
+        assert total(await exporter.metrics(), LOST, topic=scores) == 5
+    finally:
+        await exporter.end()
+    assert told(exporter, "offsets_lost") == [(1, 5)]
+
+
+@pytest.mark.timeout(120)
+async def test_a_topic_made_anew_is_read_from_its_beginning(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """40 are read, the topic is made anew while the scorer sleeps, 20 come: 60 have ended, and it
+    has neither died nor lost one; told, and nothing of it is a loss."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        names = await send(broker, inputs, 0, 40)
+        await scored(scorer, 40)
+        os.kill(scorer.pid, signal.SIGSTOP)
+        try:
+            await make_anew(broker, inputs)
+            names += await send(broker, inputs, 40, 20)
+        finally:
+            os.kill(scorer.pid, signal.SIGCONT)
+        await scored(scorer, 60)
+        await send(broker, inputs, 60, 1)
+        await scored(scorer, 61)
+        samples = await scorer.metrics()
+    finally:
+        await scorer.end()
+    assert outcomes(samples) == {"scored": 61}
+    assert total(samples, LOST) == 0
+    assert told(scorer, "offsets_went_back") == [(40, 0)]
+    assert await judged(broker, topics) == {*names, "i60"}
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("runs_on", [True, False])
+async def test_a_longer_log_does_not_hide_that_it_is_another_one(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, runs_on: bool
+) -> None:
+    """The new log goes further than the old one had been read: its id tells a scorer that
+    sleeps meanwhile; for one that is started afterwards, the group stands nowhere."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        names = await send(broker, inputs, 0, 10)
+        await scored(scorer, 10)
+        if runs_on:
+            os.kill(scorer.pid, signal.SIGSTOP)
+        else:
+            await scorer.end()
+        await make_anew(broker, inputs)
+        names += await send(broker, inputs, 10, 30)
+        if runs_on:
+            os.kill(scorer.pid, signal.SIGCONT)
+        else:
+            scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
+            await scorer.ready()
+
+        async def all_are() -> bool:
+            return await judged(broker, topics) == set(names)
+
+        await until(all_are, "a score for each")
+        assert bool(told(scorer, "offsets_went_back")) == runs_on
+    finally:
+        await scorer.end()
