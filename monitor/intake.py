@@ -1,17 +1,19 @@
 """Which interactions are taken: what a batch is screened for, then one record after the other.
 
-Screen → decode → sample → filter → pause → block. Whatever is not taken ends here, counted with its
-reason; what becomes of one that is taken stands in ``scorer.py``.
+Screen → decode → sample → filter → pause → block → copy. Whatever is not taken ends here, counted
+with its reason; what becomes of one that is taken stands in ``scorer.py``.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest import letter
+from monitor.ingest.copies import Copies
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.filters import EVERYTHING, MOST_NAMES, Case, Filter, FirstMatch
 from monitor.ingest.formats import native
@@ -82,6 +84,7 @@ class Intake:
     """Takes interactions in; ``gathering`` where blocks have slots.
 
     ``clock`` gives epoch seconds, ``broker_time`` those of the brokers, where they may differ.
+    ``copies`` remember what was taken lately.
     """
 
     def __init__(
@@ -94,11 +97,13 @@ class Intake:
         pauses: Pauses,
         gathering: Gathering[Member] | None = None,
         broker_time: Callable[[], float] | None = None,
+        copies: Copies | None = None,
     ) -> None:
         self._broker_time = broker_time or clock
         self._traffic, self._ledger, self._gate = traffic, ledger, gate
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._gathering = gathering
+        self._copies = copies or Copies(time.monotonic)
         self._screen = screen_for(traffic.screen.samplers)
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
@@ -171,9 +176,21 @@ class Intake:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
+        taken: Taken | None = Taken(interaction, treatment)
         if self._gathering is not None:
-            return self._placed(self._gathering, record, interaction, treatment)
-        return Taken(interaction, treatment)
+            taken = self._placed(self._gathering, record, interaction, treatment)
+        if taken is not None and self._is_copy(record, interaction):
+            return self._not_sampled(Reason.DUPLICATE)
+        return taken
+
+    def turn(self) -> None:
+        """Time passes."""
+        self._copies.turn()
+
+    def _is_copy(self, record: KafkaRecord, interaction: Interaction) -> bool:
+        """Whether the same record was taken already; what the log gives no id may be another."""
+        has_id = interaction.interaction_id != str(letter.origin_of(record))
+        return has_id and self._copies.is_copy(record)
 
     def _share(self, record: KafkaRecord) -> float:
         """Which share of all rates is taken: 1, or more in a burst."""

@@ -115,6 +115,7 @@ class Scorer:
     def turn(self) -> None:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
+        self._intake.turn()
         if self._slots is not None:
             self._slots.steering.waiting = len(self._waiting)
             self._slots.steering.turn()

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     LAG = "lag"
     FILTERED = "filtered"
     PAUSED = "paused"
+    DUPLICATE = "duplicate"
     TOMBSTONE = "tombstone"
     USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"

@@ -84,7 +84,7 @@ def _expected(plan: Plan, end: str) -> str:
     """
     excused = plan.summed(
         f'{OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
-        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|tombstone"}}'
+        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|duplicate|tombstone"}}'
     )
     picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
     parts = {

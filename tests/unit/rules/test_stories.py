@@ -263,12 +263,13 @@ def test_a_sample_of_much_traffic_may_be_blind(tmp_path: Path) -> None:
     Stage(tmp_path, sampling__rate="0.1").fires(story, 60, blind(30))
 
 
-def test_what_rules_hold_back_is_not_missed(stage: Stage) -> None:
-    """Only the health checks come in, which a filter leaves out."""
+@pytest.mark.parametrize("reason", ["filtered", "duplicate"])
+def test_what_nobody_expects_a_score_of_is_not_missed(stage: Stage, reason: str) -> None:
+    """Only the health checks come in, which a filter leaves out; or a producer sends all again."""
     story = without(calm(), 'outcome="scored"')
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
-        story[outcome(process, "not_sampled", "filtered")] = growing(10, 998)
+        story[outcome(process, "not_sampled", reason)] = growing(10, 998)
     stage.fires(story, 60)
 
 

@@ -260,8 +260,8 @@ async def test_slots_of_one_block_are_committed_together() -> None:
 async def test_an_interaction_that_stands_in_a_block_twice_is_one_member() -> None:
     """A producer that writes it again does not make it likelier, nor the slot larger."""
     async with staged(4) as stage:
-        value = encoded(interaction("same"))
-        records = [record(n)._replace(value=value) for n in range(3)]
+        values = [encoded(interaction("same", attributes={"attempt": n})) for n in range(3)]
+        records = [record(n)._replace(value=value) for n, value in enumerate(values)]
         await stage.read(*records, record(3))
         await stage.committed(4)
         assert [one.sampling.m for one in stage.scores] == [2]
