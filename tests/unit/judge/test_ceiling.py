@@ -193,7 +193,7 @@ class Unruly(Truthful):
         reply = await super().__call__(task, system, user)
         wish = self._rng.random()
         if wish < 0.02:
-            raise ReplyRejected("no message")
+            raise ReplyRejected("no message", kind="empty")
         return Reply("{}") if wish < 0.04 else reply
 
 
