@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import warnings
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -16,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor import patterns
 from monitor.config.base import Section, items, split
 
 Operator = Literal["equals", "in", "exists", "regex"]
@@ -76,7 +75,7 @@ class Rule(Section):
         None, description="true: it is there and not null; false: it is not"
     )
     regex: str | None = Field(
-        None, description="found in the first 1,000 characters of a text (Python's re.search)"
+        None, description="a regular expression of RE2, found in the first 1,000 characters"
     )
 
     @field_validator("attribute")
@@ -95,12 +94,13 @@ class Rule(Section):
     @classmethod
     def _compiles(cls, regex: str) -> str:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(regex)
-        except (re.error, OverflowError, RecursionError) as error:
-            why = getattr(error, "msg", "too large")
-            raise ValueError(f"found {regex!r}, no regular expression: {why}") from None
+            patterns.compiled(regex)
+        except ValueError as error:
+            raise ValueError(f"found {regex!r}, {error}") from None
+        except ImportError:
+            raise ValueError(
+                f"found {regex!r}, which needs google-re2; {patterns.INSTALL}"
+            ) from None
         return regex
 
     @model_validator(mode="after")

@@ -8,15 +8,14 @@ equal to one another: ``"1"``, ``1`` and ``true`` are three things.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from monitor import patterns
 from monitor.records import Interaction
 
-#: So that no regular expression is let loose on a long text.
+#: So much of a text a regular expression sees.
 MOST_CHARACTERS = 1_000
 #: Traffic names applications: so many of them are remembered with their cases.
 MOST_NAMES = 10_000
@@ -42,7 +41,7 @@ class RuleSpec(Protocol):
 
 
 def compiled(rule: RuleSpec) -> Test:
-    """The rule as a function. Raises ``re.error`` for a broken regular expression."""
+    """The rule as a function. Raises ``ValueError`` for what is no regular expression of RE2."""
     find, holds = _finder(rule.attribute), _holder(rule.operator, rule.operand)
     if rule.operator == "exists":
         return lambda interaction: any(holds(found) for found in find(interaction)) is rule.operand
@@ -78,11 +77,10 @@ def _holder(operator: str, operand: Any) -> Callable[[Any], bool]:
     if operator == "exists":
         return lambda found: found is not None
     if operator == "regex":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search = re.compile(operand).search
+        search = patterns.compiled(operand).search
         return lambda found: (
-            isinstance(found, str) and search(found, 0, MOST_CHARACTERS) is not None
+            isinstance(found, str)
+            and search(patterns.readable(found[:MOST_CHARACTERS])) is not None
         )
     wanted = frozenset(_typed(each) for each in (operand if operator == "in" else (operand,)))
     return lambda found: isinstance(found, str | int | float) and _typed(found) in wanted

@@ -24,7 +24,9 @@ _ORDINAL = re.compile(rf"第({_N}+|\d+)")
 _DAY = re.compile("(?:星期|礼拜|周)([一二三四五六日天])(?!天)")
 _IDIOMS = "十分(?!钟|之)|千万(?=[不别要])|万一|一些|一般|一起|一定|一样|一直|统一|唯一|一切|第"
 _NUMERAL = re.compile(rf"{_IDIOMS}|(?<![\d.])(?P<n>{_N}{{2,}}|{_N}{_MEASURE})")
-_SCALED = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)\s*([千百]?[万亿]+|千(?![克米瓦]))")
+# From the beginning of its digits on, and with as many groups as numbers have: so that a page of
+# digits is read once, and not from each of them on.
+_SCALED = re.compile(r"(?<!\d)(\d+(?:,\d{3}){0,9}(?:\.\d+)?)\s*([千百]?[万亿]+|千(?![克米瓦]))")
 _DATE = re.compile(r"(?:(\d{4})年)?(\d{1,2})月(?:份|(\d{1,2})[日号])?")
 _CLOCK = re.compile(r"(上午|早上|凌晨|中午|下午|晚上|傍晚)(\d{1,2})[点时:](半|\d{1,2})?分?")
 _SYNONYM = re.compile("|".join(sorted(CHINESE, key=len, reverse=True)))

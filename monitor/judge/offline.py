@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import NamedTuple, TypeVar
 
 from monitor.errors import TooLarge
-from monitor.judge.overlap import THRESHOLD, Scores, score_claim, support_score, supported
+from monitor.judge.overlap import THRESHOLD, Scores, score_claim, steps, support_score, supported
 from monitor.judge.protocol import Bill
 from monitor.judge.reading import Sentence, Text, join, read_sentence, read_text
 from monitor.judge.text import split_claims
@@ -18,10 +20,16 @@ RULES_VERSION = "1"
 """Raised with every change of the rules, so that scores of two rule sets are never mixed."""
 
 
-#: Claims times characters to compare them with: one to two seconds of CPU. A thread cannot be
-#: stopped, so what takes longer must not begin.
-MOST_WORK = 100_000_000
+#: What comparing may take, in the steps of ``overlap.steps``, and what reading may: characters,
+#: those that are not Latin and digits counted as four. Each is one to two seconds of CPU for texts
+#: made to be slow. A thread cannot be stopped, so what takes longer must not begin.
+MOST_STEPS = 10_000_000
+MOST_CHARACTERS = 1_300_000
+_DIGITS = b"0123456789"
+_ASCII = bytes(range(128))
 
+
+V = TypeVar("V")
 
 #: Of all offline judges of the process: it is one processor that they share.
 _THREADS = Threads("offline judge", 4)
@@ -64,9 +72,7 @@ class OfflineJudge:
 
     def foresee(self, interaction: Interaction) -> None:
         """Raises ``TooLarge`` where ``judge`` would."""
-        # There is no claim without a character, so most need not be split.
-        if _characters(interaction) ** 2 > MOST_WORK:
-            _refuse_the_endless(_extracted(interaction), interaction)
+        _read(interaction, _extracted)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
         """What the verdicts on these claims hang on: each is a score of at least ``THRESHOLD``."""
@@ -81,14 +87,12 @@ class OfflineJudge:
 
 def unsupported_share(interaction: Interaction) -> float:
     """1 − faithfulness, as a signal of risk: 0 without claims, and where it would take seconds."""
-    claims = Claims(response=_claims(interaction.response))
+    asked = interaction.model_copy(update={"reference": None})
     try:
-        _refuse_the_endless(claims, interaction)
+        read = _read(asked, _extracted)
     except TooLarge:
         return 0.0
-    passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
-    sentences = [read_sentence(claim) for claim in claims.response]
-    held = _by_context(sentences, passages, _matrix(sentences, passages))
+    held = _by_context(read, _matrix(read.response_claims, read.passages))
     return 1.0 - sum(held) / len(held) if held else 0.0
 
 
@@ -98,25 +102,69 @@ def rules_hash(rules: str, threshold: float, redaction: str = "off") -> str:
     return blake2b(f"{rules}/{threshold!r}{handled}".encode()).hexdigest()[:6]
 
 
-def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdentity) -> Judgement:
-    reference = interaction.reference
-    claims = _extracted(interaction) if given is None else given
-    _refuse_the_endless(claims, interaction)
+class _Read(NamedTuple):
+    """An interaction as it is compared."""
+
+    claims: Claims
+    response_claims: list[Sentence]
+    reference_claims: list[Sentence]
+    passages: list[Text]
+    #: All passages as one.
+    together: Text
+    response: Text
+    #: None, or one.
+    reference: list[Text]
+
+
+def _read(interaction: Interaction, extract: Callable[[Interaction], Claims]) -> _Read:
+    """Reads all texts; raises ``TooLarge`` where that, or comparing them, would take seconds."""
+    texts = [interaction.response, interaction.reference or ""]
+    texts += [passage.text for passage in interaction.retrieved_contexts]
+    characters = sum(map(len, texts))
+    if sum(map(_weight, texts)) > MOST_CHARACTERS:
+        raise TooLarge(f"{characters:,} characters are more than the offline judge reads")
+    claims = extract(interaction)
     passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
-    response_claims = [read_sentence(claim) for claim in claims.response]
-    reference_claims = [read_sentence(claim) for claim in claims.reference]
-    by_passage = _matrix(response_claims, passages)
+    found = _Read(
+        claims,
+        [read_sentence(claim) for claim in claims.response],
+        [read_sentence(claim) for claim in claims.reference],
+        passages,
+        join(passages),
+        read_text(interaction.response),
+        [] if interaction.reference is None else [read_text(interaction.reference)],
+    )
+    of_response = steps(found.response_claims, [*passages, found.together, *found.reference])
+    of_reference = steps(found.reference_claims, [*passages, found.response])
+    if of_response + of_reference > MOST_STEPS:
+        number = len(claims.response) + len(claims.reference)
+        raise TooLarge(
+            f"{number:,} claims against {characters:,} characters are more than the offline judge "
+            "compares"
+        )
+    return found
+
+
+def _weight(text: str) -> int:
+    raw = text.encode(errors="replace")
+    digits = len(raw) - len(raw.translate(None, _DIGITS))
+    return len(text) + 3 * digits + len(raw.translate(None, _ASCII))
+
+
+def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdentity) -> Judgement:
+    read = _read(interaction, _extracted if given is None else lambda _: given)
+    by_passage = _matrix(read.response_claims, read.passages)
     verdicts = Verdicts(
         response_by_passage=by_passage,
-        response_by_context=_by_context(response_claims, passages, by_passage),
-        response_by_reference=_against(response_claims, reference),
-        reference_by_passage=_matrix(reference_claims, passages),
-        reference_by_response=_against(reference_claims, interaction.response),
+        response_by_context=_by_context(read, by_passage),
+        response_by_reference=_only(_matrix(read.response_claims, read.reference)),
+        reference_by_passage=_matrix(read.reference_claims, read.passages),
+        reference_by_response=_only(_matrix(read.reference_claims, [read.response])),
     )
     return Judgement(
-        claims=claims,
-        passages=len(passages),
-        has_reference=reference is not None,
+        claims=read.claims,
+        passages=len(read.passages),
+        has_reference=interaction.reference is not None,
         verdicts=verdicts,
         judge=identity,
     )
@@ -132,23 +180,18 @@ def _extracted(interaction: Interaction) -> Claims:
 
 def _scores(interaction: Interaction, claims: Claims) -> Scores:
     """As ``_judge``, but for how close each verdict was."""
-    _refuse_the_endless(claims, interaction)
-    passages = [read_text(passage.text) for passage in interaction.retrieved_contexts]
-    response_claims = [read_sentence(claim) for claim in claims.response]
-    reference_claims = [read_sentence(claim) for claim in claims.reference]
-    by_passage = _score_matrix(response_claims, passages)
-    together = _score_matrix(response_claims, [join(passages)] if passages else [])
-    reference = [] if interaction.reference is None else [read_text(interaction.reference)]
-    response = [read_text(interaction.response)]
+    read = _read(interaction, lambda _: claims)
+    by_passage = _score_matrix(read.response_claims, read.passages)
+    together = _score_matrix(read.response_claims, [read.together] if read.passages else [])
     return Scores(
         response_by_passage=by_passage,
         response_by_context=tuple(
             max((*row, *whole), default=0.0)
             for row, whole in zip(by_passage, together, strict=True)
         ),
-        response_by_reference=_only(_score_matrix(response_claims, reference)),
-        reference_by_passage=_score_matrix(reference_claims, passages),
-        reference_by_response=_only(_score_matrix(reference_claims, response)),
+        response_by_reference=_only(_score_matrix(read.response_claims, read.reference)),
+        reference_by_passage=_score_matrix(read.reference_claims, read.passages),
+        reference_by_response=_only(_score_matrix(read.reference_claims, [read.response])),
     )
 
 
@@ -156,24 +199,9 @@ def _score_matrix(claims: list[Sentence], texts: list[Text]) -> tuple[tuple[floa
     return tuple(tuple(score_claim(claim, text) for text in texts) for claim in claims)
 
 
-def _only(rows: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+def _only(rows: tuple[tuple[V, ...], ...]) -> tuple[V, ...]:
     """The single column, or nothing where there is no text."""
-    return tuple(score for row in rows for score in row)
-
-
-def _refuse_the_endless(claims: Claims, interaction: Interaction) -> None:
-    number = len(claims.response) + len(claims.reference)
-    characters = _characters(interaction)
-    if number * characters > MOST_WORK:
-        raise TooLarge(
-            f"{number:,} claims against {characters:,} characters, their product is at most "
-            f"{MOST_WORK:,} for the offline judge"
-        )
-
-
-def _characters(interaction: Interaction) -> int:
-    texts = [interaction.response, interaction.reference or ""]
-    return sum(map(len, (*texts, *(p.text for p in interaction.retrieved_contexts))))
+    return tuple(value for row in rows for value in row)
 
 
 def _claims(text: str) -> tuple[str, ...]:
@@ -185,19 +213,12 @@ def _matrix(claims: list[Sentence], passages: list[Text]) -> Matrix:
     return tuple(tuple(_holds(claim, passage) for passage in passages) for claim in claims)
 
 
-def _by_context(claims: list[Sentence], passages: list[Text], by_passage: Matrix) -> Flags:
+def _by_context(read: _Read, by_passage: Matrix) -> Flags:
     """A contradicting passage does not undo a supporting one, hence ``any`` comes first."""
-    together = join(passages)
     return tuple(
-        any(row) or _holds(claim, together) for claim, row in zip(claims, by_passage, strict=True)
+        any(row) or _holds(claim, read.together)
+        for claim, row in zip(read.response_claims, by_passage, strict=True)
     )
-
-
-def _against(claims: list[Sentence], text: str | None) -> Flags:
-    if text is None:
-        return ()
-    read = read_text(text)
-    return tuple(_holds(claim, read) for claim in claims)
 
 
 def _holds(claim: Sentence, text: Text) -> bool:

@@ -40,6 +40,7 @@ BOTH_CHARACTERS = 0.7
 """What two Chinese characters count that the sentence has, but not next to each other."""
 
 _WHOLE = 0.97
+_STEPS_OF_A_PAIR = 100
 
 
 class Evidence(NamedTuple):
@@ -92,14 +93,37 @@ def _with_second(
     claim: Sentence, text: Text, best: Sentence, top: float
 ) -> tuple[frozenset[str], float]:
     """What the best sentence offers with the one that adds most, and the weight found in both."""
-    near, most = best.offers, top
+    second, most = None, top
     for sentence in text.sentences:
         if sentence is not best and not sentence.offers.isdisjoint(claim.offers):
-            union = best.offers | sentence.offers
-            both = _found(claim, union)
+            both = _found_in_both(claim, best.offers, sentence.offers)
             if both > most:
-                near, most = union, both
-    return near, most
+                second, most = sentence, both
+    return best.offers if second is None else best.offers | second.offers, most
+
+
+def _found_in_both(claim: Sentence, one: frozenset[str], other: frozenset[str]) -> float:
+    """As in their union, which is not made: a sentence may be as long as a text."""
+    share = 0.0
+    for token, weight in claim.weights.items():
+        if token in one or token in other:
+            share += weight
+        elif token[0] > "\u2fff":
+            first, last = token[0], token[-1]
+            if (first in one or first in other) and (last in one or last in other):
+                share += BOTH_CHARACTERS * weight
+    for mark in claim.marks:
+        if mark.kind != "name" and not (one.isdisjoint(mark.need) and other.isdisjoint(mark.need)):
+            share += FACT_WEIGHT
+    return share
+
+
+def steps(claims: Sequence[Sentence], texts: Sequence[Text]) -> int:
+    """How many steps comparing all of them takes, at a tenth of a microsecond each."""
+    tokens = sum(1 + len(claim.weights) + len(claim.marks) for claim in claims)
+    sentences = sum(len(text.sentences) for text in texts)
+    marks = sum(max((len(each.marks) for each in text.sentences), default=0) for text in texts)
+    return tokens * sentences + len(claims) * (_STEPS_OF_A_PAIR * len(texts) + marks)
 
 
 def _mark_factor(

@@ -99,7 +99,8 @@ def _is_written_like_one(match: re.Match[str]) -> bool:
     if raw[0] in "(0" or len(groups) >= 3 or _CHINESE_MOBILE.fullmatch(raw):
         return True
     before = match.string[max(0, match.start() - 30) : match.start()]
-    return _TOLD.search(before) is not None
+    # All of these words end with a letter: quick to say of the digits of a table.
+    return before.rstrip(" \t:：#.-")[-1:].isalpha() and _TOLD.search(before) is not None
 
 
 def _whole(raw: str) -> Span:

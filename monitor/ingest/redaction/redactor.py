@@ -15,6 +15,7 @@ from monitor.ingest.redaction.own import Own, own
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.spans import Finder, Span
+from monitor.patterns import INSTALL
 from monitor.records import Interaction, Passage
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
@@ -200,5 +201,5 @@ def _own(name: str, pattern: str) -> Own:
         raise ConfigurationError(f"redaction.patterns.{name}: found {pattern!r}, {error}") from None
     except ImportError:
         raise ConfigurationError(
-            "redaction.patterns: own patterns need google-re2; pip install 'rag-monitor[patterns]'"
+            f"redaction.patterns: own patterns need google-re2; {INSTALL}"
         ) from None

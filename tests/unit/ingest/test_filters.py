@@ -91,6 +91,12 @@ def test_a_regex_sees_the_beginning_of_a_text() -> None:
     assert not holds(Rule("a", "regex", "x"), a="-" * MOST_CHARACTERS + "x")
 
 
+def test_no_text_makes_a_regex_run_for_ever() -> None:
+    """The textbook case of exponential backtracking: an answer, where Python's takes years."""
+    assert not holds(Rule("a", "regex", "^(a+)+$"), a="a" * (MOST_CHARACTERS - 1) + "!")
+    assert holds(Rule("a", "regex", "b"), a="\ud800 b"), "half a character"
+
+
 @pytest.mark.parametrize(
     "attributes",
     [

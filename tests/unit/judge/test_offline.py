@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from monitor.errors import TooLarge
 from monitor.judge.offline import THRESHOLD, OfflineJudge, rules_hash, support_score, supported
+from monitor.judge.overlap import steps
 from monitor.judge.protocol import Judge
 from monitor.judge.quantities import read_facts
-from monitor.judge.reading import read_sentence
+from monitor.judge.reading import read_sentence, read_text
 from monitor.judge.text import split_claims, split_sentences
 from monitor.records import Claims, Interaction, Passage, Source, Usage
 
@@ -333,6 +334,40 @@ async def test_what_would_take_minutes_is_refused_by_name() -> None:
     assert caught.value.reason == "too_large"
     with pytest.raises(TooLarge):
         OfflineJudge().foresee(interaction(endless, endless))
+
+
+@pytest.mark.parametrize(
+    ("response", "passage"),
+    [
+        ("好。" * 4_000, "好。" * 8_000),
+        # One claim of as many words as a book against as many sentences.
+        ("".join(chr(0x4E00 + i % 5_000) for i in range(20_000)) + "。", "好。" * 8_000),
+        ("Pump needs care. " * 3_000, "Pump. " * 3_000),
+        ("The fee is 5 euros.", "2024年" * 100_000),
+    ],
+    ids=["short_claims", "one_long_claim", "short_words", "too_much_to_read"],
+)
+async def test_the_bound_is_about_what_is_compared(response: str, passage: str) -> None:
+    """Words against sentences, not claims against characters: these took 6 to 50 seconds."""
+    with pytest.raises(TooLarge) as caught:
+        await OfflineJudge().judge(interaction(response, passage))
+    assert caught.value.reason == "too_large"
+
+
+def test_steps_are_words_against_sentences() -> None:
+    """Four words and the claim itself, against three sentences; and the pair of claim and text."""
+    claims, texts = [read_sentence("Delivery takes long weeks.")], [read_text("One. Two. Three.")]
+    words = len(claims[0].weights)
+    assert steps(claims, texts) >= (1 + words) * 3
+    assert steps(claims * 2, texts) == 2 * steps(claims, texts)
+    assert steps(claims, texts * 2) == 2 * steps(claims, texts)
+
+
+def test_a_page_of_digits_is_read_once() -> None:
+    """Each tenfold used to take a hundred times as long: these took minutes."""
+    assert not supported("It costs 5 euros.", "1" * 100_000 + "中")
+    assert not supported("It costs 5 euros.", ",234" * 20_000 + "中")
+    assert supported("有1,200万人。", "共有1200万人。")
 
 
 async def test_given_claims_are_verified_as_they_are() -> None:
