@@ -135,7 +135,8 @@ async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
     records = [Record(encoded(interaction(f"i{n}", application=a))) for n, a in enumerate(names)]
     await produce(broker, topics["kafka__topics__interactions"], [*records, Record(b"{")])
     pause = PauseRecord(application="bot")
-    control = [Record(pause.to_json(), key=pause.key.encode())]
+    at = int(NOON * 1000)
+    control = [Record(pause.to_json(), key=pause.key.encode(), timestamp_ms=at)]
     await produce(broker, topics["kafka__topics__control"], control)
     found = await rehearsed(broker, topics)
     assert found["outcomes"] == {
