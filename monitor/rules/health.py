@@ -123,16 +123,17 @@ def _some(plan: Plan) -> Alert:
 
 def _newer_schema(plan: Plan) -> Alert:
     """By what a process has counted since its start: most of it in a replay, before any scrape."""
-    topics = {
-        "scores": "rag_monitor_score_records_total",
-        "control": '{__name__=~"rag_monitor_(control|calibration)_records_total"}',
-        "alarms": "rag_monitor_alarm_records_total",
+    counters = {
+        "rag_monitor_score_records_total": "scores",
+        "rag_monitor_control_records_total": "control",
+        "rag_monitor_calibration_records_total": "control",
+        "rag_monitor_alarm_records_total": "alarms",
     }
     return plan.alert(
         "RagMonitorDown",
         "ticket",
         HEALTH,
-        expr="\nor\n".join(_newer(plan, topic, counter) for topic, counter in topics.items()),
+        expr="\nor\n".join(_newer(plan, *each) for each in counters.items()),
         labels={"cause": "newer_schema"},
         summary="Records of a newer version are left out ({{ $labels.topic }})",
         description=f"{_WHOLE} records on the topic kafka.topics.{{{{ $labels.topic }}}} have a "
@@ -141,10 +142,9 @@ def _newer_schema(plan: Plan) -> Alert:
     )
 
 
-def _newer(plan: Plan, topic: str, counter: str) -> str:
+def _newer(plan: Plan, counter: str, topic: str) -> str:
     """What is as it was a day ago is known."""
-    selector = 'result="newer_schema"'
-    named = f"{counter[:-1]},{selector}}}" if counter.endswith("}") else f"{counter}{{{selector}}}"
+    named = f'{counter}{{result="newer_schema"}}'
     now, before = (f"max by ({plan.by}) ({named}{then})" for then in ("", " offset 1d"))
     fresh = f"{now} >= {plan.alerts.newer_schema} unless {before} >= {now}"
     return f'label_replace({fresh}, "topic", "{topic}", "", "")'
