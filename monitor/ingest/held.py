@@ -59,6 +59,7 @@ class Held:
     bytes_waiting: int = 0
     bytes_under_way: int = 0
     next_log: list[Sequence[KafkaRecord]] = field(default_factory=list)
+    is_left: bool = False
 
     def read(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
         """A batch of the partition has been read, and ``left`` of it needs work, in order.
@@ -87,10 +88,10 @@ class Held:
         return pick
 
     def leave_waiting(self) -> None:
-        """What waits is somebody else's."""
+        """What waits is somebody else's, who reads on where the next log begins, if there is one."""
         self.waiting.clear()
-        self.next_log.clear()
         self.bytes_waiting = 0
+        self.is_left = True
 
     def skip(self, pick: Pick) -> None:
         """The picked record needs no work after all."""

@@ -84,7 +84,7 @@ class Places:
     def _begin_next_logs(self) -> None:
         """Go on in the logs that have taken the place of others, where all of those has ended."""
         for held in [held for held in self.held.values() if held.next_log]:
-            if held.fenced or held.waiting or self.draining:
+            if held.is_left or held.fenced or held.waiting:
                 continue
             if held.under_way:
                 self._worker.log_ended(held.partition)
