@@ -138,8 +138,8 @@ class Http(Section):
     port: int = Field(9750, ge=0, le=65_535, description="port; 0 takes a free one")
     allowed_hosts: Texts = Field(
         (),
-        description="names under which the port may be asked for, beside addresses, localhost and "
-        "`host`; *.NAME: all that end like it, *: any",
+        description="names under which the port may be asked for, beside `host`, addresses and "
+        "names of private networks; *.NAME: all that end like it, *: any",
     )
 
     @field_validator("allowed_hosts")

@@ -2,7 +2,9 @@
 
 A page in somebody's browser can let its own name lead here (DNS rebinding), and is then of one
 origin with what this server says. Its name stands in the header ``Host``. An address cannot be
-misled like that, so addresses are always fine: probes and Prometheus ask pods by theirs.
+misled like that, so addresses are always fine: probes and Prometheus ask pods by theirs. Nor can a
+name that nobody outside can own: one without a dot, as Compose gives to services, and those that
+are of a cluster or a private network alone.
 """
 
 from __future__ import annotations
@@ -13,21 +15,25 @@ from typing import Final
 
 #: Allows every name.
 ANY: Final = "*"
-_LOOPBACK: Final = ("localhost", "*.localhost")
+#: ``.localhost``: RFC 6761; ``.internal``: reserved by ICANN in 2024 for private use; the others
+#: end names of Services in Kubernetes.
+_NOBODYS: Final = ("*.localhost", "*.internal", "*.svc", "*.cluster.local")
 
 
 class AllowedHosts:
-    """Addresses, loopback names, the name that was bound, and ``names``.
+    """Addresses, names that only a private network has, the name that was bound, and ``names``.
 
     A name that begins with ``*.`` stands for all names that end like it; ``*`` for all names.
 
-    >>> allowed = AllowedHosts("0.0.0.0", ["*.monitoring.svc"])
-    >>> [allowed(host) for host in ("10.0.0.7:9750", "[::1]", "a.monitoring.svc:80", "a.example")]
-    [True, True, True, False]
+    >>> allowed = AllowedHosts("0.0.0.0", ["*.example.org"])
+    >>> [allowed(host) for host in ("10.0.0.7:9750", "[::1]", "monitor:9750", "a.monitoring.svc")]
+    [True, True, True, True]
+    >>> [allowed(host) for host in ("rag.example.org:80", "rag.example.com", "com.", "")]
+    [True, False, True, False]
     """
 
     def __init__(self, bound: str, names: Iterable[str] = ()) -> None:
-        wanted = [_plain(name) for name in (*_LOOPBACK, bound, *names)]
+        wanted = [_plain(name) for name in (*_NOBODYS, bound, *names)]
         self._any = ANY in wanted
         self._names = {name for name in wanted if name and not name.startswith("*")}
         self._ends = tuple(name[1:] for name in wanted if name.startswith("*."))
@@ -37,7 +43,8 @@ class AllowedHosts:
         if self._any or host is None:
             return True
         name = _name(host)
-        return _is_address(name) or name in self._names or name.endswith(self._ends)
+        is_bare = bool(name) and "." not in name
+        return is_bare or _is_address(name) or name in self._names or name.endswith(self._ends)
 
 
 def _name(host: str) -> str:
