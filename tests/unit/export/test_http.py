@@ -191,7 +191,7 @@ async def test_a_page_under_a_strange_name_is_refused(served: Served) -> None:
     ],
 )
 def test_addresses_and_names_that_are_ours_are_allowed(host: str | None) -> None:
-    """Probes ask pods by address, Prometheus also Services by names; HTTP/1.0 has no name at all."""
+    """Probes ask pods by address, Prometheus Services by name; HTTP/1.0 has no name at all."""
     assert AllowedHosts("bound.example", ["*.ops.example.org"])(host)
 
 
