@@ -298,11 +298,10 @@ def slots(
     if sampling.block == 1 and not sheds and not _may_take_more(settings):
         return None
     most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
-    length = None if sampling.block == "auto" else sampling.block
     limited = list(meters(settings, seats))
     has_limits = budget is not None or any(meter.is_shared for meter in limited)
     pace = Pace(
-        length,
+        None if sampling.block == "auto" else sampling.block,
         sheds=sheds,
         behind_s=seconds(ingest.behind_after),
         first=FIRST_LENGTH if has_limits else 1,

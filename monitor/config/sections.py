@@ -114,7 +114,7 @@ class Ingest(Section):
         600.0,
         gt=0,
         description="seconds of judging, far above judge.deadline_s, after which an interaction "
-        "goes to the dead letters",
+        "goes to the dead letters; of redacting 60 at most",
     )
     when_behind: Literal["freshness", "completeness"] = Field(
         "freshness",
