@@ -88,7 +88,7 @@ class Held:
         return pick
 
     def leave_waiting(self) -> None:
-        """What waits is somebody else's, who reads on where the next log begins, if there is one."""
+        """What waits is somebody else's, who reads on where the next log begins."""
         self.waiting.clear()
         self.bytes_waiting = 0
         self.is_left = True

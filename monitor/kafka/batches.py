@@ -8,7 +8,7 @@ parser, which is quick; what is not is an ``Unreadable``, and reading goes on be
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from aiokafka.errors import CorruptRecordException
@@ -36,6 +36,11 @@ class Left(NamedTuple):
     through: int
     records: int
     error: str
+
+
+def too_many_headers(offset: int) -> Left:
+    """The record at this offset is left out, with more headers than ``MOST_HEADERS``."""
+    return Left(offset, offset, 1, "TooManyHeaders")
 
 
 class Batch:
@@ -88,15 +93,15 @@ class Batch:
         if len(self._raw) > most or self._records > MOST_RECORDS:
             raise TooLarge
         if self._magic < _V2:
-            return Unpacked(self._old(most), whole=self._parser(self._raw))
+            return Unpacked(self._old(most), (self._parser(self._raw),))
         raw: bytes | bytearray = self._raw
         if codec := self._attributes & _CODEC:
             head = bytearray(raw[: _HEAD.size])
             struct.pack_into(">h", head, _ATTRIBUTES_AT, self._attributes & ~_CODEC)
             raw = unpacked(codec, bytes(raw[_HEAD.size :]), most, bytes(head))
         if len(raw) <= _PIECE:
-            return Unpacked(len(raw), whole=DefaultRecordBatch(raw))
-        return Unpacked(len(raw), pieces=_pieces(raw, self._records, self._base))
+            return Unpacked(len(raw), (DefaultRecordBatch(raw),))
+        return Unpacked(len(raw), _pieces(raw, self._records, self._base))
 
     def _old(self, most: int) -> int:
         """The size of a batch in the layout of before 2017; aiokafka unpacks it once more."""
@@ -111,22 +116,14 @@ class Batch:
         return len(unpacked(codec, value, most))
 
 
-class Unpacked:
-    """The records of a batch of ``size`` bytes: what aiokafka's parser gives, or ``Left``."""
+class Unpacked(NamedTuple):
+    """A batch of ``size`` bytes in parts, each of records as aiokafka's parser gives them.
 
-    def __init__(self, size: int, whole: Any = None, pieces: Iterator[Any] | None = None) -> None:
-        self.size, self._whole, self._pieces = size, whole, pieces
+    A ``Left`` may stand in the place of a record.
+    """
 
-    def __iter__(self) -> Iterator[Any]:
-        for piece in (self._whole,) if self._pieces is None else self._pieces:
-            if isinstance(piece, Left):
-                yield piece
-                continue
-            for record in piece:
-                if len(record.headers) > MOST_HEADERS:
-                    yield Left(record.offset, record.offset, 1, "TooManyHeaders")
-                else:
-                    yield record
+    size: int
+    parts: Iterable[Iterable[Any]]
 
 
 def split(fetched: bytes) -> Iterator[Batch]:
@@ -141,7 +138,7 @@ def split(fetched: bytes) -> Iterator[Batch]:
         place = end
 
 
-def _pieces(raw: bytes | bytearray, records: int, base: int) -> Iterator[Any]:
+def _pieces(raw: bytes | bytearray, records: int, base: int) -> Iterator[Iterable[Any]]:
     """Parts of a large batch as small ones, so that no record is parsed with too many headers."""
     head, begin, place, count = bytes(raw[: _HEAD.size]), _HEAD.size, _HEAD.size, 0
     for _ in range(records):
@@ -155,7 +152,7 @@ def _pieces(raw: bytes | bytearray, records: int, base: int) -> Iterator[Any]:
         if length > _PIECE:
             offset, headers = _inside(raw, body)
             if headers > MOST_HEADERS:
-                yield Left(base + offset, base + offset, 1, "TooManyHeaders")
+                yield (too_many_headers(base + offset),)
                 begin = place = end
                 continue
         place, count = end, count + 1

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
-from monitor.kafka.batches import Left, Unpacked, split
+from monitor.kafka.batches import Left, Unpacked, split, too_many_headers
+from monitor.kafka.bounds import MOST_HEADERS
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
@@ -112,14 +114,17 @@ class _Reading:
     def _of(self, found: Unpacked) -> Iterator[Any]:
         self._room.hold(found.size)
         try:
-            for record in found:
-                if record.offset < self.position:  # read before
+            for record in chain.from_iterable(found.parts):
+                offset = record.offset
+                if offset < self.position:  # read before
                     continue
-                if isinstance(record, Left):
+                if type(record) is Left:
                     yield self._left_out(record)
+                elif len(headers := record.headers) > MOST_HEADERS:
+                    yield self._left_out(too_many_headers(offset))
                 else:
-                    self.position = record.offset + 1
-                    yield _consumed(self._partition, record)
+                    self.position = offset + 1
+                    yield _consumed(self._partition, record, headers)
         finally:
             self._room.free(found.size)
 
@@ -143,7 +148,7 @@ class _Reading:
         )
 
 
-def _consumed(partition: Partition, record: Any) -> ConsumerRecord:
+def _consumed(partition: Partition, record: Any, headers: Any) -> ConsumerRecord:
     key, value = record.key, record.value
     return ConsumerRecord(
         *partition,
@@ -155,7 +160,7 @@ def _consumed(partition: Partition, record: Any) -> ConsumerRecord:
         record.checksum,
         -1 if key is None else len(key),
         -1 if value is None else len(value),
-        tuple(record.headers),
+        tuple(headers),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from monitor.kafka.fair import Batch
 from monitor.kafka.record import Unreadable
 from tests.e2e.process import until
 from tests.unit.ingest.loop_stage import LIMITS, A, B, Record, Stage, batch, staged
 
 
-async def soon(said: object, what: str) -> None:
+async def soon(said: Callable[[], bool], what: str) -> None:
     """Wait for it, looking often."""
-    await until(said, what, every_s=0.002)  # type: ignore[arg-type]
+    await until(said, what, every_s=0.002)
 
 
 def begun(stage: Stage) -> list[int]:
@@ -69,7 +71,7 @@ async def test_large_records_take_turns() -> None:
     """No more of them are under way than may be held, and one more; meanwhile nothing is read of
     who has some."""
     async with staged(A, B, limits=replace(LIMITS, most_bytes=10)) as stage:
-        large = [Record(offset, value=b"x" * 8) for offset in range(4)]
+        large: Batch = [Record(offset, value=b"x" * 8) for offset in range(4)]
         await stage.read(large, [Record(0, 1, value=b"x")])
         assert len(stage.worker.begun) <= 3
         assert A in stage.consumer.paused
