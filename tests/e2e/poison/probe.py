@@ -2,10 +2,12 @@
 
 ``python -m tests.e2e.poison.probe URL PID FILE`` asks ``URL/healthz`` every 0.2 s, each time by a
 new connection, and adds a line to ``FILE`` before each question and one after its answer. Of every
-answer it says how long it took, and for how much of that the main thread of ``PID`` and the prober
-itself stood in the queue of the scheduler: able to run, while the machine's cores were given to
-others. That time says something of the machine and nothing of the process; all else is the
-process's own, also the time in which one of its threads kept its interpreter from another.
+answer it says how long it took, and how much of that is the process's own doing: the time in which
+its threads (of which the interpreter lets one at a time go on) or the prober stood in the queue of
+the scheduler, able to run, while the machine's cores were given to others, says something of the
+machine only, and is left out. What is left is never less than the CPU time that the process has
+used meanwhile: so long it would have taken on a machine of its own. Who waits for something else,
+as for a lock, stands in no queue, and all of it counts.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from __future__ import annotations
 import http.client
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -37,7 +39,7 @@ class Health(NamedTuple):
 def read(lines: Iterable[str], now: float) -> Health:
     """What stands in a prober's file; a question without an answer waits since it was asked.
 
-    >>> read(['{"asked": 10.0}', '{"took": 3.0, "queued": 2.5, "status": 200}'], 99.0)
+    >>> read(['{"asked": 10.0}', '{"took": 3.0, "own": 0.5, "status": 200}'], 99.0)
     Health(asked=1, worst_s=3.0, worst_own_s=0.5, wrong=())
     >>> read(['{"asked": 10.0}'], 14.0)
     Health(asked=1, worst_s=4.0, worst_own_s=4.0, wrong=())
@@ -50,8 +52,7 @@ def read(lines: Iterable[str], now: float) -> Health:
             asked, open_since = asked + 1, float(said["asked"])
             continue
         open_since = None
-        worst = max(worst, said["took"])
-        worst_own = max(worst_own, said["took"] - said["queued"])
+        worst, worst_own = max(worst, said["took"]), max(worst_own, said["own"])
         if said["status"] != 200:
             wrong.append(str(said["status"]))
     if open_since is not None:
@@ -59,16 +60,39 @@ def read(lines: Iterable[str], now: float) -> Health:
     return Health(asked, worst, worst_own, tuple(wrong))
 
 
-def queued_s(task: str) -> float:
-    """For how long a thread could have run and did not get a core, since it began.
+class Times(NamedTuple):
+    """Seconds that threads have run, and stood in the queue, since they began."""
 
-    ``task`` is its folder under ``/proc``. 0.0 where the system does not count it: then all of an
-    answer's time is held against the process.
+    ran: float
+    queued: float
+
+    def __add__(self, other: object) -> Times:
+        if not isinstance(other, Times):
+            return NotImplemented
+        return Times(self.ran + other.ran, self.queued + other.queued)
+
+
+def times(pid: int | str) -> Times:
+    """Of all threads of a process; zeros where the system does not count it.
+
+    Then all of an answer's time is the process's own.
     """
-    try:
-        return int(Path(task, "schedstat").read_text("ascii").split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
+    found = Times(0.0, 0.0)
+    with suppress(OSError):
+        for task in Path("/proc", str(pid), "task").iterdir():
+            with suppress(OSError, ValueError, IndexError):
+                ran, queued, *_ = (task / "schedstat").read_text("ascii").split()
+                found += Times(int(ran) / 1e9, int(queued) / 1e9)
+    return found
+
+
+def own_s(took: float, ran: float, queued: float) -> float:
+    """How much of an answer's time is the process's own doing.
+
+    >>> own_s(3.0, ran=0.5, queued=2.0), own_s(3.0, ran=2.5, queued=2.0), own_s(3.0, 0.0, 0.0)
+    (1.0, 2.5, 3.0)
+    """
+    return min(took, max(took - queued, ran))
 
 
 def _status(host: str, port: int) -> int | str:
@@ -87,16 +111,16 @@ def main(url: str, pid: str, file: str) -> None:
     place = urlsplit(url)
     assert place.hostname is not None
     assert place.port is not None
-    tasks = (f"/proc/{pid}/task/{pid}", f"/proc/self/task/{threading.get_native_id()}")
     with open(file, "a", encoding="utf-8", buffering=1) as out:
         while True:
-            before, began = [queued_s(task) for task in tasks], time.monotonic()
+            before, prober, began = times(pid), times("self"), time.monotonic()
             out.write(json.dumps({"asked": began}) + "\n")
             status = _status(place.hostname, place.port)
-            took = time.monotonic() - began
-            # The larger of both: while the one waited, the other may have waited, too.
-            queued = max(queued_s(task) - was for task, was in zip(tasks, before, strict=True))
-            out.write(json.dumps({"took": took, "queued": queued, "status": status}) + "\n")
+            took, after = time.monotonic() - began, times(pid)
+            queued = after.queued - before.queued + times("self").queued - prober.queued
+            # A thread that has ended meanwhile is not counted any more.
+            own = own_s(took, max(0.0, after.ran - before.ran), max(0.0, queued))
+            out.write(json.dumps({"took": took, "own": own, "status": status}) + "\n")
             time.sleep(EVERY_S)
 
 

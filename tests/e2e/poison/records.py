@@ -25,7 +25,9 @@ TOO_LARGE: Fate = ("unscorable", "too_large")
 INVALID: Fate = ("dead_lettered", "invalid_json")
 WRONG: Fate = ("dead_lettered", "wrong_value")
 UNREDACTED: Fate = ("dead_lettered", "redaction_failed")
-CHAIN = (SCORED, TOO_LARGE, UNREDACTED)
+#: On a busy machine a megabyte may take longer than redaction may.
+STUCK: Fate = ("dead_lettered", "stuck")
+CHAIN = (SCORED, TOO_LARGE, UNREDACTED, STUCK)
 
 
 @dataclass(frozen=True)
