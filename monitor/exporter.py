@@ -20,7 +20,8 @@ from monitor.export.baselines import Baselines
 from monitor.export.book import ScoreBook
 from monitor.export.burst_desk import BurstDesk
 from monitor.export.evidence import ScoreRecords
-from monitor.export.following import State, StateFollower, take_in
+from monitor.export.following import State, StateFollower
+from monitor.export.holding import Holding
 from monitor.export.lessons import Lessons
 from monitor.export.publishing import Outbox
 from monitor.export.slots import position
@@ -108,7 +109,8 @@ class Exporter:
             self._burst_desk = BurstDesk(
                 baselines.drift, self._bursts_out, self.bursts, allowed, health, clock
             )
-        self._control = self._control_follower(baselines)
+        self._holding = Holding(baselines, clock, self._lessons.show)
+        self._control = self._control_follower()
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
         )
@@ -132,13 +134,14 @@ class Exporter:
             self._health,
         )
 
-    def _control_follower(self, baselines: Baselines) -> StateFollower:
+    def _control_follower(self) -> StateFollower:
         def take(record: KafkaRecord) -> RecordSkipped | None:
             for outbox in (self._baselines_out, self._bursts_out):
                 outbox.came_back(record.key)
             self.bursts.take_in(record.key, record.value)
             self._heard(record)  # what is wrong with it is said below
-            return take_in(baselines, record.key, record.value)
+            at_once = not self.is_ready
+            return self._holding.take_in(record.key, record.value, at_once=at_once)
 
         lost = "baselines would be forgotten and learned anew"
         return StateFollower(
@@ -174,6 +177,7 @@ class Exporter:
 
     def _works(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
         yield "reading control records", self._control.run()
+        yield "holding slots against baselines", self._holding.run()
         yield "reading alarms", self._alarms.run()
         yield "writing baselines", self._baselines_out.run()
         yield "writing bursts", self._bursts_out.run()
@@ -220,7 +224,7 @@ class Exporter:
                 self._folding_log.look()
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
-                elif self.is_ready:
+                elif self.is_ready and self._holding.is_done:  # else what comes is learned again
                     for baseline in await self._lessons.look(reader):
                         self._baselines_out.offer(baseline)
         finally:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.compacted import Keyed
 from monitor.control import (
     BaselineRecord,
+    ControlRecord,
     Removed,
     baseline_key,
     read_control_record,
 )
-from monitor.export.drift import DriftBook
+from monitor.export.drift import DriftBook, Normal
 from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
 from monitor.export.pupils import Pupils
+from monitor.export.steps import at_once
 
 
 class Status(NamedTuple):
@@ -42,14 +44,31 @@ class Baselines:
 
         Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
         """
-        found = read_control_record(key, value)
+        self.hold(read_control_record(key, value))
+
+    def hold(self, found: ControlRecord | Removed) -> None:
+        """Let it hold, if it is about a baseline; the others are for those who pick and judge."""
         if isinstance(found, Removed):
             gone = self._records.pop(found.key, None)
             if gone is not None:
                 self._apply(gone.application, gone.judge, None)
-        elif isinstance(found, BaselineRecord):  # the others are for those who pick and judge
+        elif isinstance(found, BaselineRecord):
             self._records[found.key] = found
             self._apply(found.application, found.judge, found)
+
+    def held_in_steps(
+        self, found: ControlRecord | Removed, now: Callable[[], float]
+    ) -> Generator[None, None, None]:
+        """The same step by step: with the last one all of it holds. ``now`` gives epoch seconds."""
+        if not isinstance(found, BaselineRecord):  # without one nothing is to be held against it
+            self.hold(found)
+            return
+        pair = found.application, found.judge
+        try:
+            yield from self._drift.prepared(*pair, _normal(found), now)
+            self.hold(found)
+        finally:
+            self._drift.abandon(*pair)
 
     @property
     def drift(self) -> DriftBook:
@@ -71,14 +90,18 @@ class Baselines:
         They hold once they have come back through ``take_in``, as on every other exporter. A
         baseline that is there says that all was published.
         """
-        found: list[tuple[Progress, BaselineRecord | None]] = []
+        return at_once(self.learned_in_steps(pupils, now))
+
+    def learned_in_steps(self, pupils: Pupils, now: float) -> Generator[None, None, list[Keyed]]:
+        """The same step by step; ``progress`` is what it was until the last one."""
+        lessons = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            found = list(self._learner.progress(pupils, now))
-        self.progress = [progress for progress, _ in found]
-        calibrations: list[Keyed] = []
-        if any(progress.done for progress in self.progress):
-            calibrations += self._learner.calibrations(pupils, now)
-        return calibrations + [record for _, record in found if record is not None]
+            for lesson in self._learner.lessons(pupils, now):
+                lessons.append((lesson.progress, (yield from lesson.taught())))
+        self.progress = [progress for progress, _ in lessons]
+        found = [taught for _, taught in lessons if taught is not None]
+        calibrations = [one.calibration for one in found if one.calibration is not None]
+        return [*calibrations, *(one.baseline for one in found)]
 
     def status(self) -> Iterator[Status]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""
@@ -94,11 +117,15 @@ class Baselines:
         return self._drift.is_known(*pair)
 
     def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> None:
-        learned = record is not None and bool(record.metrics)
-        self._drift.set_normal(
-            application, judge, normal_of(record) if record is not None and learned else None
-        )
+        normal = _normal(record)
+        self._drift.set_normal(application, judge, normal)
+        reset = record is not None and normal is None
         self._learner.learn_after(
             (application, judge),
-            record.effective_from.timestamp() if record is not None and not learned else None,
+            record.effective_from.timestamp() if record is not None and reset else None,
         )
+
+
+def _normal(record: BaselineRecord | None) -> Normal | None:
+    """None for a record without metrics, which says that all is to be learned anew."""
+    return normal_of(record) if record is not None and record.metrics else None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from monitor.export.rebuilding import Entry, Rebuilding, hour_of
 from monitor.export.slots import Slot
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
@@ -13,7 +14,6 @@ from monitor.stats.trail import Place, Trail
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
 _STEPS_AHEAD: Final = 200
-Entry = tuple[Slot, float | None]
 
 
 class Counted(NamedTuple):
@@ -35,25 +35,44 @@ class Detector:
         self._slots: dict[int, dict[Place, Entry]] = {}
         self._number = 0
         self._trail = Trail()
+        self._next: Rebuilding | None = None
         self.baseline: Baseline | None = None
 
     def __len__(self) -> int:
         return self._number
 
     def hold_against(self, baseline: Baseline | None) -> None:
-        """Another baseline, or none: all slots are held against it anew."""
-        self.baseline = baseline
-        self._trail = Trail()
-        if baseline is not None:
-            for place, entry in sorted(
-                (item for held in self._slots.values() for item in held.items()),
-                key=lambda item: item[0],
-            ):
-                self._trail.put(place, self._deviation(baseline, *entry))
+        """Another baseline, or none: all slots are held against it anew, if they are not yet."""
+        made, self._next = self._next, None
+        if baseline is None:
+            self.baseline, self._trail = None, Trail()
+            return
+        if made is None or not made.is_filled or made.baseline != baseline:
+            made = self._rebuilding(baseline)
+            for _ in made.filled():
+                pass
+        self.baseline, self._trail = baseline, made.trail
+
+    def rebuild(self, baseline: Baseline) -> Rebuilding:
+        """Begin to hold all slots against another baseline; ``hold_against`` is the end of it."""
+        self._next = self._rebuilding(baseline)
+        return self._next
+
+    def abandon(self) -> None:
+        """What was begun is not wanted any more."""
+        self._next = None
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether it was begun, and is still wanted."""
+        return self._next is not None
+
+    def _rebuilding(self, baseline: Baseline) -> Rebuilding:
+        return Rebuilding(self._slots, baseline, lambda entry: self._deviation(baseline, *entry))
 
     def put(self, place: Place, entry: Entry) -> None:
         """A slot counts."""
-        hour = _hour(place[0])
+        hour = hour_of(place[0])
         held = self._slots.get(hour)
         if held is None:
             held = self._slots[hour] = {}
@@ -61,17 +80,21 @@ class Detector:
         self._number += 1
         if self.baseline is not None:
             self._trail.put(place, self._deviation(self.baseline, *entry))
+        if self._next is not None:
+            self._next.put(place, entry)
 
     def take(self, place: Place) -> None:
         """A slot counts no longer."""
-        del self._slots[_hour(place[0])][place]
+        del self._slots[hour_of(place[0])][place]
         self._number -= 1
         if self.baseline is not None:
             self._trail.take(place)
+        if self._next is not None:
+            self._next.take(place)
 
     def drop_before(self, event_time: float) -> None:
         """Forget the slots before this time, all at once."""
-        limit = _hour(event_time)
+        limit = hour_of(event_time)
         for hour in [hour for hour in self._slots if hour <= limit]:
             held = self._slots.pop(hour)
             kept = {} if hour < limit else {p: e for p, e in held.items() if p[0] >= event_time}
@@ -79,6 +102,8 @@ class Detector:
             if kept:
                 self._slots[hour] = kept
         self._trail.drop_before(event_time)
+        if self._next is not None:
+            self._next.drop_before(event_time)
 
     def evidence(self, starts: tuple[float, float], end: float, threshold: float) -> float | None:
         """R over the slots from the first start to ``end``; None without a slot.
@@ -100,7 +125,7 @@ class Detector:
         places = self._trail.between(-math.inf, end)
         slots = {hour: held.copy() for hour, held in self._slots.items()}
         return lambda: [
-            Counted(*place, *slots[_hour(place[0])][place], deviation)
+            Counted(*place, *slots[hour_of(place[0])][place], deviation)
             for place, deviation in places
         ]
 
@@ -112,7 +137,3 @@ class Detector:
         total = sum(n * baseline.of(name, self._tolerate) for name, n in members.items())
         f_mean, f = slot.expected[self._metric]
         return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))
-
-
-def _hour(event_time: float) -> int:
-    return math.floor(event_time) // 3_600

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from monitor.export.detector import Counted, Detector, Entry
+from monitor.export.detector import Counted, Detector
+from monitor.export.rebuilding import Entry
 from monitor.export.slots import Slot
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
@@ -173,11 +174,39 @@ class DriftBook:
             self._normal.pop((application, judge), None)
         else:
             self._normal[application, judge] = normal
-        for key, detector in self._detectors.items():
-            if key[1:] == (application, judge):
-                held = self._held(key)
-                if held is None or held.baseline != detector.baseline:
-                    detector.hold_against(None if held is None else held.baseline)
+        for key, detector in self._of((application, judge)):
+            held = self._held(key)
+            if held is None or held.baseline != detector.baseline or detector.is_rebuilding:
+                detector.hold_against(None if held is None else held.baseline)
+
+    def prepared(
+        self, application: str, judge: str, normal: Normal | None, now: Callable[[], float]
+    ) -> Iterator[None]:
+        """Do the work of ``set_normal`` step by step; until it is called, all stays as it is.
+
+        ``now`` gives epoch seconds. What is prepared and not wanted must be ``abandoned``.
+        """
+        for key, detector in self._of((application, judge)):
+            held = self._held(key, normal)
+            if held is None or held == self._held(key):
+                continue
+            made = detector.rebuild(held.baseline)
+            yield from made.filled()
+            while made.followed(*self._until(held, now())):
+                yield
+
+    def abandon(self, application: str, judge: str) -> None:
+        """Nothing of what was prepared is wanted any more."""
+        for _, detector in self._of((application, judge)):
+            detector.abandon()
+
+    def _of(self, pair: tuple[str, str]) -> list[tuple[DriftKey, Detector]]:
+        return sorted((k, detector) for k, detector in self._detectors.items() if k[1:] == pair)
+
+    def _until(self, held: _Held, now: float) -> tuple[tuple[float, float], float, float]:
+        """Where evidence begins, its end, and the threshold."""
+        starts = self._starts(held.effective_from, now)
+        return starts, now - self.settings.settle_s, self.threshold(now)
 
     def advance(self, now: float, start: float) -> None:
         """Forget slots from before the previous period, all at once.
@@ -248,10 +277,11 @@ class DriftBook:
         if not len(detector):
             del self._detectors[key]
 
-    def _held(self, key: DriftKey) -> _Held | None:
-        """What a detector is held against."""
+    def _held(self, key: DriftKey, *instead: Normal | None) -> _Held | None:
+        """What a detector is held against, or would be with another ``set_normal``."""
         pair = key.application, key.judge
-        for normal in (self._fixed(*pair), self._normal.get(pair)):
+        own = instead[0] if instead else self._normal.get(pair)
+        for normal in (self._fixed(*pair), own):
             if normal is not None and key.metric in normal.metrics:
                 return _Held(normal.metrics[key.metric], normal.effective_from)
         return None

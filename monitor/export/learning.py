@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -11,6 +11,7 @@ from monitor.control import BaselineRecord, CalibrationRecord, MetricBaseline, O
 from monitor.export.drift import ALWAYS, Normal
 from monitor.export.pupils import Pair, Pupils, Scored, gathered
 from monitor.export.slots import Slot
+from monitor.export.steps import at_once
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats import calibration
 from monitor.stats.baseline import Baseline, Pick, learned
@@ -18,11 +19,13 @@ from monitor.stats.calibration import Seen
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 
+#: Event times and slots.
+_Picked = list[tuple[float, Slot]]
 #: At least one slot in so many must have a signal for it to be calibrated.
 LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
-__all__ = ["Learner", "Lesson", "Pair", "Progress", "frozen", "normal_of"]
+__all__ = ["Learner", "Lesson", "Pair", "PairLesson", "Progress", "frozen", "normal_of"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,30 @@ class Progress(NamedTuple):
         return self.slots >= self.needed
 
 
+class Taught(NamedTuple):
+    """What is normal, and what signals say of the same slots, if enough of them have one."""
+
+    baseline: BaselineRecord
+    calibration: CalibrationRecord | None
+
+
+@dataclass(frozen=True)
+class PairLesson:
+    """How far one application and judge is, and the slots that it is taught from when done."""
+
+    progress: Progress
+    slots: _Picked
+    alarmed: tuple[str, ...]
+
+    def taught(self) -> Generator[None, None, Taught | None]:
+        """What there is to be learned, in a few steps; None before it is done."""
+        if not self.progress.done:
+            return None
+        pair = self.progress.pair
+        baseline = yield from _recorded(pair, self.slots, "learned")
+        return Taught(baseline, _calibrated(pair, self.slots, self.alarmed))
+
+
 class Learner:
     """The scored slots of all applications and judges that have no baseline yet."""
 
@@ -61,26 +88,19 @@ class Learner:
         """Learn from slots after this event time only (a baseline was reset); None: from all."""
         self._since[pair] = ALWAYS if event_time is None else event_time
 
-    def progress(
-        self, pupils: Pupils, now: float
-    ) -> Iterator[tuple[Progress, BaselineRecord | None]]:
-        """For every pair without a baseline: how far it is, and the baseline when it is there."""
-        for pair, scored in pupils.unknown():
+    def lessons(self, pupils: Pupils, now: float) -> list[PairLesson]:
+        """For every pair without a baseline: how far it is, and what it would be taught from.
+
+        The slots are those of this moment, whatever comes and goes before it is taught.
+        """
+        found = []
+        for pair, scored in pupils.unknown(lambda pair: self._since.get(pair, ALWAYS)):
             numbers = self._numbers(pair, scored, now)
             if numbers:
-                found = Progress(pair, len(numbers), self.lesson.slots)
-                first = _picked(scored, numbers[: self.lesson.slots])
-                yield found, _record(pair, first, "learned") if found.done else None
-
-    def calibrations(self, pupils: Pupils, now: float) -> list[CalibrationRecord]:
-        """What signals say, from the same slots as the baselines that are there now."""
-        found = []
-        for pair, scored in pupils.unknown():
-            numbers = self._numbers(pair, scored, now)
-            if len(numbers) >= self.lesson.slots:
-                first = _picked(scored, numbers[: self.lesson.slots])
-                found.append(_calibrated(pair, first, self.lesson.alarmed))
-        return [record for record in found if record is not None]
+                progress = Progress(pair, len(numbers), self.lesson.slots)
+                slots = _picked(scored, numbers[: self.lesson.slots]) if progress.done else []
+                found.append(PairLesson(progress, slots, self.lesson.alarmed))
+        return found
 
     def _numbers(self, pair: Pair, scored: Scored, now: float) -> Sequence[int]:
         since = self._since.get(pair, ALWAYS)
@@ -100,25 +120,29 @@ def frozen(
     ]
 
 
-#: Event times and slots.
-_Picked = list[tuple[float, Slot]]
-
-
 def _picked(scored: Scored, numbers: Sequence[int]) -> _Picked:
     return [scored[number] for number in numbers]
 
 
 def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
+    return at_once(_recorded(pair, scored, origin))
+
+
+def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, None, BaselineRecord]:
+    """The record, a metric a step."""
+    picks: dict[str, list[Pick]] = {}
+    for _, slot in scored:
+        for name, value in slot.values:
+            if value is not None:
+                picks.setdefault(name, []).append(Pick(slot.segment, slot.u, value))
+    yield
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
-        baseline = learned(
-            Pick(slot.segment, slot.u, value)
-            for _, slot in scored
-            for metric_name, value in slot.values
-            if metric_name == name and value is not None
-        )
-        if baseline is not None and metric.higher_is_better is not None:
-            metrics[name] = _turned(baseline, metric.higher_is_better)
+        if metric.higher_is_better is not None:
+            baseline = learned(picks.get(name, ()))
+            if baseline is not None:
+                metrics[name] = _turned(baseline, metric.higher_is_better)
+            yield
     return BaselineRecord(
         application=pair[0],
         judge=pair[1],

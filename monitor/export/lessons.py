@@ -8,6 +8,7 @@ from collections.abc import Callable
 from monitor.compacted import Keyed
 from monitor.export.baselines import Baselines
 from monitor.export.book import OTHER, ScoreBook
+from monitor.export.steps import in_turns
 from monitor.kafka.reader import TopicReader
 from monitor.telemetry import ExporterTelemetry
 
@@ -49,7 +50,7 @@ class Lessons:
         except TimeoutError:  # the broker is away
             return []
         as_of, self._as_of = self._as_of, None
-        found = self._baselines.learn(self._book.pupils, as_of)
+        found = await in_turns(self._baselines.learned_in_steps(self._book.pupils, as_of))
         self.show()
         return found
 

@@ -65,6 +65,15 @@ class Trail:
         """
         return self._follow(start, end, threshold, len(self._places))
 
+    def left(self, start: float, end: float) -> int:
+        """How many steps ``evidence`` would take."""
+        run, place = self._runs.get(start), (start, "")
+        beyond = bisect_right(self._places, (end, _LAST))
+        following = bisect_left(self._places, place)
+        if run is not None:
+            following = max(following, bisect_right(self._places, run.place))
+        return max(0, beyond - following)
+
     def prepare(self, start: float, end: float, threshold: float, most: int) -> None:
         """Take at most so many steps towards what ``evidence`` will be asked for later."""
         self._follow(start, end, threshold, most)

@@ -7,8 +7,10 @@ of them), windows 5m, 1h and 24h, three drift detectors for each application.
 2. Many records: time, memory, and the memory after two more periods.
 3. Scrapes every 15 s with 15 new records before each, over a midnight, and scrapes amid a replay.
 4. The same with 20 segments, beside a page of as many constant gauges.
+5. Scrapes while baselines are learned, set and reset.
 
     python -m tests.benchmarks.exporter [--full] [--seed 1] [--records 1000000] [--without-kafka]
+        [--only 5]
 
 Without --full there are fewer records; the figures are for those.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import gc
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -29,6 +32,7 @@ from monitor.export.from_file import gauges
 from monitor.export.pages import whole
 from monitor.records import read_score_record
 from tests.benchmarks._sizes import parser
+from tests.benchmarks.exporting.baselines_served import serve
 from tests.benchmarks.exporting.through_kafka import replay_through_kafka
 from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, books, lines
 
@@ -192,7 +196,18 @@ def main() -> None:
     line.add_argument("--records", type=int, help="of part 2")
     line.add_argument("--step", type=float, help="seconds from record to record, parts 1 and 3")
     line.add_argument("--without-kafka", action="store_true")
+    line.add_argument("--only", type=int, choices=[5], help="this part alone")
     chosen = line.parse_args()
+    if chosen.only != 5:
+        first_parts(chosen)
+    print("5. Scrapes while baselines are learned, set and reset")
+    sizes = (86_400, 1_000_000) if chosen.full else (50_000,)
+    for records in (chosen.records,) if chosen.records else sizes:
+        serve(chosen.seed, records, METRICS)
+
+
+def first_parts(chosen: Namespace) -> None:
+    """Print parts 1 to 4."""
     step_s = chosen.step or (1.0 if chosen.full else 10.0)
     print(f"1. Replay of 24 h at one score every {step_s:g} s, 14 metrics")
     for segments in (False, True):

@@ -50,11 +50,14 @@ def catalogue(metrics: int) -> Mapping[str, Metric]:
     return {m.name: m for m in islice([*found, *islice(names, metrics)], metrics)}
 
 
-def books(metrics: int, *, segments: bool) -> tuple[ScoreBook, Baselines]:
-    """An empty book as the exporter has it, with detectors and fixed baselines; and the latter."""
+def books(metrics: int, *, segments: bool, fixed: bool = True) -> tuple[ScoreBook, Baselines]:
+    """An empty book as the exporter has it, with detectors and baselines; and the latter.
+
+    They are ``fixed`` by the configuration, or are still to be learned.
+    """
     settings = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
     normal = Normal({name: Baseline(0.6, 0.01, {}) for name in ALARMED})
-    drift = DriftBook(settings, lambda _application, _judge: normal)
+    drift = DriftBook(settings, lambda _application, _judge: normal if fixed else None)
     book = ScoreBook(
         WINDOWS,
         DAY,

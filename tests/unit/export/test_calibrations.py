@@ -16,6 +16,7 @@ from monitor.errors import RecordSkipped
 from monitor.export.learning import Learner, Lesson
 from monitor.export.pupils import Pupils
 from monitor.export.slots import Slot, candidate_of
+from monitor.export.steps import at_once
 from monitor.records import ScoreRecord
 from monitor.slotting import Calibrations, signalled
 from monitor.stats.selection import Selection
@@ -45,7 +46,8 @@ def learned(records: list[ScoreRecord], now: float = 1_000.0) -> list[Calibratio
     for candidate in selection.counted():
         if isinstance(candidate.payload, Slot):
             pupils.apply(candidate, candidate.payload, +1)
-    return Learner(LESSON).calibrations(pupils, START + now)
+    taught = [at_once(each.taught()) for each in Learner(LESSON).lessons(pupils, START + now)]
+    return [each.calibration for each in taught if each is not None and each.calibration]
 
 
 def test_it_is_learned_from_the_first_slots_in_any_order() -> None:

@@ -16,6 +16,7 @@ from monitor.errors import RecordSkipped
 from monitor.export.learning import Learner, Lesson, Progress, normal_of
 from monitor.export.pupils import Pupils
 from monitor.export.slots import Slot, candidate_of
+from monitor.export.steps import at_once
 from monitor.records import Outcome, ScoreRecord
 from monitor.stats.selection import Selection
 from tests.unit.export.made import FIRST, SECOND, START, at, pools, record
@@ -34,7 +35,11 @@ def lessons(
     for candidate in selection.counted():
         if isinstance(candidate.payload, Slot):
             pupils.apply(candidate, candidate.payload, +1)
-    return list(learner.progress(pupils, START + now))
+    return [
+        (lesson.progress, taught and taught.baseline)
+        for lesson in learner.lessons(pupils, START + now)
+        for taught in [at_once(lesson.taught())]
+    ]
 
 
 def made(count: int, faithfulness: float = 0.75) -> list[ScoreRecord]:
@@ -151,3 +156,37 @@ def test_a_record_under_a_foreign_key_is_malformed() -> None:
     assert found is not None
     with pytest.raises(RecordSkipped, match="speaks of"):
         read_control_record(b"baseline/other/offline@1", found.to_json())
+
+
+KNOWN = st.lists(st.tuples(st.integers(0, 39), st.booleans()), max_size=6)
+
+
+@settings(deadline=None, max_examples=150)
+@given(pools(directed=False), KNOWN, st.integers(-10, 250), st.integers(1, 60), st.randoms())
+def test_what_was_passed_over_is_learned_from_all_the_same(
+    pool: list[ScoreRecord],
+    known: list[tuple[int, bool]],
+    since: int,
+    kept: int,
+    rng: random.Random,
+) -> None:
+    """Baselines come and go, and the latest slots are kept or not: the same lesson as from all."""
+    rng.shuffle(pool)
+    selection, held, changes = Selection(), set[tuple[str, str]](), dict(known)
+    pupils = Pupils(lambda *pair: pair in held, selection.counted, float(kept))
+    learner = Learner(Lesson(2, 0))
+    for number, each in enumerate(pool):
+        for change in selection.add(candidate_of(each, each.to_json())):
+            if isinstance(change.candidate.payload, Slot):
+                pupils.apply(change.candidate, change.candidate.payload, change.sign)
+        if number in changes:
+            pair = each.application, each.judge.label
+            (held.add if changes[number] else held.discard)(pair)
+            learner.learn_after(pair, None if changes[number] else START + float(since))
+            learner.lessons(pupils, START + 300.0)
+    fresh = Pupils(lambda *pair: pair in held, selection.counted)
+    for candidate in selection.counted():
+        if isinstance(candidate.payload, Slot):
+            fresh.apply(candidate, candidate.payload, +1)
+    now = START + 300.0
+    assert learner.lessons(pupils, now) == learner.lessons(fresh, now)
