@@ -22,7 +22,7 @@ RULES_VERSION = "1"
 
 #: What comparing may take, in the steps of ``overlap.steps``, and what reading may: characters,
 #: those that are not Latin and digits counted as four. Each is one to two seconds of CPU for texts
-#: made to be slow. A thread cannot be stopped, so what takes longer must not begin. And claims times
+#: made to be slow. A thread cannot be stopped, so what takes longer must not begin. And claims by
 #: characters: tens of thousands of claims are no answer, and make no record that anybody could use.
 MOST_STEPS = 10_000_000
 MOST_CHARACTERS = 1_300_000
