@@ -22,9 +22,11 @@ RULES_VERSION = "1"
 
 #: What comparing may take, in the steps of ``overlap.steps``, and what reading may: characters,
 #: those that are not Latin and digits counted as four. Each is one to two seconds of CPU for texts
-#: made to be slow. A thread cannot be stopped, so what takes longer must not begin.
+#: made to be slow. A thread cannot be stopped, so what takes longer must not begin. And claims by
+#: characters: tens of thousands of claims are no answer, and make no record that anybody could use.
 MOST_STEPS = 10_000_000
 MOST_CHARACTERS = 1_300_000
+MOST_WORK = 100_000_000
 _DIGITS = b"0123456789"
 _ASCII = bytes(range(128))
 
@@ -136,8 +138,8 @@ def _read(interaction: Interaction, extract: Callable[[Interaction], Claims]) ->
     )
     of_response = steps(found.response_claims, [*passages, found.together, *found.reference])
     of_reference = steps(found.reference_claims, [*passages, found.response])
-    if of_response + of_reference > MOST_STEPS:
-        number = len(claims.response) + len(claims.reference)
+    number = len(claims.response) + len(claims.reference)
+    if of_response + of_reference > MOST_STEPS or number * characters > MOST_WORK:
         raise TooLarge(
             f"{number:,} claims against {characters:,} characters are more than the offline judge "
             "compares"
