@@ -97,7 +97,7 @@ def test_the_scorer_reads_what_the_exporter_writes() -> None:
         {"spreads": [1.0, -1.0]},
         {"expected": {"faithfulness": [0.1, 1.5]}},
         {"judge": "other@1"},
-        {"extra": 1},
+        {"schema": "rag.alarm/1"},
     ],
 )
 def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
@@ -111,4 +111,17 @@ def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
     assert skipped.cause == "malformed"
     with pytest.raises(RecordSkipped):
         read_control_record(key, broken)
+    assert held.of("bot", FIRST.label) is not None
+
+
+def test_a_newer_schema_is_left_out_and_unknown_fields_are_none() -> None:
+    """The calibration that held goes on to hold; of a newer minor one what is known is read."""
+    (found,) = learned(screened(40, 40))
+    held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
+    fields = json.loads(found.to_json())
+    minor = {**fields, "schema": "rag.control/1.3", "extra": 1}
+    assert held.take_in(key, json.dumps(minor).encode()) is None
+    skipped = held.take_in(key, json.dumps({**fields, "schema": "rag.control/2"}).encode())
+    assert skipped is not None
+    assert skipped.cause == "newer_schema"
     assert held.of("bot", FIRST.label) is not None
