@@ -7,7 +7,9 @@ holds at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from monitor.control import ControlRecord, Removed, read_control_record
 from monitor.errors import RecordSkipped
@@ -55,6 +57,20 @@ class Holding:
         """Work on them for ever, one after the other."""
         while True:
             found = await self._waiting.get()
-            await in_turns(self._baselines.held_in_steps(found, self._clock))
+            with _no_garbage():
+                await in_turns(self._baselines.held_in_steps(found, self._clock))
             self._left -= 1
             self._changed()
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """What is made meanwhile stays: looking through all of it again and again is in vain."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
