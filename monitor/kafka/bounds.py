@@ -6,4 +6,4 @@ from __future__ import annotations
 MAX_READ_BYTES = 32 * 1_048_576
 #: Records of one batch, and headers of one record, beyond which a client would be kept busy for
 #: long: both cost some bytes each, and nothing at all when they are compressed.
-MOST_RECORDS, MOST_HEADERS = 100_000, 1_000
+MOST_RECORDS, MOST_HEADERS = 100_000, 10_000

@@ -90,6 +90,9 @@ async def all_judged(
         attempt_timeout_s=4.0,
         retries=retries,
         relevant_to_question="judged" if relevance else "labels",
+        # Every call goes wrong, and a cut one is halved again and again: what a fault may do to
+        # verdicts is looked at here, not how many calls it may cost.
+        max_calls=1_000,
     )
     judge, places = LlmJudge(settings), asyncio.Semaphore(4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
@@ -103,7 +104,9 @@ async def test_records_too_large_lose_texts_and_never_an_outcome(
     inputs = topics["kafka__topics__interactions"] + "-large"
     await create_topic(broker, inputs, 1, {"max.message.bytes": "20000000"})
     topics["kafka__topics__interactions"] = inputs
-    words = [f"word{i}" for i in range(200_000)]
+    words = map(
+        "".join, islice(product("bdfgklmn", "aeiou", "prstvwxz", "aeiou", repeat=2), 120_000)
+    )
     passages = ["The warranty lasts 24 months.", " ".join(words)]
     large = interaction("large", retrieved_contexts=passages)
     garbage = b"\xff" + bytes(Random(1).randbytes(3_000_000))
