@@ -6,16 +6,35 @@ Ctrl-C.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
 from monitor.cli import app
 from monitor.errors import ConfigurationError, DependencyRefused, MonitorError
+from monitor.threads import any_work
 from monitor.visible import visible
 
 
 def main(command: Callable[[], object] = app) -> None:
     """Run a command; errors that were foreseen are one line on stderr."""
+    try:
+        _run(command)
+    except SystemExit as end:
+        _leave_threads(end.code)
+        raise
+    _leave_threads(0)
+
+
+def _leave_threads(code: object) -> None:
+    """End at once where a thread still works: it cannot be stopped, and Python would abort."""
+    if any_work():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def _run(command: Callable[[], object]) -> None:
     code = 0
     try:
         command()

@@ -408,7 +408,7 @@ class ScorerTelemetry:
         )
         self.judge_ids = Gauge(
             "rag_monitor_judge_ids",
-            "Ids by which a judge's model has answered within a day; beyond 8 it goes by its "
+            "Ids by which a judge's model has answered within two weeks; beyond 8 it goes by its "
             "configured name (at most 100 are told apart).",
             ["model"],
             registry=registry,

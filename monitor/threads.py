@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
+from weakref import WeakSet
 
 from monitor.errors import MonitorError
 from monitor.logs import logger
@@ -23,6 +24,13 @@ MOST_LOST: Final = 4
 STEP_S: Final = 0.5
 
 T = TypeVar("T")
+#: All that were made.
+_ALL: Final[WeakSet[Threads]] = WeakSet()
+
+
+def any_work() -> bool:
+    """Whether some thread still works: in a C library it would abort an interpreter that ends."""
+    return any(each.is_at_work for each in _ALL)
 
 
 class TookTooLong(MonitorError):
@@ -66,6 +74,12 @@ class Threads:
         self._changed = threading.Condition()
         # Threads that take jobs, those of them that wait for one, and those that are given up.
         self._working = self._idle = self._lost = 0
+        _ALL.add(self)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether one of them is at a work, wanted or not."""
+        return self._lost > 0 or self._working > self._idle
 
     @property
     def lost(self) -> int:

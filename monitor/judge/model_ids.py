@@ -3,8 +3,8 @@
 A provider's id names the snapshot that judges, so it belongs to the judge's version. Some gateways
 answer with an id of each request. So what can only be of one request (a UUID, a date with its time)
 is folded into ``*`` at once; and a model that has answered under more than ``MOST_IDS`` ids within
-a day goes by its configured name, until it no longer does. Neither depends on which ids those
-were: replicas that have seen others arrive at the same name.
+a fortnight goes by its configured name, until it has answered under half as many. Neither depends
+on which ids those were: replicas that have seen others arrive at the same name.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ from typing import Final, Protocol
 from monitor.judge.identity import LlmSettings
 from monitor.logs import logger
 
-#: A provider changes its snapshots, or serves some at a time; not so many within a day.
+#: A provider changes its snapshots, or serves some at a time; not so many within a fortnight. In
+#: less time a gateway whose id changes with every deployment would never be seen through, and no
+#: version would live for as long as a baseline is learned.
 MOST_IDS: Final = 8
-DAY_S: Final = 86_400.0
+KEPT_S: Final = 14 * 86_400.0
 LONGEST_ID: Final = 200
 #: Of a model, told apart at a time: to see that there are too many needs no more.
 _MOST_KEPT: Final = 100
-#: A shorter one would be found in names that have nothing to do with it.
+#: A shorter one would be found in names that have nothing to do with it. That values of headers and
+#: of the environment are secrets is a guess, and many are words (``openai``).
 _SHORTEST_SECRET: Final = 6
+_SHORTEST_GUESSED: Final = 12
 _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _PER_REQUEST: Final = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?![0-9a-z])"
@@ -66,7 +70,7 @@ class Ids:
 
 
 class ModelIds:
-    """The ids of the last day by which one configured model has answered."""
+    """The ids of the last fortnight by which one configured model has answered."""
 
     def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._model, self._clock = model, clock
@@ -76,7 +80,7 @@ class ModelIds:
     @property
     def count(self) -> int:
         """How many there are; at most 100 are told apart."""
-        return sum(at > self._clock() - DAY_S for at in self._seen.values())
+        return sum(at > self._clock() - KEPT_S for at in self._seen.values())
 
     def name(self, answered: str) -> str:
         """What the model that has just answered under this id goes by."""
@@ -85,14 +89,15 @@ class ModelIds:
         self._seen.move_to_end(found)
         while len(self._seen) > _MOST_KEPT or self._is_old(next(iter(self._seen))):
             self._seen.popitem(last=False)
-        if (too_many := len(self._seen) > MOST_IDS) != self._is_folded:
+        most = MOST_IDS // 2 if self._is_folded else MOST_IDS
+        if (too_many := len(self._seen) > most) != self._is_folded:
             self._is_folded = too_many
             event = "judge_ids_folded" if too_many else "judge_ids_unfolded"
             logger().warning(event, model=self._model, ids=len(self._seen))
         return self._model if too_many else found
 
     def _is_old(self, found: str) -> bool:
-        return self._seen[found] <= self._clock() - DAY_S
+        return self._seen[found] <= self._clock() - KEPT_S
 
 
 def folded(answered: str) -> str:
@@ -117,10 +122,16 @@ def is_usable(answered: str, secrets: Iterable[str]) -> bool:
 
 def secrets_of(settings: LlmSettings, environ: Mapping[str, str]) -> frozenset[str]:
     """Whatever a provider is sent that no record may show: by the settings, or the environment."""
-    given = [settings.api_key or "", *settings.headers.values()]
-    given += [
+    guessed = [*settings.headers.values()]
+    guessed += [
         value for name, value in environ.items() if any(map(name.upper().count, _SECRET_NAMES))
     ]
-    parts = {part for value in given for part in (value, *value.split())}
+    found = {part for part in _parts(settings.api_key or "") if len(part) >= _SHORTEST_SECRET}
+    for value in guessed:
+        found.update(part for part in _parts(value) if len(part) >= _SHORTEST_GUESSED)
     # What is part of the model's own name is no secret.
-    return frozenset(p for p in parts if len(p) >= _SHORTEST_SECRET and p not in settings.model)
+    return frozenset(part for part in found if part not in settings.model)
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return value, *value.split()

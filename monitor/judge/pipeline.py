@@ -19,7 +19,7 @@ from monitor.judge.plans import Plan, Planner, joint
 from monitor.judge.protocol import Bill
 from monitor.judge.relating import RelevanceRequest
 from monitor.judge.relevance import Relevance
-from monitor.judge.sizes import Sizes
+from monitor.judge.sizes import Sizes, refuse_verdicts
 from monitor.judge.verification import Answers, Verifier
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
 
@@ -135,6 +135,8 @@ class Pipeline:
         return self._sizes.extraction(interaction, [texts[name] for name in names])
 
     def _planned(self, interaction: Interaction, claims: Claims) -> tuple[Material, Plan]:
+        number = len(claims.response) + len(claims.reference)
+        refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
         return material, self._verifier.plan(material)
 

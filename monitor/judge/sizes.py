@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from monitor.errors import TooLarge
 from monitor.judge import plans
 from monitor.judge.ceiling import Demand
 from monitor.judge.material import Caps, Material, estimated_tokens
@@ -12,6 +14,19 @@ from monitor.judge.parsing import ExtractRequest, Task, VerifyRequest, has_words
 from monitor.judge.plans import Plan, Planner
 from monitor.judge.relating import RelevanceRequest
 from monitor.records import Interaction
+
+#: A judgement holds a verdict for every claim and passage, also for passages that nobody is asked
+#: about since they are blank, or like another one; a tenth of a second's work on the event loop.
+MOST_VERDICTS: Final = 100_000
+
+
+def refuse_verdicts(claims: int, passages: int) -> None:
+    """Raises ``TooLarge`` for more verdicts than a judgement may hold."""
+    if claims * passages > MOST_VERDICTS:
+        raise TooLarge(
+            f"{claims:,} claims and {passages:,} passages make more than the {MOST_VERDICTS:,} "
+            "verdicts that a judgement may hold"
+        )
 
 
 @dataclass(frozen=True)
@@ -29,7 +44,11 @@ class Sizes:
         return Demand(len(asked), sum(asked))
 
     def least(self, interaction: Interaction) -> Demand:
-        """Of any verification, before the claims are known: with one claim, and no plan made."""
+        """Of any verification, before the claims are known: with one claim, and no plan made.
+
+        Raises ``TooLarge`` for more passages than a judgement may hold verdicts.
+        """
+        refuse_verdicts(1, len(interaction.retrieved_contexts))
         passages = [p.text for p in interaction.retrieved_contexts if has_words(p.text)]
         texts = [*passages, *filter(has_words, [interaction.response, interaction.reference or ""])]
         calls = max(1, plans.fewest(self.planner, self.caps, passages))

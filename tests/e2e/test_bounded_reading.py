@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from monitor.kafka.bounds import MOST_HEADERS
 from tests.batches import ZSTD, batch, bomb, packed, produce_batch, record
 from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.plain import encoded, interaction
@@ -107,7 +108,7 @@ async def _check_letters(broker: str, topics: Topics) -> None:
     assert sorted(places) == [(100, None), (101, None), (102, b"%d" % (101 + MANY))]
     why = {int(one["x-error.offset"]): one["x-error.message"].decode() for one in said}
     assert "kafka.max_read_bytes" in why[100]
-    assert "more than 1000 headers" in why[101]
+    assert f"more than {MOST_HEADERS} headers" in why[101]
     assert f"{MANY} records, offsets 102 to {101 + MANY}" in why[102]
 
 

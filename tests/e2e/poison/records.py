@@ -138,6 +138,14 @@ POISONS = (
             reference=" ".join(f"Fact {k} is true." for k in range(200)),
         ),
     ),
+    Poison(
+        "passages_blank",
+        (TOO_LARGE,),
+        _fields(
+            retrieved_contexts=[WARRANTY, *[""] * 99_999],
+            response=" ".join(f"Fact {k} holds." for k in range(40)),
+        ),
+    ),
     Poison("bomb_zstd", (DEAD,), _bomb("zstd"), is_line=False),
     Poison("bomb_gzip", (DEAD,), _bomb("gzip"), is_line=False),
     Poison("headers_1e6", (DEAD, SCORED), _headers, is_line=False),

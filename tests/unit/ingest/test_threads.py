@@ -113,3 +113,26 @@ def test_a_stuck_thread_does_not_keep_the_process_from_ending() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
     assert done.returncode == 0
+
+
+_LEFT_AT_WORK = """
+import asyncio, re2
+from monitor.__main__ import main
+from monitor.threads import Threads
+
+def search():
+    return sum(1 for _ in re2.compile(r"EMP-[0-9]+(?:[^\\n]*;END)?").finditer("EMP-1 " * 300_000))
+
+async def leave():
+    work = asyncio.create_task(Threads("search").run(search))
+    await asyncio.sleep(0.5)
+    work.cancel()
+
+main(lambda: asyncio.run(leave()))
+"""
+
+
+def test_a_process_ends_as_it_should_while_a_thread_is_within_a_c_library() -> None:
+    """The interpreter would wait for its lock, and abort: exit code 134 after a clean end."""
+    found = subprocess.run([sys.executable, "-c", _LEFT_AT_WORK], capture_output=True, timeout=60)
+    assert (found.returncode, found.stderr) == (0, b"")

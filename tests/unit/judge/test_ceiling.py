@@ -92,6 +92,22 @@ async def test_a_hundred_thousand_passages_are_refused_before_anything_is_made_o
     assert caught.value.usage.calls == 0
 
 
+@BY_PIPELINE
+@pytest.mark.parametrize("text", ["", "Fact."], ids=["blank", "equal"])
+async def test_passages_that_nobody_is_asked_about_count_as_well(
+    pipeline: PipelineName, text: str
+) -> None:
+    """Blank ones, and those like another one, stand in the verdicts of every claim all the same."""
+    model = Chatty(40)
+    judge = pipe(model, pipeline, ceiling=Ceiling(10**9, 10**9))
+    with pytest.raises(TooLarge, match="verdicts that a judgement may hold"):
+        await judge.judge(logged(["A fact.", *[text] * 100_000]))
+    assert model.tasks == []
+    with pytest.raises(TooLarge, match="40 claims and 3,001 passages"):
+        await judge.judge(logged(["A fact.", *[text] * 3_000]))
+    assert model.tasks == ["extract_claims"]
+
+
 async def test_too_much_text_is_refused_before_anything_is_asked() -> None:
     """Of passages or of the response, which is read twice: by the extraction, and to be checked."""
     model = Chatty(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.config import load
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.model_ids import DAY_S, LONGEST_ID, MOST_IDS, ModelIds, folded, is_usable
+from monitor.judge.model_ids import KEPT_S, LONGEST_ID, MOST_IDS, ModelIds, folded, is_usable
 from monitor.judge.pressures import Pressures
 from monitor.records import JudgeIdentity
 from monitor.telemetry import ScorerTelemetry
@@ -30,8 +30,8 @@ class Clock:
         return self.now
 
 
-def test_up_to_eight_ids_in_a_day_are_told_apart() -> None:
-    """A ninth makes all of them one; a day with fewer makes them many again."""
+def test_up_to_eight_ids_in_a_fortnight_are_told_apart() -> None:
+    """A ninth makes all of them one; a fortnight with fewer makes them many again."""
     clock = Clock()
     ids = ModelIds("openai/m", clock)
     names = [ids.name(f"m-{n}") for n in range(MOST_IDS)]
@@ -39,8 +39,35 @@ def test_up_to_eight_ids_in_a_day_are_told_apart() -> None:
     assert ids.name("m-0") == "m-0"
     assert {ids.name(f"m-{n}") for n in range(MOST_IDS, 500)} == {"openai/m"}
     assert ids.count == 100
-    clock.now += DAY_S
+    clock.now += KEPT_S
     assert (ids.count, ids.name("m-0"), ids.count) == (0, "m-0", 1)
+
+
+def test_an_id_that_changes_twice_a_day_is_folded_for_good() -> None:
+    """No version would live for as long as a baseline is learned; and it does not flap."""
+    clock = Clock()
+    ids = ModelIds("openai/m", clock)
+    names = []
+    for n in range(100):
+        names.append(ids.name(f"m-{n}"))
+        clock.now += 86_400 / 2
+    assert set(names[MOST_IDS:]) == {"openai/m"}
+
+
+def test_whoever_calms_down_is_told_apart_again() -> None:
+    """From half as many ids on: with one less than too many it would go to and fro."""
+    clock = Clock()
+    ids = ModelIds("openai/m", clock)
+    for n in range(MOST_IDS + 1):
+        ids.name(f"m-{n}")
+        clock.now += 3_600
+    names = []
+    for _ in range(30 * 24):
+        names.append(ids.name("m-0"))
+        clock.now += 3_600
+    assert names[0] == "openai/m"
+    assert names[-1] == "m-0"
+    assert sum(a != b for a, b in pairwise(names)) == 1
 
 
 def test_what_a_model_goes_by_does_not_hang_on_which_ids_were_seen() -> None:
