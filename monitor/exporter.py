@@ -92,8 +92,7 @@ class Exporter:
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
-        self.clock = Timekeeper(clock, steady)
-        clock = self.clock
+        self.clock = clock = Timekeeper(clock, steady)
         _show(book, telemetry)
         self._folding_log = FoldingLog(lambda: book.folded)
         self._replayed = False
@@ -111,19 +110,25 @@ class Exporter:
             )
         self._holding = Holding(baselines, clock, self._lessons.show)
         self._control = self._control_follower()
+        wrote = [(WRITER, writer.encode())]
         self._alarms_out = self.outbox(
-            connection, topics.alarms, health, what="alarm", headers=[(WRITER, writer.encode())]
+            connection, topics.alarms, health, what="alarm", headers=wrote
         )
-        self._desk = AlarmDesk(
+        self._desk = self._alarm_desk(baselines, segment_of, writer)
+        self._alarms = self._alarms_follower()
+
+    def _alarm_desk(
+        self, baselines: Baselines, segment_of: Callable[[str], str | None], writer: str
+    ) -> AlarmDesk:
+        return AlarmDesk(
             baselines.drift,
             self._alarms_out,
             segment_of,
-            ScoreRecords(connection, topics.scores),
-            health,
-            clock,
+            ScoreRecords(self._connection, self._topics.scores),
+            self._health,
+            self.clock,
             writer,
         )
-        self._alarms = self._alarms_follower()
 
     def _alarms_follower(self) -> StateFollower:
         return StateFollower(

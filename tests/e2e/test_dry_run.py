@@ -54,15 +54,15 @@ async def sent(broker: str, topics: Topics, count: int, minutes: float) -> None:
     await produce(broker, topics["kafka__topics__interactions"], records)
 
 
-def spent(days_ago: int, usd: float) -> Record:
+def spent(days_ago: int, usd: float, number: int = 0) -> Record:
     """A score record of eleven o'clock that says so."""
     then = datetime.fromtimestamp(NOON, UTC) - timedelta(days=days_ago, hours=1)
     record = ScoreRecord(
         application="bot",
-        interaction_id=f"old{days_ago}",
+        interaction_id=f"old{days_ago}-{number}",
         event_time=then,
         judged_at=then,
-        source=Source(topic="t", partition=0, offset=days_ago),
+        source=Source(topic="t", partition=days_ago, offset=number),
         judge=JUDGE,
         sampling=forced("with_reference"),
         outcome=Outcome.SCORED,
@@ -117,8 +117,9 @@ async def test_the_rest_of_the_days_money_is_all_there_is(
     await sent(broker, topics, 100, 5)
     free = await rehearsed(broker, topics)
     one = free["usage"]["usd"] / 100
-    for day, usd in ((0, 30 * one), (1, 50 * one)):
-        await produce(broker, topics["kafka__topics__scores"], [spent(day, usd)])
+    # No record is believed to have cost more than a quarter of the day's money.
+    records = [*(spent(0, 10 * one, n) for n in range(3)), spent(1, 50 * one)]
+    await produce(broker, topics["kafka__topics__scores"], records)
     found = await rehearsed(broker, topics, **{"limits.usd_per_day": f"{70 * one:.9f}"})
     assert found["outcomes"]["over_budget/usd_per_day"] == pytest.approx(60, abs=10)
     assert found["judged"] == pytest.approx(40, abs=10)
