@@ -11,14 +11,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
-from monitor.kafka.batches import Left, Unpacked, split, too_many_headers
+from monitor.kafka.batches import Batch, Left, Unpacked, split, too_many_headers
 from monitor.kafka.bounds import MOST_HEADERS
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible import TopicIdsRequest, topic_ids
@@ -106,27 +105,36 @@ class _Reading:
                 except TooLarge:
                     yield self._left_out(batch.left_out(self.position, "BatchTooLarge"))
                     return  # to unpack up to the bound takes a while: others have their turn
+                except Exception as error:  # noqa: BLE001 - codecs raise whatever they stumble over
+                    yield self._left_out(batch.left_out(self.position, type(error).__name__))
+                    return
                 if not self._room.takes(found.size):
                     return
-                yield from self._of(found)
+                yield from self._of(batch, found)
             self.position = max(self.position, batch.next_offset)
 
-    def _of(self, found: Unpacked) -> Iterator[Any]:
+    def _of(self, batch: Batch, found: Unpacked) -> Iterator[Any]:
         self._room.hold(found.size)
         try:
-            for record in chain.from_iterable(found.parts):
-                offset = record.offset
-                if offset < self.position:  # read before
-                    continue
-                if type(record) is Left:
-                    yield self._left_out(record)
-                elif len(headers := record.headers) > MOST_HEADERS:
-                    yield self._left_out(too_many_headers(offset))
-                else:
-                    self.position = offset + 1
-                    yield _consumed(self._partition, record, headers)
+            yield from self._each(found)
+        except Exception as error:  # noqa: BLE001 - as above
+            if self.position < batch.next_offset:
+                yield self._left_out(batch.left_out(self.position, type(error).__name__))
         finally:
             self._room.free(found.size)
+
+    def _each(self, found: Unpacked) -> Iterator[Any]:
+        for record in found.records:
+            offset = record.offset
+            if offset < self.position:  # read before
+                continue
+            if type(record) is Left:
+                yield self._left_out(record)
+            elif len(headers := record.headers) > MOST_HEADERS:
+                yield self._left_out(too_many_headers(offset))
+            else:
+                self.position = offset + 1
+                yield _consumed(self._partition, record, headers)
 
     def _left_out(self, left: Left) -> Unreadable:
         self.position = left.through + 1
