@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
@@ -39,6 +40,8 @@ class Room:
     def __init__(self, most: int) -> None:
         self.most = most
         self._held = self._given = 0
+        #: Drops what is held of others than the one partition that is asked for now.
+        self.drop_others: Callable[[], None] | None = None
 
     def begin(self) -> None:
         """Records are asked for: what was given before is somebody else's."""
@@ -46,6 +49,8 @@ class Room:
 
     def takes(self, size: int) -> bool:
         """Whether one more batch may be unpacked; one alone always may."""
+        if self.drop_others and not self._given and self._held + size > self.most:
+            self.drop_others()
         used = max(self._held, self._given)
         return not used or used + size <= self.most
 
@@ -217,6 +222,19 @@ class BoundedFetcher(Fetcher):
         self._room.begin()
         return await super().next_record(partitions)
 
+    @contextmanager
+    def only(self, partition: TopicPartition) -> Iterator[None]:
+        """Whoever asks now wants this one, whatever is held of the others."""
+
+        def drop() -> None:
+            self.forget([other for other in self._records if other != partition])
+
+        self._room.drop_others = drop
+        try:
+            yield
+        finally:
+            self._room.drop_others = None
+
     def forget(self, partitions: Any) -> None:
         """Drop what was fetched of these, and hold nothing for them."""
         for partition in partitions:
@@ -347,6 +365,14 @@ class BoundedConsumer(AIOKafkaConsumer):
                 before = await self.position(part)
                 self._bounds[1].went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
+
+    async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:
+        """``getmany`` of one partition, which never waits for the others to be read.
+
+        Where they hold what it needs, theirs is dropped, and fetched again.
+        """
+        with self._fetcher.only(partition):
+            return await self.getmany(partition, timeout_ms=timeout_ms, max_records=most)
 
     def forget(self, *partitions: TopicPartition) -> None:
         """Drop what was fetched ahead of these partitions; it is fetched again."""

@@ -221,6 +221,23 @@ def test_what_others_hold_unpacked_takes_their_room() -> None:
     assert [one.offset for one in BoundedRecords(HERE, several(ZSTD, 1, MB), 0, room)] == [0]
 
 
+def test_who_is_asked_for_alone_does_not_wait_for_the_others() -> None:
+    """What another one holds is dropped where there is no room without, and only there."""
+    room, dropped = Room(MOST), list[int]()
+    others = [BoundedRecords(HERE, several(ZSTD, 2, MB - 100), 0, room)]
+    next(others[0])
+
+    def drop() -> None:
+        dropped.append(len(others))
+        others.clear()
+
+    room.drop_others = drop
+    for size, times in ((10, 0), (MB, 1), (MB, 1)):
+        room.begin()
+        found = BoundedRecords(HERE, several(ZSTD, 1, size), 0, room)
+        assert ([one.offset for one in found], len(dropped)) == ([0], times)
+
+
 def test_what_is_dropped_half_read_is_held_no_more() -> None:
     """A rebalance drops what was fetched: its room is free again."""
     room = Room(MOST)
