@@ -8,7 +8,8 @@ parser, which is quick; what is not is an ``Unreadable``, and reading goes on be
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from aiokafka.errors import CorruptRecordException
@@ -88,20 +89,38 @@ class Batch:
     def unpacked(self, most: int) -> Unpacked:
         """Its records; raises ``TooLarge`` for more than ``most`` bytes, or far too many.
 
-        Raises what the codecs raise for what is broken.
+        Raises what codecs and parser raise for what is broken, also while they are read.
         """
         if len(self._raw) > most or self._records > MOST_RECORDS:
             raise TooLarge
         if self._magic < _V2:
-            return Unpacked(self._old(most), (self._parser(self._raw),))
+            return Unpacked(self._old(most), _rising(self._parser(self._raw), self.next_offset))
         raw: bytes | bytearray = self._raw
         if codec := self._attributes & _CODEC:
             head = bytearray(raw[: _HEAD.size])
             struct.pack_into(">h", head, _ATTRIBUTES_AT, self._attributes & ~_CODEC)
             raw = unpacked(codec, bytes(raw[_HEAD.size :]), most, bytes(head))
+        offsets = self._offsets(raw)
         if len(raw) <= _PIECE:
-            return Unpacked(len(raw), (DefaultRecordBatch(raw),))
-        return Unpacked(len(raw), _pieces(raw, self._records, self._base))
+            return Unpacked(len(raw), _part(bytes(raw[: _HEAD.size]), raw[_HEAD.size :], offsets))
+        return Unpacked(len(raw), chain.from_iterable(_pieces(raw, offsets)))
+
+    def _offsets(self, raw: bytes | bytearray) -> Sequence[int]:
+        """Of each record: as its producer must have given them, or with gaps by compaction.
+
+        A broker checks the number of an uncompressed batch's records, and not their offsets.
+        """
+        if self._records == self.next_offset - self._base:
+            return range(self._base, self.next_offset)
+        found, place, least = [], _HEAD.size, self._base
+        for _ in range(self._records):
+            body, place = _bounds(raw, place)
+            offset = self._base + _inside(raw, body)[0]
+            if not least <= offset < self.next_offset:
+                raise CorruptRecordException(f"offset {offset} in the batch at {self._base}")
+            found.append(offset)
+            least = offset + 1
+        return found
 
     def _old(self, most: int) -> int:
         """The size of a batch in the layout of before 2017; aiokafka unpacks it once more."""
@@ -117,13 +136,13 @@ class Batch:
 
 
 class Unpacked(NamedTuple):
-    """A batch of ``size`` bytes in parts, each of records as aiokafka's parser gives them.
+    """A batch of ``size`` bytes, its records as aiokafka's parser gives them.
 
-    A ``Left`` may stand in the place of a record.
+    A ``Left`` may stand in the place of a record. Their offsets rise, and are the batch's.
     """
 
     size: int
-    parts: Iterable[Iterable[Any]]
+    records: Iterable[Any]
 
 
 def split(fetched: bytes) -> Iterator[Batch]:
@@ -138,28 +157,68 @@ def split(fetched: bytes) -> Iterator[Batch]:
         place = end
 
 
-def _pieces(raw: bytes | bytearray, records: int, base: int) -> Iterator[Iterable[Any]]:
+def _rising(records: Iterable[Any], end: int) -> Iterator[Any]:
+    """Those of an old batch, as long as their offsets rise and are before ``end``."""
+    least = 0
+    for record in records:
+        if not least <= record.offset < end:
+            raise CorruptRecordException(f"offset {record.offset} in a batch that ends at {end}")
+        least = record.offset + 1
+        yield record
+
+
+def _pieces(raw: bytes | bytearray, offsets: Sequence[int]) -> Iterator[Iterable[Any]]:
     """Parts of a large batch as small ones, so that no record is parsed with too many headers."""
-    head, begin, place, count = bytes(raw[: _HEAD.size]), _HEAD.size, _HEAD.size, 0
-    for _ in range(records):
-        length, body = _varint(raw, place)
-        end = body + length
-        if length < 0 or end > len(raw):
-            raise CorruptRecordException("a record ends behind the end of its batch")
-        if end - begin > _PIECE and count:
-            yield _piece(head, raw[begin:place], count)
-            begin, count = place, 0
-        if length > _PIECE:
-            offset, headers = _inside(raw, body)
-            if headers > MOST_HEADERS:
-                yield (too_many_headers(base + offset),)
-                begin = place = end
-                continue
-        place, count = end, count + 1
-    if place != len(raw):
-        raise CorruptRecordException(f"{len(raw) - place} bytes behind the last record")
-    if count:
-        yield _piece(head, raw[begin:place], count)
+    head, begin, place, first = bytes(raw[: _HEAD.size]), _HEAD.size, _HEAD.size, 0
+    for number, offset in enumerate(offsets):
+        try:
+            body, end = _bounds(raw, place)
+        except CorruptRecordException:
+            yield _part(head, raw[begin:place], offsets[first:number])
+            raise
+        if end - begin > _PIECE and number > first:
+            yield _part(head, raw[begin:place], offsets[first:number])
+            begin, first = place, number
+        if end - body > _PIECE and _inside(raw, body)[1] > MOST_HEADERS:
+            yield (too_many_headers(offset),)
+            begin, first = end, number + 1
+        place = end
+    yield _part(head, raw[begin:place], offsets[first:])
+
+
+def _part(head: bytes, body: bytes | bytearray, offsets: Sequence[int]) -> Iterator[Any]:
+    """The records of a part; one that cannot be parsed, or has another offset, is left out."""
+    given = 0
+    try:
+        for record in _piece(head, body, len(offsets)):
+            given += 1
+            yield _at(offsets[given - 1], record)
+    except Exception:  # noqa: BLE001 - the parser raises whatever it stumbles over
+        place = 0
+        for number, offset in enumerate(offsets):
+            begin, (_, place) = place, _bounds(body, place)
+            if number >= given:
+                yield _alone(head, body[begin:place], offset)
+
+
+def _alone(head: bytes, body: bytes | bytearray, offset: int) -> Any:
+    try:
+        (record,) = _piece(head, body, 1)
+    except Exception as error:  # noqa: BLE001 - as above
+        return Left(offset, offset, 1, type(error).__name__)
+    return _at(offset, record)
+
+
+def _at(offset: int, record: Any) -> Any:
+    return record if record.offset == offset else Left(offset, offset, 1, "WrongOffset")
+
+
+def _bounds(raw: bytes | bytearray, place: int) -> tuple[int, int]:
+    """Where the body of the record begins that is there, and where it ends."""
+    length, body = _varint(raw, place)
+    if length < 0 or body + length > len(raw):
+        raise CorruptRecordException("a record ends behind the end of its batch")
+    return body, body + length
 
 
 def _piece(head: bytes, body: bytes | bytearray, count: int) -> Any:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
-from monitor.kafka.batches import Left, Unpacked, split, too_many_headers
+from monitor.kafka.batches import Batch, Left, Unpacked, split, too_many_headers
 from monitor.kafka.bounds import MOST_HEADERS
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible import TopicIdsRequest, topic_ids
@@ -40,6 +40,8 @@ class Room:
     def __init__(self, most: int) -> None:
         self.most = most
         self._held = self._given = 0
+        #: Drops what is held of others than the one partition that is asked for now.
+        self.drop_others: Callable[[], None] | None = None
 
     def begin(self) -> None:
         """Records are asked for: what was given before is somebody else's."""
@@ -47,6 +49,8 @@ class Room:
 
     def takes(self, size: int) -> bool:
         """Whether one more batch may be unpacked; one alone always may."""
+        if self.drop_others and not self._given and self._held + size > self.most:
+            self.drop_others()
         used = max(self._held, self._given)
         return not used or used + size <= self.most
 
@@ -106,27 +110,36 @@ class _Reading:
                 except TooLarge:
                     yield self._left_out(batch.left_out(self.position, "BatchTooLarge"))
                     return  # to unpack up to the bound takes a while: others have their turn
+                except Exception as error:  # noqa: BLE001 - codecs raise whatever they stumble over
+                    yield self._left_out(batch.left_out(self.position, type(error).__name__))
+                    return
                 if not self._room.takes(found.size):
                     return
-                yield from self._of(found)
+                yield from self._of(batch, found)
             self.position = max(self.position, batch.next_offset)
 
-    def _of(self, found: Unpacked) -> Iterator[Any]:
+    def _of(self, batch: Batch, found: Unpacked) -> Iterator[Any]:
         self._room.hold(found.size)
         try:
-            for record in chain.from_iterable(found.parts):
-                offset = record.offset
-                if offset < self.position:  # read before
-                    continue
-                if type(record) is Left:
-                    yield self._left_out(record)
-                elif len(headers := record.headers) > MOST_HEADERS:
-                    yield self._left_out(too_many_headers(offset))
-                else:
-                    self.position = offset + 1
-                    yield _consumed(self._partition, record, headers)
+            yield from self._each(found)
+        except Exception as error:  # noqa: BLE001 - as above
+            if self.position < batch.next_offset:
+                yield self._left_out(batch.left_out(self.position, type(error).__name__))
         finally:
             self._room.free(found.size)
+
+    def _each(self, found: Unpacked) -> Iterator[Any]:
+        for record in found.records:
+            offset = record.offset
+            if offset < self.position:  # read before
+                continue
+            if type(record) is Left:
+                yield self._left_out(record)
+            elif len(headers := record.headers) > MOST_HEADERS:
+                yield self._left_out(too_many_headers(offset))
+            else:
+                self.position = offset + 1
+                yield _consumed(self._partition, record, headers)
 
     def _left_out(self, left: Left) -> Unreadable:
         self.position = left.through + 1
@@ -208,6 +221,19 @@ class BoundedFetcher(Fetcher):
         """The next one, likewise."""
         self._room.begin()
         return await super().next_record(partitions)
+
+    @contextmanager
+    def only(self, partition: TopicPartition) -> Iterator[None]:
+        """Whoever asks now wants this one, whatever is held of the others."""
+
+        def drop() -> None:
+            self.forget([other for other in self._records if other != partition])
+
+        self._room.drop_others = drop
+        try:
+            yield
+        finally:
+            self._room.drop_others = None
 
     def forget(self, partitions: Any) -> None:
         """Drop what was fetched of these, and hold nothing for them."""
@@ -339,6 +365,14 @@ class BoundedConsumer(AIOKafkaConsumer):
                 before = await self.position(part)
                 self._bounds[1].went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
+
+    async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:
+        """``getmany`` of one partition, which never waits for the others to be read.
+
+        Where they hold what it needs, theirs is dropped, and fetched again.
+        """
+        with self._fetcher.only(partition):
+            return await self.getmany(partition, timeout_ms=timeout_ms, max_records=most)
 
     def forget(self, *partitions: TopicPartition) -> None:
         """Drop what was fetched ahead of these partitions; it is fetched again."""

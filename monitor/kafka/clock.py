@@ -18,6 +18,8 @@ AHEAD_S = 3_600.0
 #: 2016, when records were given times: what is before it is none (librdkafka's mock cluster, by
 #: which the demo runs, answers 1,234 ms to every write).
 FIRST_S = 1_451_606_400.0
+#: A refusal tells more than what was measured longer ago: clocks are set meanwhile.
+STALE_S = 30.0
 
 
 class BrokerClock:
@@ -28,6 +30,7 @@ class BrokerClock:
         #: Broker's time − own, in seconds; None while nobody knows.
         self.offset_s: float | None = None
         self._measured = False
+        self._measured_s = 0.0
 
     def now(self) -> float:
         """Epoch seconds, by the brokers' clock where that is known."""
@@ -41,11 +44,12 @@ class BrokerClock:
         ended_s = self.own()
         if broker_s >= FIRST_S and 0 <= ended_s - began_s <= LONGEST_ANSWER_S:
             self.offset_s, self._measured = broker_s - (began_s + ended_s) / 2, True
+            self._measured_s = ended_s
 
     def refused(self) -> None:
         """A record with our own time was refused for it: we are ahead, by an hour or more."""
-        if not self._measured:
-            self.offset_s = -AHEAD_S
+        if not self._measured or abs(self.own() - self._measured_s) > STALE_S:
+            self.offset_s, self._measured = -AHEAD_S, False
 
     def taken(self) -> None:
         """A record with our own time was taken."""

@@ -142,16 +142,16 @@ class TopicScan:
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, ", ".join(topics), error) from error
 
-    async def _polled(self, *parts: TopicPartition) -> dict[TopicPartition, list[KafkaRecord]]:
+    async def _polled(self) -> dict[TopicPartition, list[KafkaRecord]]:
         found: dict[TopicPartition, list[KafkaRecord]] = await self._client.getmany(
-            *parts, timeout_ms=POLL_MS, max_records=CHUNK
+            timeout_ms=POLL_MS, max_records=CHUNK
         )
         return found
 
     async def _fetched(self, part: TopicPartition, end: int) -> list[KafkaRecord]:
         silence = Silence(self._silence_s)
         while await _unread(self._client, [part], {part: end}):
-            batches = await silence.broken(self._polled(part))
+            batches = await silence.broken(self._client.getmany_of(part, POLL_MS, CHUNK))
             if found := [one for one in batches.get(part, ()) if one.offset < end]:
                 return found
         return []

@@ -130,11 +130,57 @@ def test_large_batches_are_parsed_in_pieces() -> None:
 
 
 @pytest.mark.parametrize("stated", [2**40, -3, 5])
-def test_a_large_batch_with_a_wrong_length_is_corrupt(stated: int) -> None:
-    """A record that ends elsewhere than it says is an error, and nothing beyond it is touched."""
+def test_a_large_batch_with_a_wrong_length_is_left_out(stated: int) -> None:
+    """A record that ends elsewhere than it says: nothing beyond it is touched, none is lost."""
     parts = [record(0, b"a" * 2 * MB), record(1, b"b", stated=stated)]
-    with pytest.raises(CorruptRecordException):
-        read(packed(parts, ZSTD), most=8 * MB)
+    found = read(packed(parts, ZSTD), most=8 * MB)
+    assert found == [(0, b"a" * 2 * MB), (1, "CorruptRecordException")]
+
+
+@pytest.mark.parametrize("delta", [1_000_000, -3, 0, 2])
+def test_a_record_with_another_offset_is_left_out_alone(delta: int) -> None:
+    """An offset belongs to a place in the batch; the record that claims another one has none."""
+    for raw in (packed, _plain):
+        parts = [record(0, b"a"), record(delta, b"b"), record(2, b"c")]
+        found = BoundedRecords(HERE, raw(parts, ZSTD, base=10), 10, Room(MOST))
+        assert [one.offset for one in found] == [10, 11, 12]
+        assert found.next_fetch_offset == 13
+        assert read(raw(parts, ZSTD)) == [(0, b"a"), (1, "WrongOffset"), (2, b"c")]
+        assert read(raw(parts, ZSTD), 1) == [(1, "WrongOffset"), (2, b"c")]
+
+
+@pytest.mark.parametrize("deltas", [(0, 3, 2), (0, 3, 9), (-1, 2, 3)])
+def test_a_batch_with_gaps_whose_offsets_do_not_rise_is_left_out(deltas: tuple[int, ...]) -> None:
+    """Behind compaction the records' own offsets count: in bounds and in order, or not at all."""
+    parts = [record(delta, b"a") for delta in deltas]
+    raw = packed(parts, ZSTD, last=3)
+    (one,) = BoundedRecords(HERE, raw, 0, Room(MOST))
+    assert (one.offset, one.last_offset, one.records) == (0, 3, 3)
+
+
+def test_a_batch_with_gaps_is_read() -> None:
+    """Compaction has taken two of five records."""
+    parts = [record(delta, b"%d" % delta) for delta in (0, 2, 4)]
+    assert read(packed(parts, ZSTD, last=4)) == [(0, b"0"), (2, b"2"), (4, b"4")]
+
+
+def test_a_header_that_is_no_text_leaves_its_record_out_alone() -> None:
+    """Its neighbours in the same batch are read, small batch or large."""
+    bad = record(1, b"b", 1).replace(b"\x02h\x01", b"\x02\xff\x01")
+    for size in (1, 2 * MB):
+        found = read(packed([record(0, b"a"), bad, record(2, b"c" * size)], ZSTD), most=8 * MB)
+        assert found == [(0, b"a"), (1, "UnicodeDecodeError"), (2, b"c" * size)]
+
+
+def test_what_no_codec_can_unpack_is_left_out() -> None:
+    """The whole batch is, and reading goes on behind it."""
+    raw = batch(b"nothing of the kind", ZSTD, count=3) + several(ZSTD, 1, base=3)
+    assert [offset for offset, _ in read(raw)] == [0]
+    assert read(raw, 3) == [(3, b"0" * 10)]
+
+
+def _plain(parts: list[bytes], _codec: int, **head: int) -> bytes:
+    return batch(b"".join(parts), count=len(parts), **head)
 
 
 def test_a_wrong_checksum_is_an_error() -> None:
@@ -173,6 +219,23 @@ def test_what_others_hold_unpacked_takes_their_room() -> None:
     assert [one.offset for one in first] == [1]
     room.begin()
     assert [one.offset for one in BoundedRecords(HERE, several(ZSTD, 1, MB), 0, room)] == [0]
+
+
+def test_who_is_asked_for_alone_does_not_wait_for_the_others() -> None:
+    """What another one holds is dropped where there is no room without, and only there."""
+    room, dropped = Room(MOST), list[int]()
+    others = [BoundedRecords(HERE, several(ZSTD, 2, MB - 100), 0, room)]
+    next(others[0])
+
+    def drop() -> None:
+        dropped.append(len(others))
+        others.clear()
+
+    room.drop_others = drop
+    for size, times in ((10, 0), (MB, 1), (MB, 1)):
+        room.begin()
+        found = BoundedRecords(HERE, several(ZSTD, 1, size), 0, room)
+        assert ([one.offset for one in found], len(dropped)) == ([0], times)
 
 
 def test_what_is_dropped_half_read_is_held_no_more() -> None:

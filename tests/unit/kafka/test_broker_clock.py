@@ -29,3 +29,19 @@ def test_an_answer_that_took_long_says_nothing() -> None:
     clock = BrokerClock(lambda: NOW)
     clock.heard(NOW - 7_200, NOW - 60)
     assert clock.offset_s is None
+
+
+def test_a_refusal_replaces_what_was_measured_long_ago() -> None:
+    """The clock was right, then it was set ahead: a refusal is news, unless it has just been."""
+    now = [NOW]
+    clock = BrokerClock(lambda: now[0])
+    clock.heard(NOW, NOW)
+    now[0] += 30
+    clock.refused()
+    assert clock.offset_s == 0.0
+    now[0] += 7_200
+    clock.refused()
+    assert clock.offset_s == -3_600.0
+    assert "at least" in clock.said
+    clock.heard(NOW + 30, now[0])
+    assert clock.offset_s == -7_200.0
