@@ -8,6 +8,7 @@ the model need.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from enum import IntEnum
@@ -17,12 +18,16 @@ from aiohttp import web
 
 from monitor.logs import logger
 
-#: Open at once, per process; whoever has not asked anything yet makes room.
+#: Open at once, per process; whoever has not asked anything, or does not read, makes room.
 MOST: Final = 64
 #: And until it is known whether the newest ask anything.
 MOST_BRIEFLY: Final = 256
+#: The newest of those that have not asked anything are not closed even then.
+NEWEST: Final = 128
 #: A request that has come in is read by then.
 BRIEF_S: Final = 0.25
+#: Whoever reads an answer takes a piece of it by then.
+STALLED_S: Final = 1.0
 #: Between two looks at what takes too long.
 LOOK_EVERY_S: Final = 1.0
 
@@ -30,17 +35,19 @@ Reason = Literal["slow_request", "idle", "slow_answer", "too_many"]
 
 
 class Step(IntEnum):
-    """What a connection is at, in the order in which they make room."""
+    """What a connection is at, in the order in which they make room for others."""
 
     ASKS = 0  #: until the head of a request is whole
     IDLE = 1  #: between two requests
-    ANSWERED = 2
+    READS = 2  #: an answer, since it took the last piece
+    ANSWERED = 3  #: until there is something to read
 
 
 #: Seconds that each may take, and what it is called when it takes longer.
 LIMITS: Final[dict[Step, tuple[float, Reason]]] = {
     Step.ASKS: (10.0, "slow_request"),
     Step.IDLE: (10.0, "idle"),
+    Step.READS: (10.0, "slow_answer"),
     Step.ANSWERED: (60.0, "slow_answer"),
 }
 
@@ -62,11 +69,20 @@ def overdue(standing: Standing, now: float) -> Reason | None:
     return reason if now - standing.since >= limit_s else None
 
 
+#: Beyond ``MOST``, who has been at a step for longer makes room; nobody who waits for an answer.
+QUIET_S: Final[dict[Step, float]] = {
+    Step.ASKS: BRIEF_S,
+    Step.IDLE: BRIEF_S,
+    Step.READS: STALLED_S,
+    Step.ANSWERED: math.inf,
+}
+
+
 def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
     """Which of the connections make room for the others, by number: the longest silent ones first.
 
-    Not those that are answered, and not those that have just come, unless there are too many even
-    for that.
+    Not those that wait for an answer or read one, and not those that have just come, unless there
+    are too many even for that.
 
     >>> old, new = Standing(Step.ASKS, 0.0), Standing(Step.ASKS, 9.9)
     >>> in_the_way([old] * 2 + [new] * 63, 10.0)
@@ -74,14 +90,22 @@ def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
     """
     found = list(standings)
     order = sorted(range(len(found)), key=lambda number: found[number])
-    quiet = [
-        number
-        for number in order
-        if found[number].step is not Step.ANSWERED and now - found[number].since >= BRIEF_S
-    ]
+    quiet = [number for number in order if now - found[number].since >= QUIET_S[found[number].step]]
     chosen = quiet[: max(0, len(found) - MOST)]
     left = [number for number in order if number not in set(chosen)]
-    return chosen + left[: max(0, len(left) - MOST_BRIEFLY)]
+    return chosen + _too_many(left, found)
+
+
+def _too_many(left: list[int], found: list[Standing]) -> list[int]:
+    """Those of ``left`` that are too many even briefly.
+
+    First who has not asked anything, but for the newest; then who has taken nothing of an answer
+    for longest. So neither takes all places from the other.
+    """
+    asks = sorted((n for n in left if found[n].step < Step.READS), key=lambda n: found[n].since)
+    answers = sorted((n for n in left if found[n].step >= Step.READS), key=lambda n: found[n].since)
+    first = asks[: max(0, len(asks) - NEWEST)]
+    return (first + answers)[: max(0, len(left) - MOST_BRIEFLY)]
 
 
 class Connection(web.RequestHandler):

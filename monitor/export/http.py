@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,12 +20,14 @@ from monitor.export.front import Front, front_page
 from monitor.export.hosts import AllowedHosts
 from monitor.export.pages import Pages, wants_gzip
 from monitor.health import Health
-from monitor.logs import logger
+from monitor.logs import Budget, logger
 from monitor.telemetry import ProcessTelemetry
 
 SHUTDOWN_S = 1.0
 #: What is written at once: no more of a page is held for a client that does not read it.
 PIECE: Final = 65_536
+#: And no more by the kernel, which takes megabytes otherwise: nobody sees then whether it is read.
+KERNEL: Final = 131_072
 
 
 class HttpServer:
@@ -46,6 +50,7 @@ class HttpServer:
         self.pages = Pages(registry, self._before_a_page)
         self._connections = Connections(lambda why: telemetry.http_closed.labels(why).inc())
         self._allows = AllowedHosts("", allowed_hosts)
+        self._refusals = Budget(1)
         self._listener: asyncio.Server | None = None
         self._runner: web.AppRunner | None = None
 
@@ -94,7 +99,10 @@ class HttpServer:
         def connection() -> Connection:
             return Connection(manager, self._connections, loop=loop, access_log=None)
 
-        return await loop.create_server(connection, host, port)
+        listener = await loop.create_server(connection, host, port)
+        for each in listener.sockets:  # and so for what they accept
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL)
+        return listener
 
     @web.middleware
     async def _request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -104,10 +112,18 @@ class HttpServer:
         connection.is_at(Step.ANSWERED)
         try:
             if not self._allows(host := request.headers.get("Host")):
-                return _misdirected(str(host))
+                return self._misdirected(str(host))
             return await handler(request)
         finally:
             connection.is_at(Step.IDLE)
+
+    def _misdirected(self, host: str) -> web.Response:
+        """The status is for programs, the text for people, and the log for who can mend it."""
+        mend = "add the name to http.allowed_hosts, or ask for an address or localhost"
+        if (left_out := self._refusals.spend()) is not None:
+            logger().warning("http_host_refused", host=host[:200], left_out=left_out, what=mend)
+        text = f"This process is not to be asked under the name in Host: {mend}.\n"
+        return web.Response(text=text, status=421)
 
     def _before_a_page(self) -> None:
         self._telemetry.ready.set(not self._health.waiting)
@@ -128,11 +144,9 @@ class HttpServer:
             headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
         response.content_length = len(body)
-        await response.prepare(request)
-        whole = memoryview(body if request.method == "GET" else b"")
-        for start in range(0, len(whole), PIECE):
-            await response.write(whole[start : start + PIECE])
-        await response.write_eof()
+        with suppress(ConnectionError):  # the client has gone, or it did not read: it is closed
+            await response.prepare(request)
+            await _write(request, response, body if request.method == "GET" else b"")
         return response
 
     async def _healthz(self, _request: web.Request) -> web.Response:
@@ -153,12 +167,15 @@ async def _with_headers(_request: web.Request, response: web.StreamResponse) -> 
     response.headers.update(HEADERS)
 
 
-def _misdirected(host: str) -> web.Response:
-    """The status is for programs, the text for people, and the log for whoever can mend it."""
-    mend = "add the name to http.allowed_hosts, or ask for an address or localhost"
-    logger().warning("http_host_refused", host=host[:200], what=mend)
-    text = f"This process is not to be asked under the name in Host: {mend}.\n"
-    return web.Response(text=text, status=421)
+async def _write(request: web.Request, response: web.StreamResponse, body: bytes) -> None:
+    """Piece by piece, as they are read."""
+    connection = request.protocol
+    assert isinstance(connection, Connection)  # of ``_listen``
+    whole = memoryview(body)
+    for start in range(0, len(whole), PIECE):
+        connection.is_at(Step.READS)
+        await response.write(whole[start : start + PIECE])
+    await response.write_eof()
 
 
 def _answer(body: dict[str, object], *, ok: bool) -> web.Response:

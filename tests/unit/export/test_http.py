@@ -20,6 +20,7 @@ from monitor.export.hosts import AllowedHosts
 from monitor.export.http import PIECE, HttpServer
 from monitor.health import STUCK_AFTER_S, Health
 from monitor.telemetry import ProcessTelemetry, ScorerTelemetry, new_registry
+from tests.unit.cli.captured_log import captured_log
 
 
 class Served(NamedTuple):
@@ -170,6 +171,15 @@ async def test_a_page_under_a_strange_name_is_refused(served: Served) -> None:
         ):
             assert answer.status == 421
             assert "http.allowed_hosts" in await answer.text()
+
+
+async def test_strange_names_are_logged_once_a_minute(served: Served) -> None:
+    """However many ask, and under however many names."""
+    with captured_log("info", "json") as read:
+        for number in range(5):
+            request = f"GET / HTTP/1.1\r\nHost: evil{number}.example\r\n\r\n"
+            assert b" 421 " in await raw(served, request.encode())
+    assert read().count("http_host_refused") == 1
 
 
 @pytest.mark.parametrize(
