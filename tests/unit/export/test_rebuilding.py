@@ -217,10 +217,10 @@ def test_slots_of_a_new_metric_are_held_against_it_as_well() -> None:
     one = record("0", 60.0)
     book.add(one, one.to_json())
     book.advance(START + 100.0)
-    steps = drift.prepared("other", FIRST.label, None, lambda: START + 100.0)
+    steps = drift.prepared("shop-bot", FIRST.label, None, lambda: START + 100.0)
     assert list(steps) == []
-    late = record("1", 61.0, application="other")
+    late = record("1", 61.0, application="shop-bot")
     book.add(late, late.to_json())
-    drift.set_normal("other", FIRST.label, NORMAL)
+    drift.set_normal("shop-bot", FIRST.label, NORMAL)
     applications = {state.key.application for state in drift.states(START + 100.0)}
-    assert applications == {"bot", "other"}
+    assert applications == {"bot", "shop-bot"}
