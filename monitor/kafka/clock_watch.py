@@ -11,10 +11,12 @@ from aiokafka import AIOKafkaClient, errors
 from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible import QuorumRequest, controller_ms
-from monitor.kafka.patience import stopped
+from monitor.kafka.patience import settled, stopped
 from monitor.logs import logger
 
 EVERY_S, LIMIT_S = 5.0, 5.0
+#: One request; below the limit of the whole look, so that the client itself hangs up.
+REQUEST_S = 2.0
 #: To a cluster that does not tell: rights may be granted while we run.
 SELDOM_S = 300.0
 #: What it is called in /readyz.
@@ -108,9 +110,10 @@ class ClockWatch:
 
     async def _connected(self) -> AIOKafkaClient:
         if self._client is None:
-            client = self._connection.renewing(AIOKafkaClient(**self._connection.options()))
+            options = self._connection.options() | {"request_timeout_ms": int(REQUEST_S * 1000)}
+            client = self._connection.renewing(AIOKafkaClient(**options))
             try:
-                await client.bootstrap()
+                await settled(client.bootstrap())
             except BaseException:
                 await client.close()
                 raise

@@ -18,7 +18,7 @@ from aiokafka.protocol.api import Request
 
 from monitor.kafka.bounded import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.patience import REFUSALS, bounded
+from monitor.kafka.patience import REFUSALS, bounded, settled
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.wire import GroupRequest, TopicsRequest, rights
 
@@ -77,7 +77,7 @@ class Inspector:
         options = connection.options() | {"request_timeout_ms": int(limit_s * 1000)}
         client = AIOKafkaClient(**options)
         try:
-            await bounded(client.bootstrap(), limit_s)
+            await bounded(settled(client.bootstrap()), limit_s)
         except (errors.KafkaError, OSError, TimeoutError) as error:
             await _closed(client.close())
             raise Unanswered(_why(error, limit_s)) from error

@@ -8,7 +8,8 @@ clients of the process meet meanwhile cannot be taken for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from aiokafka import errors
@@ -29,6 +30,7 @@ __all__ = [
     "bounded",
     "patiently",
     "refusal",
+    "settled",
     "start_patiently",
     "stopped",
 ]
@@ -38,6 +40,8 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
 #: says again this much later is taken for its answer.
 CONFIRM_S = 2.0
 STOP_LIMIT_S = 10.0
+#: A start that nobody waits for any more ends by itself within this, unless its broker is frozen.
+SETTLE_LIMIT_S = 2.0
 
 
 class Startable(Protocol):
@@ -65,7 +69,7 @@ async def start_patiently(
     async def start() -> Client:
         client = connection.renewing(build())
         try:
-            await client.start()
+            await settled(client.start())
             _let_in(client)
         except BaseException:
             await client.stop()
@@ -147,6 +151,20 @@ async def stopped(stopping: Awaitable[Any], what: str) -> None:
         await bounded(stopping, STOP_LIMIT_S)
     except TimeoutError:
         logger().warning("kafka_stop_timeout", what=what)
+
+
+async def settled(starting: Coroutine[Any, Any, Result]) -> Result:
+    """The start's result; whoever is cancelled meanwhile still lets it end, for a moment.
+
+    aiokafka leaves open the connection by which it asks for the brokers when that is cancelled.
+    """
+    task = asyncio.create_task(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with suppress(Exception):  # whatever came of it, nobody asks any more
+            await asyncio.wait_for(task, SETTLE_LIMIT_S)
+        raise
 
 
 async def bounded(action: Awaitable[Result], limit_s: float) -> Result:

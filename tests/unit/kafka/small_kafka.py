@@ -23,6 +23,9 @@ class SmallKafka:
     told: str = ""
     #: Cleared: it reads, and answers nothing.
     answers: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Set once somebody has asked for the brokers, which are told ``pause_s`` seconds later.
+    asked_for_brokers: asyncio.Event = field(default_factory=asyncio.Event)
+    pause_s: float = 0.0
     connections: list[asyncio.StreamWriter] = field(default_factory=list)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -57,6 +60,9 @@ class SmallKafka:
                 if size > 1_000_000:  # as a Kafka does: this is no request, but TLS perhaps
                     return
                 key, _, correlation = struct.unpack(">hhi", (await reader.readexactly(size))[:8])
+                if key == _METADATA:
+                    self.asked_for_brokers.set()
+                    await asyncio.sleep(self.pause_s)
                 await self.answers.wait()
                 body = struct.pack(">i", correlation) + self._answer(key)
                 writer.write(struct.pack(">i", len(body)) + body)
