@@ -165,8 +165,8 @@ def _is_a(error: BaseException, *names: str) -> bool:
 
 
 def _answered(error: BaseException) -> int | None:
-    """The status of a real HTTP answer, which only the HTTP library's own error carries."""
-    if not _is_a(error, "HTTPStatusError"):
+    """The status of a real HTTP answer, which only an HTTP library's own error carries."""
+    if not _is_a(error, "HTTPStatusError", "HTTPError"):  # of httpx, and of requests
         return None
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None

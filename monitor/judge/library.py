@@ -24,6 +24,8 @@ _ENVIRONMENT: Final = {
     "LITELLM_MODE": "PRODUCTION",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    # Its native client follows redirects as it likes, and nobody here can tell it not to.
+    "LITELLM_RUST": "False",
 }
 
 
@@ -51,12 +53,22 @@ def litellm() -> Any:
 def _follow_no_redirects() -> None:
     """For every client that the library makes: what it asks is answered as it came, or fails.
 
-    It builds clients in many places, all of httpx and told to follow. What httpx follows is an
-    answer of which it says that it has a place to go to. Nobody else here uses httpx.
+    It builds clients in many places, of httpx, and told to follow. What httpx follows is an answer
+    of which it says that it has a place to go to. Tokens are asked for by requests (for Databricks,
+    and within Google's and Databricks' own libraries), which asks its session where to go to.
+    Nobody else here uses either. Amazon's library follows nothing by itself.
     """
     import httpx
 
     setattr(httpx.Response, "has_redirect_location", property(lambda _: False))  # noqa: B010
+    with suppress(ImportError):  # one of the library's libraries needs it, as yet
+        import requests
+
+        def refused(_session: requests.Session, answer: requests.Response) -> None:
+            if answer.is_redirect:
+                raise requests.HTTPError("a redirect", response=answer)
+
+        setattr(requests.Session, "get_redirect_target", refused)  # noqa: B010
 
 
 def hush() -> None:

@@ -15,7 +15,9 @@ import pytest
 from aiohttp import web
 
 from tests.unit.cli.command import ROOT
+from tests.unit.judge.test_redirects import serving
 
+NO_MORE = {"PYTHONPATH": str(ROOT)}
 INTERACTION = {
     "interaction_id": "one",
     "timestamp": "2026-11-20T12:00:00Z",
@@ -46,6 +48,32 @@ async def main():
         await client.aclose()
 asyncio.run(main())
 print(json.dumps(asked))
+"""
+#: Judges once, by a model for which a token is asked for first.
+TOKEN = """
+import asyncio, sys
+from monitor.errors import JudgeFailed
+from monitor.judge.llm import LlmClient, LlmSettings
+async def main():
+    client = LlmClient(LlmSettings("databricks/some-model", api_base=sys.argv[1], retries=0))
+    try:
+        await client("extract_claims", "system", "TEXTS")
+    except JudgeFailed as failed:
+        print(failed.reason, failed.fault.action, failed)
+    await client.aclose()
+asyncio.run(main())
+"""
+#: What any session of requests makes of an answer, after the library was imported.
+SESSION = """
+import sys
+from monitor.judge.library import litellm
+litellm()
+import requests
+for method in ("GET", "POST"):
+    try:
+        print(requests.Session().request(method, sys.argv[1]).status_code)
+    except requests.HTTPError as error:
+        print("refused", error.response.status_code)
 """
 
 
@@ -110,7 +138,38 @@ async def test_no_env_file_is_read(tmp_path: Path, mode: Mapping[str, str]) -> N
 async def test_nobody_else_is_asked(tmp_path: Path) -> None:
     """No list from the network, no telemetry: only the address that is judged by."""
     async with listening() as (url, keys):
-        done = await ran("-c", WHOM, url, cwd=tmp_path, environ={"PYTHONPATH": str(ROOT)})
+        done = await ran("-c", WHOM, url, cwd=tmp_path, environ=NO_MORE)
     assert done.returncode == 0, done.stderr
     assert len(keys) == 3
     assert set(json.loads(done.stdout.splitlines()[-1])) == {"127.0.0.1"}
+
+
+async def test_no_token_is_asked_for_at_another_place(tmp_path: Path) -> None:
+    """Where a provider's client is of requests: the secret and the grant go where they are sent."""
+    secret = {"DATABRICKS_CLIENT_ID": "id", "DATABRICKS_CLIENT_SECRET": "SECRET"}
+    environ = {**NO_MORE, **secret}
+    async with serving() as gateway, serving() as other:
+        gateway.status, gateway.location = 307, f"{other.url}/token?SECRET"
+        done = await ran("-c", TOKEN, gateway.url, cwd=tmp_path, environ=environ)
+    assert (len(gateway.requests), other.requests) == (1, []), done.stderr
+    host = other.url.removeprefix("http://")
+    assert done.stdout == f"rejected stop status 307 redirects to {host}\n", done.stderr
+
+
+async def test_no_session_is_redirected(tmp_path: Path) -> None:
+    """As those of Google's library are; any other answer is one."""
+    said = {}
+    async with serving() as gateway, serving() as other:
+        for gateway.status, gateway.location in ((302, other.url), (200, other.url), (204, "")):
+            done = await ran("-c", SESSION, gateway.url, cwd=tmp_path, environ=NO_MORE)
+            said[gateway.status] = done.stdout.splitlines()
+    assert said == {302: ["refused 302"] * 2, 200: ["200"] * 2, 204: ["204"] * 2}
+    assert other.requests == []
+
+
+async def test_the_native_client_is_off(tmp_path: Path) -> None:
+    """It follows redirects; also where the environment asks for it."""
+    says = "from monitor.judge.library import litellm; litellm(); "
+    says += "from litellm.rust_bridge.configuration import rust_enabled; print(rust_enabled())"
+    done = await ran("-c", says, cwd=tmp_path, environ={**NO_MORE, "LITELLM_RUST": "1"})
+    assert done.stdout == "False\n", done.stderr
