@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -109,11 +108,17 @@ class HttpServer:
         """Every request whose head is whole, whatever it asks for."""
         connection = request.protocol
         assert isinstance(connection, Connection)  # of ``_listen``
-        connection.is_at(Step.ANSWERED)
+        connection.is_at(Step.READS)
         try:
+            # Nothing more for a client that does not read: it may have sent any number of requests
+            # at once, and small answers are kept for it, all of them.
+            await request.writer.drain()
+            connection.is_at(Step.ANSWERED)
             if not self._allows(host := request.headers.get("Host")):
                 return self._misdirected(str(host))
             return await handler(request)
+        except ConnectionError:  # the client has gone, or it did not read: it is closed
+            return web.Response()
         finally:
             connection.is_at(Step.IDLE)
 
@@ -144,9 +149,8 @@ class HttpServer:
             headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
         response.content_length = len(body)
-        with suppress(ConnectionError):  # the client has gone, or it did not read: it is closed
-            await response.prepare(request)
-            await _write(request, response, body if request.method == "GET" else b"")
+        await response.prepare(request)
+        await _write(request, response, body if request.method == "GET" else b"")
         return response
 
     async def _healthz(self, _request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""The port of a real process that has few file descriptors, and clients that ask half."""
+"""The port of a real process that has few file descriptors: clients ask half, or do not read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from tests.servers.ports import free_ports
 DESCRIPTORS = 1_024
 HALVES = 1_100
 HALF = b"GET / HTTP/1.1\r\nHost:"
+STUCK = 300
+#: Asked for at once: far more bytes than anybody should keep for a client that does not read.
+PAGES = 600
+ASKED = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @asynccontextmanager
@@ -33,16 +37,20 @@ async def scorer(directory: Path) -> AsyncIterator[MonitorProcess]:
         await monitor.end()
 
 
-async def halves(url: str, number: int) -> list[socket.socket]:
-    """Connections that have sent half of a request's head."""
+async def opened_by(
+    url: str, number: int, sent: bytes, receives: int | None = None
+) -> list[socket.socket]:
+    """Connections that have sent something and take at most ``receives`` bytes of an answer."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop, found = asyncio.get_running_loop(), list[socket.socket]()
     for _ in range(number):
         connection = socket.socket()
         connection.setblocking(False)
+        if receives is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
         await loop.sock_connect(connection, (host, int(port)))
         with suppress(ConnectionError):  # closed already: it has made room
-            await loop.sock_sendall(connection, HALF)
+            await loop.sock_sendall(connection, sent)
         found.append(connection)
     return found
 
@@ -87,7 +95,7 @@ async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> 
     async with scorer(tmp_path) as monitor:
         before, healthy = descriptors(monitor), Healthy(monitor)
         asking = asyncio.create_task(healthy.ask())
-        opened = await halves(monitor.url, HALVES)
+        opened = await opened_by(monitor.url, HALVES, HALF)
         assert descriptors(monitor) < DESCRIPTORS / 2
         await until(lambda: not any(map(is_open, opened)), "all closed from the other side")
         asked = healthy.asked
@@ -106,4 +114,31 @@ async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> 
         assert counted["slow_request"] > 0, "of those that were left"
         told = [event for event in monitor.events() if event["event"] == "http_connections_closed"]
         assert {event["reason"] for event in told} == {"slow_request", "too_many"}
+        print(f"health {healthy.asked} times, at most {healthy.longest_s:.2f} s; {counted}")
+
+
+@pytest.mark.timeout(120)
+async def test_who_asks_and_never_reads_takes_nothing_from_health_checks(tmp_path: Path) -> None:
+    """300 at once: health is answered, a page is read, and all are closed, told and counted."""
+    async with scorer(tmp_path) as monitor:
+        before, healthy = descriptors(monitor), Healthy(monitor)
+        asking = asyncio.create_task(healthy.ask())
+        opened = await opened_by(monitor.url, STUCK, ASKED * PAGES, receives=4096)
+        asked = healthy.asked
+        await monitor.metrics()
+        await until(lambda: healthy.asked > asked, "health beside them")
+        await until(lambda: descriptors(monitor) <= before + 3, "no descriptor is left")
+        assert not asking.done(), asking
+        asking.cancel()
+        for connection in opened:
+            connection.close()
+        page = await monitor.metrics()
+        counted = {
+            reason: total(page, "rag_monitor_http_connections_closed_total", reason=reason)
+            for reason in ("slow_answer", "too_many")
+        }
+        assert sum(counted.values()) == STUCK
+        assert counted["slow_answer"] > 0, "of those that were left"
+        told = [event for event in monitor.events() if event["event"] == "http_connections_closed"]
+        assert {event["reason"] for event in told} == {"slow_answer", "too_many"}
         print(f"health {healthy.asked} times, at most {healthy.longest_s:.2f} s; {counted}")
