@@ -178,8 +178,9 @@ class Judge(Section):
     )
     version_from: Literal["reply", "configured"] = Field(
         "reply",
-        description="what the judge's version calls the model: the id of its replies (of one with "
-        "more than 8 ids in two weeks, the configured one), or always the configured one",
+        description="what the judge's version calls the model: the id of its replies (without what "
+        "varies by request; of one with more than 8 ids in two weeks, the configured one), or "
+        "always the configured one",
     )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
         "auto", description="how replies are held to JSON; auto: the cheapest way the model has"

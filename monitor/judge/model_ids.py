@@ -1,10 +1,12 @@
 """The ids by which models answer, and what of them says which model it is.
 
 A provider's id names the snapshot that judges, so it belongs to the judge's version. Some gateways
-answer with an id of each request. So what can only be of one request (a UUID, a date with its time)
-is folded into ``*`` at once; and a model that has answered under more than ``MOST_IDS`` ids within
-a fortnight goes by its configured name, until it has answered under half as many. Neither depends
-on which ids those were: replicas that have seen others arrive at the same name.
+answer with an id of each request. What may be of one request (a UUID, 32 hexadecimal digits, a time
+in seconds) may as well be a revision, which stays the same. So it is folded into ``*`` when it is
+seen to vary: more than ``MOST_ALIKE`` ids within an hour that differ in nothing else. And a model
+that has answered under more than ``MOST_IDS`` ids within a fortnight goes by its configured name,
+until it has answered under half as many. Neither depends on which ids those were: replicas that
+have seen others arrive at the same name.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from monitor.logs import logger
 #: version would live for as long as a baseline is learned.
 MOST_IDS: Final = 8
 KEPT_S: Final = 14 * 86_400.0
+#: Revisions of one model that serve side by side, while one takes the place of another.
+MOST_ALIKE: Final = 3
+ALIKE_S: Final = 3_600.0
 LONGEST_ID: Final = 200
 #: Of a model, told apart at a time: to see that there are too many needs no more.
 _MOST_KEPT: Final = 100
@@ -75,6 +80,7 @@ class ModelIds:
     def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._model, self._clock = model, clock
         self._seen: OrderedDict[str, float] = OrderedDict()
+        self._forms: OrderedDict[str, _Form] = OrderedDict()
         self._is_folded = False
 
     @property
@@ -84,7 +90,7 @@ class ModelIds:
 
     def name(self, answered: str) -> str:
         """What the model that has just answered under this id goes by."""
-        found = folded(answered)
+        found = self._lasting(answered)
         self._seen[found] = self._clock()
         self._seen.move_to_end(found)
         while len(self._seen) > _MOST_KEPT or self._is_old(next(iter(self._seen))):
@@ -96,14 +102,53 @@ class ModelIds:
             logger().warning(event, model=self._model, ids=len(self._seen))
         return self._model if too_many else found
 
+    def _lasting(self, answered: str) -> str:
+        """The id without what varies by request, where that is seen to vary."""
+        form = folded(answered)
+        if form == answered:
+            return answered
+        known = self._forms.setdefault(form, _Form())
+        self._forms.move_to_end(form)
+        if len(self._forms) > _MOST_KEPT:
+            self._forms.popitem(last=False)
+        varied = known.varies
+        if not known.vary(answered, self._clock()):
+            return answered
+        if not varied:
+            for each in [each for each in self._seen if folded(each) == form]:
+                del self._seen[each]  # they were one all the time
+            logger().warning("judge_id_varies", model=self._model, known_as=form)
+        return form
+
     def _is_old(self, found: str) -> bool:
         return self._seen[found] <= self._clock() - KEPT_S
 
 
-def folded(answered: str) -> str:
-    """The id without what can only be of one request.
+class _Form:
+    """The latest ids that are the same but for what may be of one request."""
 
-    Dates of snapshots stay, and so do hashes of revisions.
+    def __init__(self) -> None:
+        self._latest: OrderedDict[str, float] = OrderedDict()
+        self._varied_at = float("-inf")
+        self.varies = False
+
+    def vary(self, answered: str, now: float) -> bool:
+        """Whether they vary, with this one: too many within an hour, in the last fortnight."""
+        latest = self._latest
+        latest[answered] = now
+        latest.move_to_end(answered)
+        while len(latest) > MOST_ALIKE + 1 or next(iter(latest.values())) <= now - ALIKE_S:
+            latest.popitem(last=False)
+        if len(latest) > MOST_ALIKE:
+            self._varied_at = now
+        self.varies = self._varied_at > now - KEPT_S
+        return self.varies
+
+
+def folded(answered: str) -> str:
+    """The id without what may be of one request.
+
+    Dates of snapshots stay, and so do longer hashes.
 
     >>> folded("gpt-4o-mini-2024-07-18"), folded("m-20260101T120000Z"), folded("m@1767225600")
     ('gpt-4o-mini-2024-07-18', 'm-*', 'm@*')

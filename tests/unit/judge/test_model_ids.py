@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count, pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.config import load
 from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.model_ids import KEPT_S, LONGEST_ID, MOST_IDS, ModelIds, folded, is_usable
+from monitor.judge.model_ids import (
+    ALIKE_S,
+    KEPT_S,
+    LONGEST_ID,
+    MOST_ALIKE,
+    MOST_IDS,
+    ModelIds,
+    folded,
+    is_usable,
+)
 from monitor.judge.pressures import Pressures
 from monitor.records import JudgeIdentity
 from monitor.telemetry import ScorerTelemetry
@@ -93,9 +104,64 @@ def test_what_a_model_goes_by_does_not_hang_on_which_ids_were_seen() -> None:
         ("m-1767225600123", "m-*"),
     ],
 )
-def test_what_is_of_one_request_is_folded_at_once(answered: str, found: str) -> None:
+def test_what_may_be_of_one_request_has_a_form(answered: str, found: str) -> None:
     """Snapshots are told apart by their dates, and requests are not."""
     assert folded(answered) == found
+
+
+FORMS = [
+    lambda n: f"m/{n:032x}",
+    lambda n: f"m@{UUID(int=n)}",
+    lambda n: f"m-{1_767_225_600 + n}",
+    lambda n: f"m-2026-01-01T12:00:{n % 60:02}.{n}Z",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_revision_that_stays_is_a_version(form: Callable[[int], str]) -> None:
+    """Whatever it looks like; so is the next one, also while both serve: a change is not hidden."""
+    clock = Clock()
+    ids = ModelIds("openai/m", clock)
+    for step in range(20 * 24):
+        clock.now += 3_600
+        # For a day one takes the place of another, answer by answer.
+        wanted = form(1 + (step % 2 if step // 24 == 10 else step // 24 > 10))
+        assert ids.name(wanted) == wanted
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_varies_by_request_is_folded(form: Callable[[int], str]) -> None:
+    """From the fourth of an hour on, for all replicas, and for a fortnight after it has varied."""
+    clock, other = Clock(), ModelIds("openai/m")
+    ids = ModelIds("openai/m", clock)
+    names = [ids.name(form(n)) for n in range(1, 50)]
+    assert names[:MOST_ALIKE] == [form(n) for n in range(1, MOST_ALIKE + 1)]
+    assert set(names[MOST_ALIKE:]) == {folded(form(1))}
+    assert ids.count == 1
+    assert [other.name(form(n)) for n in range(100, 105)][-1] == names[-1]
+    clock.now += KEPT_S - 1
+    assert ids.name(form(7)) == folded(form(7))
+    clock.now += 1
+    assert ids.name(form(7)) == form(7)
+
+
+def test_slowly_it_may_be_revisions() -> None:
+    """Three within an hour, again and again: that is for the rule of eight."""
+    clock = Clock()
+    ids = ModelIds("openai/m", clock)
+    names = []
+    for n in range(MOST_IDS + 1):
+        names.append(ids.name(f"m/{n:032x}"))
+        clock.now += ALIKE_S / MOST_ALIKE
+    assert names == [*(f"m/{n:032x}" for n in range(MOST_IDS)), "openai/m"]
+
+
+def test_ever_new_forms_are_not_kept() -> None:
+    """Of a gateway that puts a number before the id of the request."""
+    ids = ModelIds("openai/m", Clock())
+    for n in range(1_000):
+        found = ids.name(f"m-{n}-{UUID(int=n)}")
+    assert (found, ids.count) == ("openai/m", 100)
 
 
 @pytest.mark.parametrize(
