@@ -274,6 +274,72 @@ async def test_no_limiter_makes_anybody_wait_beyond_the_window(wait_s: float) ->
     assert (heard.failures, heard.states) == (["absurd"] * 2, [True, False])
 
 
+async def put_off(client: redis.Redis, key: str, every_s: float = 0.02) -> None:
+    """Write a time that could be true, until it is cancelled: it never comes."""
+    while True:
+        seconds, microseconds = client.time()
+        client.set(key, seconds - 1_735_660_800 + microseconds / 1e6 + WINDOW_S - 0.1)
+        await asyncio.sleep(every_s)
+
+
+async def test_a_time_that_is_put_off_again_and_again_is_not_waited_for(tmp_path: Path) -> None:
+    """For one window; then each keeps to its part until that ends, and all share again."""
+    required()
+    limit = 120
+    with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
+        replicas = Replicas(server.url, "hostile", PerMinute(limit, None), timeout_s=5)
+        await until(lambda: len(replicas.taken) > limit / 2, "sharing")
+        writing = asyncio.create_task(put_off(client, key_of(client, "hostile")))
+        await until(lambda: replicas.states() == [False] * 3, "three that do not believe it")
+        since = time.monotonic()
+        await until(lambda: time.monotonic() > since + 3 * WINDOW_S, "three windows beside it")
+        alone = replicas.total(since)[0]
+        writing.cancel()
+        await until(lambda: replicas.states() == [True] * 3, "three that share again")
+        await replicas.end()
+    assert alone >= 0.7 * 2 * limit, "each goes on by its part, a window after it begins with it"
+    assert replicas.busiest()[0] <= 1.02 * limit
+    assert {why for heard in replicas.heard for why in heard.failures} == {"put_off"}
+    assert all(heard.states == [True, False, True] for heard in replicas.heard), "told once"
+
+
+class PuttingOff:
+    """A store that says how long to wait; ``asked`` for it so often."""
+
+    step = 1
+
+    def __init__(self, wait_s: float) -> None:
+        self.wait_s, self.asked = wait_s, 0
+
+    async def take(self, cost: int) -> float:
+        self.asked += 1
+        return self.wait_s
+
+
+async def test_who_puts_off_once_is_not_believed_for_ten_windows() -> None:
+    """Or each call would wait for a window; nor is the store then waited for at all."""
+    clock, heard, limits, window_s = Leaping(), Heard(), PerMinute(60_000, None), 0.5
+    store = PuttingOff(0.9 * window_s)
+    quota = SharedQuota(MODEL, limits, (store, None), heard, clock, lambda: 0.5, window_s)
+    asked = []
+    for clock.ahead_s in (0.0, 5 * window_s, 9.5 * window_s, 30 * window_s):
+        store.asked = 0
+        assert (await quota.take("verify_claims", 1_000)).reserved is None
+        asked.append(store.asked)
+    assert asked == [2, 1, 1, 2]
+    assert heard.failures == ["put_off"] * 4
+    assert heard.states == [True, False]
+
+
+class Leaping:
+    """Seconds that also pass when they are told to."""
+
+    ahead_s = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead_s
+
+
 class Leaving:
     """A store that lets everything in, until it is gone."""
 
