@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from monitor.ingest.letter_desk import Desk
     from monitor.ingest.redrive import Answer, Told
 
+#: Characters of a key or of a header, for people.
+_MOST_SHOWN = 2_000
+
 app = typer.Typer(help="Look at dead letters, and send them back.", no_args_is_help=True)
 
 Most = Annotated[int, typer.Option("--max", min=1, help="Print at most so many.")]
@@ -79,16 +82,20 @@ def show(
     settings, _ = _prepared(config, set_, None)
     looked_up = letter_desk.shown(_desk(settings, limit), *_place(place), with_value=value)
     shown = asyncio.run(looked_up)
-    if shown is None:
-        typer.echo(f"no dead letter {place} on {settings.kafka.topics.dead_letters}", err=True)
+    if isinstance(shown, str):
+        topic = settings.kafka.topics.dead_letters
+        typer.echo(visible(f"no dead letter {place} on {topic}: {shown}"), err=True)
         raise typer.Exit(1)
     if json:
         _print_json(shown)
         return
     for key, found in shown.items():
-        typer.echo(f"{key}: {visible(found)}" if key != "headers" else "headers:")
-        for name, text in found if key == "headers" else ():
-            typer.echo(f"  {visible(name)}: {visible(text)}")
+        if key == "headers":
+            typer.echo("headers:")
+            for name, text in found:
+                typer.echo(f"  {_some(name)}: {_some(text)}")
+        else:
+            typer.echo(f"{key}: {visible(found) if key == 'value' else _some(found)}")
 
 
 @app.command()
@@ -128,6 +135,16 @@ def redrive(
         typer.echo(_summary(counts, dry_run), err=True)
     if any(counts[answer] for answer in LEFT):
         raise typer.Exit(1)
+
+
+def _some(found: object) -> str:
+    """On one line, and not endless: keys and headers are anybody's."""
+    from monitor.visible import visible
+
+    text = str(found)
+    if len(text) <= _MOST_SHOWN:
+        return visible(text)
+    return f"{visible(text[:_MOST_SHOWN])}… ({len(text)} characters, --json shows them)"
 
 
 def _prepared(

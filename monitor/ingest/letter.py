@@ -14,6 +14,7 @@ from monitor.kafka.record import KafkaRecord, last_offset
 ERROR, REDRIVE = "x-error.", "x-redrive."
 MOST_MESSAGE_CHARACTERS = 500
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)  # as brokers allow
 #: What a redrive carries, so that attempts are counted on.
 _CARRIED = ("topic", "partition", "offset", "timestamp", "attempts", "first_failed_at")
 
@@ -41,7 +42,7 @@ class History(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """What the headers of a dead letter say.
+    """What the headers of a dead letter say; at most 500 characters of each text.
 
     ``value_omitted`` is the size of a value that was left out, ``redacted`` that of one in whose
     record something was redacted.
@@ -132,11 +133,12 @@ def read_letter(record: KafkaRecord) -> Letter | None:
         return None
     return Letter(
         history,
-        stage=said.get("stage", ""),
-        cause=said.get("class", ""),
-        message=said.get("message", ""),
-        group=said.get("group", ""),
-        version=said.get("version", ""),
+        # Whoever may write there may write any headers, and of any length.
+        stage=said.get("stage", "")[:MOST_MESSAGE_CHARACTERS],
+        cause=said.get("class", "")[:MOST_MESSAGE_CHARACTERS],
+        message=said.get("message", "")[:MOST_MESSAGE_CHARACTERS],
+        group=said.get("group", "")[:MOST_MESSAGE_CHARACTERS],
+        version=said.get("version", "")[:MOST_MESSAGE_CHARACTERS],
         value_omitted=_number(said.get("value_omitted", "")),
         redacted=_number(said.get("redacted", "")),
     )
@@ -156,7 +158,7 @@ def _history(said: dict[str, str]) -> History | None:
         first = parse_timestamp(said.get("first_failed_at", ""))
     except ValueError:
         return None
-    if numbers is None or first is None or not said.get("topic"):
+    if numbers is None or first is None or not _TOPIC.fullmatch(said.get("topic", "")):
         return None
     partition, offset, timestamp_ms, attempts = numbers
     if partition < 0 or offset < 0 or attempts < 1:

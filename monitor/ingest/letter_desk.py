@@ -16,7 +16,7 @@ from monitor.ingest.redrive import QUIET, Answer, Redriver, Selection, Told
 from monitor.kafka import errands
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.kafka.replay import Redelivery
 
 
@@ -48,15 +48,20 @@ async def listed(desk: Desk, collect: LetterList | LetterGroups) -> None:
 
 async def shown(
     desk: Desk, topic: str | None, partition: int, offset: int, *, with_value: bool
-) -> Row | None:
-    """The letter at a place; with ``topic``, the last one of the record that was there."""
+) -> Row | str:
+    """The letter at a place; with ``topic``, the last one of the record that was there.
+
+    Or why there is none.
+    """
     scan = await errands.scan(desk.letters, desk.health, desk.limit_s)
     last = None
     try:
         if topic is None:
             record = await scan.one(desk.topic, partition, offset)
             letter = read_letter(record) if record else None
-            return in_full(record, letter, with_value=with_value) if record and letter else None
+            if record is None or letter is None:
+                return _no_letter(record)
+            return in_full(record, letter, with_value=with_value)
         async for record in scan.records(desk.topic):
             letter = read_letter(record)
             if letter and letter.history.origin[:3] == (topic, partition, offset):
@@ -64,7 +69,16 @@ async def shown(
                 last = max(last or found, found, key=lambda one: int(one["attempts"]))
     finally:
         await scan.stop()
-    return last
+    return last or "no letter names that place"
+
+
+def _no_letter(record: KafkaRecord | None) -> str:
+    """Why there is none where this record is."""
+    if record is None:
+        return "there is no record"
+    if isinstance(record, Unreadable):
+        return f"no client can unpack the record there ({record.error})"
+    return "the record there has no headers of a dead letter"
 
 
 async def redriven(

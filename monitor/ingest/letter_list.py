@@ -11,6 +11,9 @@ from monitor.ingest.letter import Letter, read_letter
 from monitor.kafka.record import KafkaRecord
 
 Row = dict[str, Any]
+#: Told apart in one list; the headers of letters are anybody's, and may never be twice the same.
+MOST_GROUPS = 10_000
+_OTHERS = "other", "other", "other"
 
 
 def row(record: KafkaRecord, letter: Letter) -> Row:
@@ -33,7 +36,7 @@ def row(record: KafkaRecord, letter: Letter) -> Row:
         },
         "group": letter.group,
         "version": letter.version,
-        "value_bytes": letter.value_omitted
+        "value_bytes": max(0, letter.value_omitted)
         if letter.value_omitted is not None
         else len(record.value or b""),
         "value_omitted": letter.value_omitted is not None,
@@ -106,7 +109,10 @@ class LetterList:
 
 @dataclass
 class LetterGroups:
-    """The ``most`` largest groups by stage, class and original topic, since a time."""
+    """The ``most`` largest groups by stage, class and original topic, since a time.
+
+    Beyond ``MOST_GROUPS`` new ones are counted as one, whose names are ``other``.
+    """
 
     most: int
     since: datetime | None = None
@@ -125,6 +131,8 @@ class LetterGroups:
         if self.since is not None and at < self.since:
             return
         key = (letter.stage, letter.cause, letter.history.origin.topic)
+        if key not in self._groups and len(self._groups) >= MOST_GROUPS:
+            key = _OTHERS
         count, first, last = self._groups.get(key, (0, at, at))
         self._groups[key] = (count + 1, min(first, at), max(last, at))
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from monitor.ingest.letter import Letter, Origin, read_letter, redrive_headers
 from monitor.ingest.outcomes import Reason
 from monitor.kafka.producer import Producer, RecordRefused
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 
 MOST_ATTEMPTS = 3
 
@@ -143,5 +143,7 @@ class Redriver:
 
     async def _from_source(self, letter: Letter, size: int) -> KafkaRecord | None:
         found = await self._fetch(letter.history.origin)
+        if found is None or isinstance(found, Unreadable):
+            return None
         # The topic may have been made anew since: the size tells most strangers.
-        return found if found is not None and len(found.value or b"") == size else None
+        return found if len(found.value or b"") == size else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.kafka.replay import TopicScan
 
 #: What a client of a scan is called when it meets a trouble.
@@ -30,7 +30,7 @@ async def fetch(
             try:
                 for partition, offset in places:
                     record = await scan.one(topic, partition, offset)
-                    if record is not None:
+                    if record is not None and not isinstance(record, Unreadable):
                         found.append(record)
             finally:
                 await scan.stop()

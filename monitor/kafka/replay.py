@@ -22,7 +22,7 @@ from monitor.kafka.patience import (
     start_patiently,
     stopped,
 )
-from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.kafka.record import KafkaRecord
 from monitor.kafka.silence import Silence
 from monitor.logs import logger
 
@@ -178,7 +178,7 @@ class TopicScan:
         return [TopicPartition(topic, number) for number in self.partitions[topic]]
 
     async def one(self, topic: str, partition: int, offset: int) -> KafkaRecord | None:
-        """The record at an offset; None when it is not there (any more)."""
+        """The record at an offset, or what stands for it; None when it is not there (any more)."""
         if partition not in self.partitions.get(topic, []):
             return None
         async with self._one_at_a_time:
@@ -197,9 +197,7 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
-        if isinstance(found, Unreadable) or found.offset != offset:  # or compacted away
-            return None
-        return found
+        return found if found.offset == offset else None  # compacted away
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from monitor.records import read_score_record
+from tests.e2e.broken import produce_strange_header
 from tests.e2e.conftest import MakeTopics, Topics
 from tests.e2e.plain import encoded, interaction
 from tests.e2e.process import MonitorProcess, outcomes, until
@@ -159,6 +160,80 @@ async def test_a_terminal_does_not_obey_what_was_logged(
     assert r"  h: \x07" in lines
     assert r"value: a\nb" in lines
     assert (await told(broker, topics, "show", "0/0"))["key"] == "k\x1b[2J\nkey: x"
+
+
+ESCAPE = "\x1b]0;mine\x07\x1b[2J\nkey: x"
+
+
+def saying(made: Record, **said: bytes) -> Record:
+    """The letter with other ``x-error`` headers: whoever may write to the topic writes any."""
+    found = {f"x-error.{key}": value for key, value in said.items()}
+    return replace(made, headers=tuple((key, found.get(key, v)) for key, v in made.headers))
+
+
+def hostile_letters(topics: Topics) -> dict[str, Record]:
+    """What is on the topic beside a good one, at offset 0."""
+    good, large = letter_of(topics, b"good", 0), b"9" * 18
+    escape = ESCAPE.encode()
+    odd = saying(good, message=escape, stage=escape, group=b"\xff\xfe", **{"class": escape})
+    return {
+        "good": good,
+        "odd": replace(odd, key=b"\xff", headers=(*odd.headers, (ESCAPE, escape))),
+        "topic": saying(good, topic=escape),
+        "year": saying(good, first_failed_at=b"0001-01-01T00:00:00+14:00"),
+        "tried": saying(good, attempts=large),
+        "later": saying(good, timestamp=large),
+        "long": saying(good, message=b"m" * 900_000),
+        "many": replace(good, headers=(*good.headers, *[("h", b"v")] * 9_000)),
+        "too_many": replace(good, headers=(*good.headers, *[("h", b"v")] * 100_000)),
+        "foreign": Record(b"no letter"),
+    }
+
+
+@pytest.mark.timeout(150)
+async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Names of headers that are no UTF-8, 100,000 of them, escapes, megabytes, years, numbers."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    dead, letters = topics["kafka__topics__dead_letters"], hostile_letters(topics)
+    at = {name: f"0/{offset}" for offset, name in enumerate(letters)}
+    await produce(broker, dead, letters.values())
+    at["strange"] = f"0/{await produce_strange_header(broker, dead, b'strange')}"
+
+    plain = await said(broker, topics, "list")
+    assert len(plain) < 10_000
+    assert len(plain.splitlines()) == 6
+    rows = await told(broker, topics, "list")
+    assert rows == await told(broker, topics, "list", "--since", "9999d")
+    read = ["good", "odd", "tried", "later", "long", "many"]
+    assert sorted(f"0/{row['offset']}" for row in rows) == sorted(at[name] for name in read)
+    groups = await told(broker, topics, "list", "--grouped")
+    assert [group["count"] for group in groups] == [5, 1]
+    for name in read:
+        shown = await said(broker, topics, "show", at[name])
+        assert len(shown) < 100_000
+        assert shown.splitlines()[0] == "partition: 0"
+    assert "(900000 characters, --json shows them)" in await said(
+        broker, topics, "show", at["long"]
+    )
+    for name, why in (
+        ("topic", "the record there has no headers of a dead letter"),
+        ("year", "the record there has no headers of a dead letter"),
+        ("foreign", "the record there has no headers of a dead letter"),
+        ("too_many", "no client can unpack the record there (TooManyHeaders)"),
+        ("strange", "no client can unpack the record there (UnicodeDecodeError)"),
+    ):
+        command, settings = ("dead-letters", "show", at[name]), environment(broker, topics)
+        ended = await asyncio.to_thread(rag_monitor, *command, environ=settings)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"no dead letter {at[name]} on {dead}: {why}\n"
+    dry = await told(broker, topics, "redrive", "--dry-run", code=1)
+    assert dry["answers"] == {"no_dead_letter": 5, "redriven": 5, "refused": 1}
+    sent = await told(broker, topics, "redrive", code=1)
+    # A broker takes no time that far away.
+    assert sent["answers"] == {"no_dead_letter": 5, "redriven": 4, "refused": 1, "too_large": 1}
+    assert await said(broker, topics, "redrive") == ""
 
 
 @pytest.mark.timeout(120)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from monitor.ingest.letter import Origin, read_letter
-from monitor.ingest.letter_list import LetterGroups, LetterList, in_full
+from monitor.ingest.letter_list import MOST_GROUPS, LetterGroups, LetterList, in_full
 from monitor.ingest.outcomes import Reason
 from monitor.ingest.redrive import Answer, Redriver, Selection, Told
 from monitor.kafka.producer import Producer
@@ -190,6 +192,33 @@ def test_groups_count_by_stage_class_and_topic() -> None:
     first = groups.rows()[0]
     assert (first["first"], first["last"]) == (OLD.isoformat(), NEW.isoformat())
     assert (first["stage"], first["topic"]) == ("validate", "rag.interactions.v1")
+
+
+def test_groups_stay_few_whatever_is_read() -> None:
+    """Whose headers are never the same: beyond ten thousand groups the rest is one."""
+    groups = LetterGroups(most=1)
+    for number in range(MOST_GROUPS + 7):
+        groups.add(dead_letter(cause=f"c{number}"))
+    groups.add(dead_letter(cause="c5"))
+    (largest,) = groups.rows()
+    assert (largest["class"], largest["count"]) == ("other", 7)
+    assert groups.total == MOST_GROUPS + 1
+
+
+@pytest.mark.parametrize("topic", [b"", b"a b", b"a/b", b"\x1b[2J", b"a" * 250, b"\xff"])
+def test_what_names_no_topic_is_no_letter(topic: bytes) -> None:
+    """Whoever may write to the topic may write any headers."""
+    made = dead_letter()
+    headers = [(key, topic if key == "x-error.topic" else value) for key, value in made.headers]
+    assert read_letter(made._replace(headers=headers)) is None
+
+
+@pytest.mark.parametrize("name", ["stage", "class", "message", "group", "version"])
+def test_texts_of_a_letter_have_an_end(name: str) -> None:
+    """A list keeps a thousand of them."""
+    headers = [*dead_letter().headers, (f"x-error.{name}", b"m" * 900_000)]
+    (row,) = _rows(dead_letter()._replace(headers=headers))
+    assert len(row[name]) == 500
 
 
 def test_the_value_is_shown_only_on_request() -> None:
