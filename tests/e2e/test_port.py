@@ -137,7 +137,8 @@ async def test_who_asks_and_never_reads_takes_nothing_from_health_checks(tmp_pat
             reason: total(page, "rag_monitor_http_connections_closed_total", reason=reason)
             for reason in ("slow_answer", "too_many")
         }
-        assert sum(counted.values()) == STUCK
+        # Who has its answer already, and is about to go, may make room as well.
+        assert STUCK <= sum(counted.values()) <= STUCK + healthy.asked
         assert counted["slow_answer"] > 0, "of those that were left"
         told = [event for event in monitor.events() if event["event"] == "http_connections_closed"]
         assert {event["reason"] for event in told} == {"slow_answer", "too_many"}
