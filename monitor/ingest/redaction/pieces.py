@@ -76,6 +76,9 @@ class Search(Protocol):
     def __call__(self, piece: Piece) -> Iterable[Span]:
         """Spans of the piece's text, in any order, and perhaps over each other."""
 
+    def sure(self, piece: Piece) -> int:
+        """Before which place of a piece that was cut nothing begins that may go on behind it."""
+
 
 #: ``token(kind, value)``.
 Token = Callable[[str, str], str]
@@ -198,9 +201,15 @@ def _near(
 ) -> list[tuple[str, Span]]:
     """What the first search that finds something finds there."""
     piece = one.piece(start, end)
+    sure = len(piece.text)
     for search in searches:
-        spans = _apart(search(piece))
+        spans, before = _apart(search(piece)), sure
+        if end < one.end:
+            sure = min(sure, search.sure(piece))
         if spans:
+            first = spans[0]
+            if first.start >= sure or first.end > before:
+                break  # here, or over it, something longer may stand: the next round sees all of it
             return [(search.kind, Span(start + a, start + b, value)) for a, b, value in spans]
     return []
 

@@ -109,7 +109,7 @@ class Reach:
         left, size = most_read * (end - start), smallest
         while start < end:
             stop, shift = min(start + size, end), max(start - 1, 0)
-            sure = end if stop == end else self._sure(text[shift:stop], start - shift) + shift
+            sure = end if stop == end else self.sure(text[shift:stop], start - shift) + shift
             place, read = start, stop - start
             around = text[shift : stop + 1]
             for match in self.compiled.finditer(around, start - shift, stop - shift):
@@ -127,7 +127,7 @@ class Reach:
             size = 2 * size if place == start else max(smallest, size // 2)
             start = place if is_full else max(place, sure)
 
-    def _sure(self, text: str, start: int) -> int:
+    def sure(self, text: str, start: int) -> int:
         """Before which place nothing begins that may go on behind the text."""
         if self._unfinished is None:
             return start

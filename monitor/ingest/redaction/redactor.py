@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
-from monitor.ingest.redaction.own import Own, own
+from monitor.ingest.redaction.own import Own
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.reach import ReadTooFar
@@ -176,6 +176,9 @@ class _Typed:
         seen = piece.shadow
         return (Span(*seen.place(start, end), value) for start, end, value in self.find(seen.said))
 
+    def sure(self, piece: Piece) -> int:
+        return len(piece.text)  # none is longer than what is left of a window
+
 
 @dataclass(frozen=True)
 class _Own:
@@ -186,7 +189,7 @@ class _Own:
 
     def __call__(self, piece: Piece) -> Iterator[Span]:
         try:
-            yield from self.find(piece.text, piece.before, piece.after)
+            yield from self.find.found(piece.text, piece.before, piece.after)
         except ReadTooFar:
             raise MessageRejected(
                 f"redaction.patterns.{self.kind}: reads on behind each of its many matches in a "
@@ -195,6 +198,9 @@ class _Own:
                 stage=REDACT,
                 cause=FAILED,
             ) from None
+
+    def sure(self, piece: Piece) -> int:
+        return self.find.sure(piece.text, piece.before)
 
 
 def _phones(rules: Rules) -> Callable[[], _Typed]:
@@ -208,7 +214,7 @@ def _phones(rules: Rules) -> Callable[[], _Typed]:
 
 def _own(name: str, pattern: str) -> Own:
     try:
-        return own(pattern)
+        return Own(pattern)
     except ValueError as error:
         raise ConfigurationError(f"redaction.patterns.{name}: found {pattern!r}, {error}") from None
     except ImportError:
