@@ -36,3 +36,10 @@ def compiled(pattern: str) -> Any:
 def readable(text: str) -> str:
     """The text, with one character for half a one, which has no UTF-8; all places stay."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def literal(text: str) -> str:
+    """A pattern of exactly this text."""
+    import re2
+
+    return str(re2.escape(text))

@@ -45,7 +45,7 @@ SLOW = (
     *("555-123-4567 ", "4111 1111 1111 1111 ", "DE89 3704 0044 0532 0130 00 ", "&#64;", "(at)"),
     *("aws ", "basic ", "\u200b", "５", "٥ ", "–1", "<EMAIL:3f2a91>"),
 )
-#: Values of each kind; ``own`` is found by the pattern below.
+#: Values of each kind; what is no kind is found by the own pattern of that name below.
 UNITS = {
     "card": ("4111111111111111", "4111 1111 1111 1111", "378282246310005"),
     "iban": ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
@@ -53,8 +53,19 @@ UNITS = {
     "email": ("bob@example.com", "a@b.de", "用户@例子.公司", "bob(at)example.com"),
     "key": ("AKIAIOSFODNN7EXAMPLE", "password: hunter2hunter2", "password:" + "a1" * 100),
     "own": ("123456",),
+    "tail": ("EMP-12345", "EMP-12345 a;END"),
+    "greedy": ("EMP-12345", "EMP-12345 a;END"),
+    "lazy": ("secret", "secret end"),
+    "bounded": ("EMP-12345", "EMP-12345 a;END"),
 }
-OWN = {"six": r"\b[0-9]{6}"}
+#: Some of them read on behind a match, for as long as the text is.
+OWN = {
+    "own": r"\b[0-9]{6}",
+    "tail": r"EMP-\d+(?:[^\n]*;END)?",
+    "greedy": r"(?s)EMP-\d+(?:.*;END)?",
+    "lazy": r"secret.*?end|secret",
+    "bounded": r"EMP-\d+(?:.{0,200};END)?",
+}
 SEPARATORS = ("", ",", ".", "-", "_", "+", "(", " ", "\n", "\u202f", "–", "中")
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 #: How many characters; one that takes time as its square has an exponent of 2.
@@ -73,8 +84,8 @@ def seconds(work: Callable[[str], object], text: str, runs: int = 1) -> float:
 
 
 def redactor(kind: str) -> Redactor:
-    """As by default; with the own pattern where it is asked for."""
-    own = OWN if kind == "own" else {}
+    """As by default; with the own pattern of that name, if any."""
+    own = {kind: OWN[kind]} if kind in OWN else {}
     return Redactor(Rules(regions=Settings().redaction.regions, patterns=own))
 
 
@@ -107,7 +118,7 @@ def chains(sizes: tuple[int, ...], separators: tuple[str, ...]) -> float:
                 exponent = math.log(taken[-1] / taken[0]) / math.log(sizes[-1] / sizes[0])
                 worst = max(worst, exponent)
                 shown = " ".join(f"{one:8.4f}" for one in taken)
-                print(f"{kind:6}{(unit + separator)[:24]!r:28} {shown} s  exponent {exponent:.2f}")
+                print(f"{kind:8}{(unit + separator)[:24]!r:28} {shown} s  exponent {exponent:.2f}")
     print(f"largest exponent {worst:.2f} (at most {MOST_EXPONENT})")
     return worst
 

@@ -85,7 +85,10 @@ _IBAN = re.compile(
 #: The shortest phone number that is looked for, and no password is shorter.
 _LEAST_NUMBER = 8
 _ATS = frozenset("@\uff20\ufe6b")
-_DIGIT_OR_AT = re.compile(r"[\d@\uff20\ufe6b&]|[(\[{] ?[aA][tT] ?[)\]}]")
+_DIGIT_OR_AT = re.compile(
+    r"[\d@\uff20\ufe6b&\u00b2\u00b3\u00b9\u2070-\u2089\u2460-\u2468\u24ea\u2776-\u277e]"
+    r"|[(\[{] ?[aA][tT] ?[)\]}]"
+)
 
 
 def emails(text: str) -> Iterator[Span]:

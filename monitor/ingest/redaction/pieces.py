@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from monitor.errors import MessageRejected
-from monitor.ingest.redaction.kinds import may_hold_numbers, too_short
+from monitor.ingest.redaction.kinds import BUILT_IN, may_hold_numbers, too_short
 from monitor.ingest.redaction.shadow import Shadow, shadow
 from monitor.ingest.redaction.spans import Span
 
@@ -26,7 +27,8 @@ MOST_ROUNDS: Final = 12
 #: So much next to a token is looked at for the next value of a chain, and what comes so close to
 #: the end of that may go on behind it. A phone number has up to 58 signs, most secrets 200.
 _WINDOWS: Final = ((140, 64), (600, 250))
-_TOKEN = re.compile(r"(<[A-Z][A-Z0-9_]*:[0-9a-f]{6}>)")
+#: Written wherever redaction is on, so that what was redacted elsewhere stays as it is.
+_ALWAYS: Final = (*BUILT_IN, "phone")
 
 
 class Piece:
@@ -74,6 +76,9 @@ class Search(Protocol):
     def __call__(self, piece: Piece) -> Iterable[Span]:
         """Spans of the piece's text, in any order, and perhaps over each other."""
 
+    def sure(self, piece: Piece) -> int:
+        """Before which place of a piece that was cut nothing begins that may go on behind it."""
+
 
 #: ``token(kind, value)``.
 Token = Callable[[str, str], str]
@@ -82,10 +87,11 @@ Token = Callable[[str, str], str]
 def replaced(text: str, searches: Sequence[Search], token: Token) -> str:
     """The text with tokens in place of all that the searches find; tokens that are there stay.
 
-    Searches go in order: what one has taken no other sees. Raises ``MessageRejected`` where there
-    is no end of values.
+    Those are of kinds that are built in or searched for: in the brackets of any other name a value
+    could hide. Searches go in order: what one has taken no other sees. Raises ``MessageRejected``
+    where there is no end of values.
     """
-    pieces = _TOKEN.split(text)
+    pieces = _tokens(frozenset(search.kind for search in searches)).split(text)
     last = len(pieces) - 1
     parts: list[Piece | str] = [
         each if i % 2 else Piece(each, ">" if i else "", "<" if i < last else "")
@@ -105,6 +111,12 @@ def replaced(text: str, searches: Sequence[Search], token: Token) -> str:
         stage=REDACT,
         cause=FAILED,
     )
+
+
+@lru_cache
+def _tokens(kinds: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join(re.escape(kind.upper()) for kind in sorted(kinds.union(_ALWAYS)))
+    return re.compile(f"(<(?:{names}):[0-9a-f]{{6}}>)")
 
 
 def _searched(
@@ -189,9 +201,15 @@ def _near(
 ) -> list[tuple[str, Span]]:
     """What the first search that finds something finds there."""
     piece = one.piece(start, end)
+    sure = len(piece.text)
     for search in searches:
-        spans = _apart(search(piece))
+        spans, before = _apart(search(piece)), sure
+        if end < one.end:
+            sure = min(sure, search.sure(piece))
         if spans:
+            first = spans[0]
+            if first.start >= sure or first.end > before:
+                break  # here, or over it, something longer may stand: the next round sees all of it
             return [(search.kind, Span(start + a, start + b, value)) for a, b, value in spans]
     return []
 

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
-from monitor.ingest.redaction.own import Own, own
+from monitor.ingest.redaction.own import Own
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
+from monitor.ingest.redaction.reach import ReadTooFar
 from monitor.ingest.redaction.spans import Finder, Span
 from monitor.patterns import INSTALL
 from monitor.records import Interaction, Passage
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
-RULES_VERSION: Final = "3"
+RULES_VERSION: Final = "4"
 OFF: Final = "off"
 #: Without a salt, a short token says little of a value that somebody guesses.
 _TOKEN_BYTES = 3
@@ -148,7 +149,9 @@ class Redactor:
             )
 
     def _passage(self, passage: Passage) -> Passage:
-        return passage.model_copy(update={"text": self.text(passage.text)})
+        text = self.text(passage.text)
+        # Itself where nothing is found: of a hundred thousand passages copies take long.
+        return passage if text == passage.text else passage.model_copy(update={"text": text})
 
     def _counted(self, kind: str, value: str) -> str:
         self._count(kind)
@@ -173,6 +176,9 @@ class _Typed:
         seen = piece.shadow
         return (Span(*seen.place(start, end), value) for start, end, value in self.find(seen.said))
 
+    def sure(self, piece: Piece) -> int:
+        return len(piece.text)  # none is longer than what is left of a window
+
 
 @dataclass(frozen=True)
 class _Own:
@@ -182,7 +188,19 @@ class _Own:
     find: Own
 
     def __call__(self, piece: Piece) -> Iterator[Span]:
-        return self.find(piece.text, piece.before, piece.after)
+        try:
+            yield from self.find.found(piece.text, piece.before, piece.after)
+        except ReadTooFar:
+            raise MessageRejected(
+                f"redaction.patterns.{self.kind}: reads on behind each of its many matches in a "
+                f"text of {len(piece.text)} characters; give what may follow a length, like "
+                ".{0,200}; key, value and headers stay on the source topic",
+                stage=REDACT,
+                cause=FAILED,
+            ) from None
+
+    def sure(self, piece: Piece) -> int:
+        return self.find.sure(piece.text, piece.before)
 
 
 def _phones(rules: Rules) -> Callable[[], _Typed]:
@@ -196,7 +214,7 @@ def _phones(rules: Rules) -> Callable[[], _Typed]:
 
 def _own(name: str, pattern: str) -> Own:
     try:
-        return own(pattern)
+        return Own(pattern)
     except ValueError as error:
         raise ConfigurationError(f"redaction.patterns.{name}: found {pattern!r}, {error}") from None
     except ImportError:

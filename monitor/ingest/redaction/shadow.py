@@ -23,6 +23,8 @@ _HYPHENS = "\u2010\u2011\u2012\ufe63\uff0d"
 _LIGATURES = "".join(map(chr, range(0xFB00, 0xFB07)))
 _MATHEMATICAL = "".join(map(chr, range(0x1D400, 0x1D800)))
 _WIDE = "".join(map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))))
+#: Signs without a width that are no signs of a format: marks and fillers that cannot be seen.
+_UNSEEN = "".join(map(chr, (0x34F, 0x115F, 0x1160, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10))))
 _SIGNS = "\uff20\ufe6b\uff0e\ufe52\u2024\uff0b\ufe62\uff0f\uff3f"
 #: Where spaces, digits and signs without a width have their places.
 _LOOKED_AT = (*range(0x80, 0x3100), *range(0xA000, 0xAC00), 0xFEFF, *range(0xFFF9, 0xFFFC))
@@ -42,7 +44,7 @@ def _plain() -> dict[str, str]:
             found[sign] = "\n"
         elif category == "Nd":
             found[sign] = str(unicodedata.digit(sign))
-    found |= dict.fromkeys(_HYPHENS, "-")
+    found |= dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_UNSEEN, "")
     for sign in (*_LIGATURES, *_MATHEMATICAL, *_WIDE, *_SIGNS):
         found[sign] = unicodedata.normalize("NFKC", sign)
     return found
@@ -59,9 +61,26 @@ _DASH = re.compile(
     "|(?<=\\d[\u2014\u2015])(?=\\d)|(?<=\uff08)(?=\\d)|(?<=\\d\uff09))"
 )
 _IN_PLACE = {**dict.fromkeys(_DASHES, "-"), "\uff08": "(", "\uff09": ")"}
+#: Raised, lowered and circled digits are those of a number where there are three and more of them;
+#: one or two are a footnote's, or a list's.
+_SMALL_PLACES = (0xB2, 0xB3, 0xB9, *range(0x2070, 0x208A), *range(0x2460, 0x2469), 0x24EA)
+_SMALL_PLACES += tuple(range(0x2776, 0x277F))
+_SMALL = {
+    sign: str(unicodedata.digit(sign))
+    for sign in map(chr, _SMALL_PLACES)
+    if unicodedata.category(sign) == "No"
+}
+_SMALLS = "".join(_SMALL)
+_SMALL_NUMBER = re.compile(f"[{_SMALLS}](?:[ .\\-]?[{_SMALLS}]){{2,}}")
+#: Other dots in the domain of an address, where they stand in the place of all dots.
+_DOTS = "\u3002\uff61\u00b7\u30fb"
+_DOTTED = re.compile(f"@[A-Za-z0-9\\-]{{1,63}}(?:[{_DOTS}][A-Za-z0-9\\-]{{1,63}}){{1,8}}")
+_SMALL_PLAIN = str.maketrans(_SMALL)
+_DOTS_PLAIN = str.maketrans(dict.fromkeys(_DOTS, "."))
+#: Entities, also of a text that was escaped twice, and the end of a line.
 _ENTITY = re.compile(
-    "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|lowbar|plus|sol|nbsp|ensp|emsp|thinsp"
-    "|shy|zwnj|zwj|dash|hyphen|minus|ndash|mdash);"
+    "<[bB][rR] ?/?>|&(?:amp;)?(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|lowbar|plus"
+    "|sol|nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|dash|hyphen|minus|ndash|mdash);"
 )
 _SAME_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) == 1}
 _OTHER_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) != 1}
@@ -133,8 +152,16 @@ def shadow(text: str) -> Shadow:
         if _ANY.search(said) is not None:
             said = _in_place(said)
             if _MOVES.search(said) is not None:
-                return _moved(said)
-    return _moved(said) if "&" in said and _ENTITY.search(said) else Shadow(said)
+                return _moved(_small_and_dotted(said))
+        said = _small_and_dotted(said)
+    is_html = ("&" in said or "<" in said) and _ENTITY.search(said) is not None
+    return _moved(said) if is_html else Shadow(said)
+
+
+def _small_and_dotted(text: str) -> str:
+    if any(sign in text for sign in _DOTS) and "@" in text:
+        text = _DOTTED.sub(lambda match: match[0].translate(_DOTS_PLAIN), text)
+    return _SMALL_NUMBER.sub(lambda match: match[0].translate(_SMALL_PLAIN), text)
 
 
 def _in_place(text: str) -> str:
@@ -167,6 +194,8 @@ def _moved(text: str) -> Shadow:
 @lru_cache(1024)
 def _entity(written: str) -> str:
     """The sign that HTML writes so; as it is written where that is none of a value."""
-    sign = html.unescape(written)
+    if written.startswith("<"):
+        return "\n"
+    sign = html.unescape(written.replace("&amp;", "&", 1))
     plain = _PLAIN.get(sign, _IN_PLACE.get(sign, sign))
     return plain if plain.isascii() and plain.isprintable() else written

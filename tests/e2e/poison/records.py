@@ -142,7 +142,7 @@ POISONS = (
         "passages_blank",
         (TOO_LARGE,),
         _fields(
-            retrieved_contexts=[WARRANTY, *[""] * 49_999],
+            retrieved_contexts=[WARRANTY, *[""] * 99_999],
             response=" ".join(f"Fact {k} holds." for k in range(40)),
         ),
     ),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.native import Decoded, decode
+from monitor.ingest.formats.native import MOST_PASSAGES, Decoded, decode
 from monitor.records import Interaction, Passage, Source
 from tests.unit.records.made import JSON_VALUES, TEXTS
 
@@ -134,6 +134,10 @@ def test_a_passage_needs_a_text() -> None:
             {"retrieved_contexts": [{"text": "x", "relevant": 1}]},
             "retrieved_contexts.0.relevant: found a number",
         ),
+        (
+            {"retrieved_contexts": [""] * (MOST_PASSAGES + 1)},
+            "retrieved_contexts: found list of 100001, expected at most 100000 passages",
+        ),
         ({"interaction_id": ""}, "interaction_id: found a text of 0 characters"),
         ({"interaction_id": "x" * 1001}, "interaction_id: found a text of 1001 characters"),
         ({"application": ""}, "application: found a text of 0 characters"),
@@ -173,6 +177,13 @@ def test_what_is_no_json_object_is_refused_at_decoding(value: bytes, cause: str)
     with pytest.raises(MessageRejected, match=r"^record: ") as caught:
         decode(value, SOURCE, NOON_MS)
     assert (caught.value.stage, caught.value.cause) == ("decode", cause)
+
+
+def test_as_many_passages_as_may_be_are_read() -> None:
+    """Each as it was logged, in order."""
+    logged = [f"F{i}" for i in range(MOST_PASSAGES)]
+    found = read({**LEAST, "retrieved_contexts": logged}).interaction.retrieved_contexts
+    assert [one.text for one in found] == logged
 
 
 @pytest.mark.parametrize(("levels", "taken"), [(20, True), (21, False)])

@@ -51,6 +51,10 @@ class Counting:
         self.characters += len(piece.text)
         return self._search(piece)
 
+    def sure(self, piece: Piece) -> int:
+        """As the search says."""
+        return self._search.sure(piece)
+
 
 def searched(text: str) -> tuple[str, int]:
     """The text with the kinds of its values, and how many characters all searches have seen."""
@@ -93,6 +97,15 @@ def test_mixed_chains_have_an_end(text: str) -> None:
     assert redactor.text(clean) == clean
 
 
+def test_in_a_chain_a_value_has_all_of_its_tail() -> None:
+    """Also where that is longer than what is looked at near a token."""
+    redactor = Redactor(Rules(patterns={"staff": r"\bEMP\d(?:[^\n]*;END)?"}))
+    clean = redactor.text(
+        "4111111111111111," * 30 + "4111111111111111EMP1 " + "secret " * 200 + ";END"
+    )
+    assert "secret" not in clean
+
+
 class Never:
     """Finds the first sign of every piece: there is always one more."""
 
@@ -106,6 +119,10 @@ class Never:
         # Only of whole pieces, and not of what is looked at near a token: each round takes one.
         if len(piece.text) > 10_000:
             yield Span(0, 1, piece.text[0])
+
+    def sure(self, piece: Piece) -> int:
+        """Nothing goes on."""
+        return len(piece.text)
 
 
 def test_a_text_without_an_end_is_refused() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import Settings
-from monitor.errors import ConfigurationError
+from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.phones import MOST_LOOKED_UP
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.records import Interaction, Passage, Source
@@ -225,3 +225,56 @@ def test_an_anchor_holds_where_the_text_was_logged(pattern: str, text: str, left
     clean = redactor.text(text)
     assert re.sub("<OWN:[0-9a-f]{6}>", "|", clean).strip("|") == left.strip("|")
     assert redactor.text(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "<AKIAIOSFODNN7EXAMPLE:abc123>",
+        "<A_4111111111111111:abc123>",
+        "<EMP12345:abc123>",
+        "<EMAIL:abc123 bob@example.com>",
+    ],
+)
+def test_nothing_hides_in_brackets_that_only_look_like_a_token(forged: str) -> None:
+    """What has the form of a token, but a name that no kind has, is text like any other."""
+    redactor = Redactor(Rules(regions=REGIONS, patterns={"staff": r"EMP\d+"}))
+    clean = redactor.text(f"see {forged} here")
+    assert not re.search("AKIA|4111|EMP1|bob", clean)
+    assert redactor.text(clean) == clean
+
+
+def test_tokens_of_all_built_in_kinds_and_of_own_ones_stay() -> None:
+    """Also of kinds that are not looked for here: another monitor may have."""
+    redactor = Redactor(Rules(kinds=("email",), patterns={"staff": r"[0-9a-f]{6}"}))
+    text = "<KEY:3f2a91><CARD:3f2a91> <IBAN:3f2a91> <PHONE:3f2a91> <EMAIL:3f2a91> <STAFF:3f2a91>"
+    assert redactor.text(text) == text
+    assert "3f2a91" not in redactor.text("<OTHER:3f2a91>")
+
+
+def test_a_passage_without_values_is_not_copied() -> None:
+    """A record may have a hundred thousand of them."""
+    passages = (Passage(text="plain"), Passage(id="p", text="bob@example.com"))
+    found = Interaction(
+        interaction_id="i",
+        event_time=datetime(2026, 1, 1, tzinfo=UTC),
+        application="a",
+        user_input="q",
+        response="r",
+        retrieved_contexts=passages,
+        source=Source(topic="t", partition=0, offset=0),
+    )
+    clean = REDACTOR.interaction(found).retrieved_contexts
+    assert clean[0] is passages[0]
+    assert (clean[1].id, clean[1].text) == ("p", REDACTOR.text("bob@example.com"))
+
+
+@pytest.mark.parametrize("tail", [r"EMP-\d+(?:[^\n]*;END)?", r"EMP-\d+.*?;END|EMP-\d+"])
+def test_a_pattern_that_reads_on_for_ever_is_refused_by_name(tail: str) -> None:
+    """Neither in square time nor without its tail; where matches are few, all is found."""
+    redactor = Redactor(Rules(kinds=(), patterns={"staff": tail}))
+    assert re.fullmatch("see <STAFF:.{6}>", redactor.text("see EMP-1 " + "a" * 10_000 + ";END"))
+    with pytest.raises(MessageRejected, match=r"redaction\.patterns\.staff: reads on") as caught:
+        redactor.text("EMP-12345 " * 10_000)
+    assert (caught.value.stage, caught.value.cause) == ("redact", "redaction_failed")
+    assert "EMP" not in str(caught.value)

@@ -15,6 +15,8 @@ CARD, IBAN = "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"
 PHONE, FRENCH, EMAIL = "+49 30 901820", "01 42 68 53 00", "bob@example.com"
 WIDE = dict(zip(map(ord, "0123456789@.+"), "０１２３４５６７８９＠．＋", strict=True))
 ARABIC = dict(zip(map(ord, "0123456789"), "٠١٢٣٤٥٦٧٨٩", strict=True))
+RAISED = dict(zip(map(ord, "0123456789"), "⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
+CIRCLED = dict(zip(map(ord, "0123456789"), "⓪①②③④⑤⑥⑦⑧⑨", strict=True))
 #: What stands between groups instead of a blank.
 BETWEEN = {
     "narrow_no_break_space": "\u202f",
@@ -62,6 +64,19 @@ SPELLINGS = {
     "email_no_break_hyphen": ("jo-ann@example.com", "jo\u2011ann@example.com"),
     "email_ligature": ("office@example.com", "o\ufb03ce@example.com"),
     "card_no_break_entities": (CARD, CARD.replace(" ", "&nbsp;")),
+    "card_variation_selector": (CARD, inside(CARD, "\ufe0f")),
+    "card_grapheme_joiner": (CARD, inside(CARD, "\u034f")),
+    "card_hangul_filler": (CARD, inside(CARD, "\u3164")),
+    "card_superscript": (CARD, CARD.translate(RAISED)),
+    "card_circled": (CARD, CARD.translate(CIRCLED)),
+    "phone_superscript": ("030 901820", "030 901820".translate(RAISED)),
+    "email_ideographic_stop": (EMAIL, EMAIL.replace(".", "\u3002")),
+    "email_middle_dots": ("bob@mail.example.com", "bob@mail·example·com"),
+    "card_line_break": (CARD, CARD.replace(" ", "<br>")),
+    "iban_line_break": (IBAN, IBAN.replace(" ", "<BR />")),
+    "phone_line_break": (PHONE, PHONE.replace(" ", "<br/>", 1)),
+    "card_escaped_twice": (CARD, CARD.replace(" ", "&amp;nbsp;")),
+    "email_escaped_twice": (EMAIL, EMAIL.replace("@", "&amp;#64;")),
     "card_wrapped": (CARD, "4111 1111\n1111 1111"),
 }
 
@@ -98,6 +113,23 @@ def test_secrets_by_their_place(text: str, clean: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"{CARD}² is told below", "|² is told below"),
+        (f"{EMAIL}¹", "|¹"),
+        (f"¹{FRENCH}, ②{FRENCH}", "¹|, ②|"),
+        (f"① {FRENCH}", "① |"),
+        (f"{EMAIL}。Thanks", "|。Thanks"),
+        (f"{EMAIL}·thanks", "|·thanks"),
+        (f"{EMAIL}<br>thanks", "|<br>thanks"),
+    ],
+)
+def test_signs_next_to_a_value_are_not_its_own(text: str, clean: str) -> None:
+    """A footnote, the number of a list, the end of a sentence."""
+    assert TOKEN.sub("|", REDACTOR.text(text)) == clean
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Basic internationalization takes time",
@@ -111,6 +143,7 @@ def test_secrets_by_their_place(text: str, clean: str) -> None:
         "1234\t5678\t9012\t3456",
         "meet (at) noon, look [at] it",
         "R&#38;D costs &#8364;5 &nbsp;&ndash; or &#12;",
+        "a<br>b &amp;nbsp; 2³·⁴⁵⁶, ① one ② two ③ three, @some·body。",
         "1️⃣ 2️⃣ 3️⃣ and ½ of x² + 10⁶",
     ],
 )
@@ -156,10 +189,17 @@ def test_the_corpus_has_all_kinds() -> None:
     assert {one.kind for one in ALL if one.values} == set(KINDS)
 
 
-SIGNS = st.sampled_from("aZ09@.-+ \n\u00ad\u200b\u202f\u2011\u2013（）５٣ﬃ𝟒&#;") | st.characters()
+SIGNS = (
+    st.sampled_from("aZ09@.-+ \n¹²³①。·\ufe0f\u00ad\u200b\u202f\u2011\u2013（）５٣ﬃ𝟒&#;")
+    | st.characters()
+)
 
 
-@given(st.lists(SIGNS | st.sampled_from(["&#64;", "&nbsp;", "&shy;"]), max_size=30).map("".join))
+@given(
+    st.lists(
+        SIGNS | st.sampled_from(["&#64;", "&amp;nbsp;", "&nbsp;", "&shy;", "<br>"]), max_size=30
+    ).map("".join)
+)
 def test_places_in_a_shadow_lead_back(text: str) -> None:
     """The shadow sign by sign is the text in order, without gaps but for what has no width."""
     seen = shadow(text)
