@@ -264,7 +264,12 @@ class Exporter:
             return "tombstone"
         try:
             place = position(record.partition, record.offset)
-            self._book.add(read_score_record(record.value), record.value, place)
+            if not self._book.add(read_score_record(record.value), record.value, place):
+                raise RecordSkipped(
+                    f"more than {self._book.most_ahead} records are dated ahead of the clock: the "
+                    "furthest one is left out",
+                    cause="malformed",
+                )
         except RecordSkipped as skipped:
             logger().warning(
                 "score_record_skipped",
