@@ -128,7 +128,7 @@ class Monitor:
         for cluster in self.clusters:
             cluster.clock.own = machine
             cluster.troubles.shown_by(kafka.watch)
-            cluster.losses.counted_by(kafka.lost)
+            cluster.losses.counted_by(kafka.lost, kafka.went_back)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

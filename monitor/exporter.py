@@ -26,8 +26,9 @@ from monitor.export.lessons import Lessons
 from monitor.export.publishing import Outbox
 from monitor.export.slots import position
 from monitor.export.telling import FoldingLog
-from monitor.export.timekeeping import Timekeeper, steady_seconds
+from monitor.export.timekeeping import Timekeeper
 from monitor.health import Health
+from monitor.kafka.clock import in_words, steady_seconds
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import GroupWatch, TopicReader
 from monitor.kafka.record import KafkaRecord
@@ -92,7 +93,7 @@ class Exporter:
         self._connection, self._topics, self._book = connection, topics, book
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
-        self.clock = clock = Timekeeper(clock, steady)
+        self.clock = clock = Timekeeper(clock, steady, connection.clock.told_of(clock))
         _show(book, telemetry)
         self._folding_log = FoldingLog(lambda: book.folded)
         self._replayed = False
@@ -242,8 +243,9 @@ class Exporter:
             self.clock.seen(max(record.timestamp for record in records) / 1000)
         now = self.clock()
         if self.clock.is_doubted:
-            ahead = f"{self.clock.ahead_s / 3600:.1f} h"
-            self._health.waits("exporter_clock", f"this clock has leapt ahead by {ahead}")
+            ahead_s = self.clock.ahead_s
+            off = f"{in_words(abs(ahead_s))} {'ahead' if ahead_s > 0 else 'behind'}"
+            self._health.waits("exporter_clock", f"this clock is {off}; set it right")
         else:
             self._health.ready("exporter_clock")
         return now
@@ -262,7 +264,12 @@ class Exporter:
             return "tombstone"
         try:
             place = position(record.partition, record.offset)
-            self._book.add(read_score_record(record.value), record.value, place)
+            if not self._book.add(read_score_record(record.value), record.value, place):
+                raise RecordSkipped(
+                    f"more than {self._book.most_ahead} records are dated ahead of the clock: the "
+                    "furthest one is left out",
+                    cause="malformed",
+                )
         except RecordSkipped as skipped:
             logger().warning(
                 "score_record_skipped",

@@ -154,6 +154,13 @@ class KafkaTelemetry:
             ["topic"],
             registry=registry,
         )
+        self.offsets_went_back = Counter(
+            "rag_monitor_offsets_went_back",
+            "Partitions that are read from their beginning again, each time: the topic was made "
+            "anew, or its log was cut.",
+            ["topic"],
+            registry=registry,
+        )
         self.clock_offset = LateGauge(
             "rag_monitor_clock_offset_seconds",
             "The brokers' time less that of this machine: negative when this clock is ahead; "
@@ -171,6 +178,10 @@ class KafkaTelemetry:
     def lost(self, topic: str, number: int) -> None:
         """So many offsets of the topic were lost; 0 when it begins to be read."""
         self.offsets_lost.labels(topic).inc(number)
+
+    def went_back(self, topic: str, number: int) -> None:
+        """So many partitions of the topic begin again; 0 when it begins to be read."""
+        self.offsets_went_back.labels(topic).inc(number)
 
     def watch(self, kind: str, lasts: Callable[[], bool]) -> None:
         """Show a kind of problem from now on; ``lasts`` is one cluster's, and asked at scrapes."""

@@ -17,6 +17,7 @@ from monitor.export.drift import DriftBook, Normal
 from monitor.export.learning import Learner, Lesson, Pair, Progress, normal_of
 from monitor.export.pupils import Pupils
 from monitor.export.steps import at_once
+from monitor.stats.trail import Trail
 
 
 class Status(NamedTuple):
@@ -46,29 +47,37 @@ class Baselines:
         """
         self.hold(read_control_record(key, value))
 
-    def hold(self, found: ControlRecord | Removed) -> None:
-        """Let it hold, if it is about a baseline; the others are for those who pick and judge."""
+    def hold(self, found: ControlRecord | Removed) -> list[Trail]:
+        """Let it hold, if it is about a baseline; the others are for those who pick and judge.
+
+        What is given back is not needed any more, and may be let go of step by step.
+        """
         if isinstance(found, Removed):
             gone = self._records.pop(found.key, None)
-            if gone is not None:
-                self._apply(gone.application, gone.judge, None)
-        elif isinstance(found, BaselineRecord):
+            return [] if gone is None else self._apply(gone.application, gone.judge, None)
+        if isinstance(found, BaselineRecord):
             self._records[found.key] = found
-            self._apply(found.application, found.judge, found)
+            return self._apply(found.application, found.judge, found)
+        return []
 
     def held_in_steps(
         self, found: ControlRecord | Removed, now: Callable[[], float]
     ) -> Generator[None, None, None]:
-        """The same step by step: with the last one all of it holds. ``now`` gives epoch seconds."""
-        if not isinstance(found, BaselineRecord):  # without one nothing is to be held against it
-            self.hold(found)
-            return
-        pair = found.application, found.judge
-        try:
-            yield from self._drift.prepared(*pair, _normal(found), now)
-            self.hold(found)
-        finally:
-            self._drift.abandon(*pair)
+        """The same step by step: with one of them all of it holds. ``now`` gives epoch seconds.
+
+        The steps behind it let go of what is not needed any more.
+        """
+        if isinstance(found, BaselineRecord):
+            pair = found.application, found.judge
+            try:
+                yield from self._drift.prepared(*pair, _normal(found), now)
+                gone = self.hold(found)
+            finally:
+                self._drift.abandon(*pair)
+        else:  # without a baseline nothing is to be held against it
+            gone = self.hold(found)
+        for trail in gone:
+            yield from trail.emptied()
 
     @property
     def drift(self) -> DriftBook:
@@ -96,7 +105,7 @@ class Baselines:
         """The same step by step; ``progress`` is what it was until the last one."""
         lessons = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            for lesson in self._learner.lessons(pupils, now):
+            for lesson in (yield from self._learner.lessons(pupils, now)):
                 lessons.append((lesson.progress, (yield from lesson.taught())))
         self.progress = [progress for progress, _ in lessons]
         found = [taught for _, taught in lessons if taught is not None]
@@ -116,14 +125,15 @@ class Baselines:
     def _is_known(self, pair: Pair) -> bool:
         return self._drift.is_known(*pair)
 
-    def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> None:
+    def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> list[Trail]:
         normal = _normal(record)
-        self._drift.set_normal(application, judge, normal)
+        gone = self._drift.set_normal(application, judge, normal)
         reset = record is not None and normal is None
         self._learner.learn_after(
             (application, judge),
             record.effective_from.timestamp() if record is not None and reset else None,
         )
+        return gone
 
 
 def _normal(record: BaselineRecord | None) -> Normal | None:

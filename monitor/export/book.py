@@ -7,7 +7,8 @@ or restarts.
 from __future__ import annotations
 
 import functools
-import heapq
+import math
+from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -30,6 +31,9 @@ from monitor.stats.windows import RollingSums, bucket_seconds
 __all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
 
 _NEVER: Final = float("-inf")
+#: Records that are kept until their event time comes; a scorer writes none that is five minutes
+#: ahead of its broker, so there are this many only of others, or where a clock is behind.
+MOST_AHEAD: Final = 100_000
 
 
 class SeriesKey(NamedTuple):
@@ -84,9 +88,10 @@ class ScoreBook:
         catalogue: Catalogue = CATALOGUE,
         always: Collection[str] = (),
         judges: int = MOST_JUDGES,
+        most_ahead: int = MOST_AHEAD,
     ) -> None:
         self.windows = dict(windows)
-        self.drift = drift
+        self.drift, self.most_ahead = drift, most_ahead
         self._catalogue, self._reader = catalogue, Reader(catalogue)
         self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._fold = functools.partial(Folding, period_s, top_k, frozenset(always), judges)
@@ -108,6 +113,7 @@ class ScoreBook:
         self.pupils = Pupils(_nobody if self.drift is None else self.drift.is_known, self.watched)
         self._blocks = Memo[SeriesKey, Block]()
         self._segment_blocks = Memo[tuple[str, str, str], Block]()
+        #: By event time.
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0
         self._now = _NEVER
@@ -135,17 +141,22 @@ class ScoreBook:
         """The first event time that counts at ``now``; both in epoch seconds."""
         return horizon_start(now, self._period_s, self._longest_s, self._bucket_s)
 
-    def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> None:
+    def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> bool:
         """Take in one record; ``line`` is its bytes on the topic (they break ties).
 
-        ``place`` is its position there.
+        ``place`` is its position there. Of what is ahead of the clock the nearest ``most_ahead``
+        are kept: False where one had to go, this one or another.
         """
         candidate = self._reader.candidate(record, line, place)
         if candidate.event_time > self._now:
             self._serial += 1
-            heapq.heappush(self._ahead, (candidate.event_time, self._serial, candidate))
+            insort(self._ahead, (candidate.event_time, self._serial, candidate))
+            if len(self._ahead) > self.most_ahead:
+                self._ahead.pop()
+                return False
         else:
             self._apply(self._selection.add(candidate))
+        return True
 
     def advance(self, now: float) -> None:
         """Let time pass: records whose event time has come count, those too old do not."""
@@ -162,8 +173,11 @@ class ScoreBook:
         if self._segments is not None:
             self._segments.advance(now, start)
         self._apply(self._selection.remove_before(start))
-        while self._ahead and self._ahead[0][0] <= now:
-            self._apply(self._selection.add(heapq.heappop(self._ahead)[2]))
+        come = bisect_left(self._ahead, (math.nextafter(now, math.inf),))
+        due = self._ahead[:come]
+        del self._ahead[:come]
+        for _, _, candidate in due:
+            self._apply(self._selection.add(candidate))
         if self._segments is not None:
             self._segments.names()
 

@@ -41,17 +41,21 @@ class Detector:
     def __len__(self) -> int:
         return self._number
 
-    def hold_against(self, baseline: Baseline | None) -> None:
-        """Another baseline, or none: all slots are held against it anew, if they are not yet."""
-        made, self._next = self._next, None
+    def hold_against(self, baseline: Baseline | None) -> Trail:
+        """Another baseline, or none: all slots are held against it anew, if they are not yet.
+
+        What is given back is not needed any more: a day of slots, for which a step is too short.
+        """
+        (made, self._next), old = (self._next, None), self._trail
         if baseline is None:
             self.baseline, self._trail = None, Trail()
-            return
+            return old
         if made is None or not made.is_filled or made.baseline != baseline:
             made = self._rebuilding(baseline)
             for _ in made.filled():
                 pass
         self.baseline, self._trail = baseline, made.trail
+        return old
 
     def rebuild(self, baseline: Baseline) -> Rebuilding:
         """Begin to hold all slots against another baseline; ``hold_against`` is the end of it."""

@@ -20,7 +20,7 @@ from monitor.stats.baseline import Baseline
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import Pace, threshold
-from monitor.stats.trail import Place
+from monitor.stats.trail import Place, Trail
 
 ALWAYS: Final = -math.inf
 
@@ -168,8 +168,12 @@ class DriftBook:
         fixed = self._fixed(application, judge)
         return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
 
-    def set_normal(self, application: str, judge: str, normal: Normal | None) -> None:
-        """Give an application and judge (``name@version``) its baselines, or take them away."""
+    def set_normal(self, application: str, judge: str, normal: Normal | None) -> list[Trail]:
+        """Give an application and judge (``name@version``) its baselines, or take them away.
+
+        What is given back is not needed any more, and may be let go of step by step.
+        """
+        gone = []
         if normal is None:
             self._normal.pop((application, judge), None)
         else:
@@ -177,7 +181,8 @@ class DriftBook:
         for key, detector in self._of((application, judge)):
             held = self._held(key)
             if held is None or held.baseline != detector.baseline or detector.is_rebuilding:
-                detector.hold_against(None if held is None else held.baseline)
+                gone.append(detector.hold_against(None if held is None else held.baseline))
+        return gone
 
     def prepared(
         self, application: str, judge: str, normal: Normal | None, now: Callable[[], float]

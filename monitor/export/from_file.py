@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -19,6 +17,7 @@ from monitor.export.collector import QualityCollector
 from monitor.export.following import take_in
 from monitor.export.lessons import show
 from monitor.export.objectives import Promised
+from monitor.export.steps import no_garbage
 from monitor.records import NEWER_SCHEMA, read_score_record
 from monitor.telemetry import ExporterTelemetry
 
@@ -43,7 +42,7 @@ def gauges(
     telemetry = ExporterTelemetry(registry)
     # First, so that records count as they come, and not all at once at the end.
     book.advance(at)
-    with _no_garbage():
+    with no_garbage():
         for result, number in Counter(_take_in(book, line) for line in _filled(lines)).items():
             telemetry.records.labels(result).inc(number)
     book.advance(at)
@@ -67,19 +66,6 @@ def _take_in(book: ScoreBook, line: bytes) -> str:
             raise DependencyRefused(str(skipped)) from skipped
         return skipped.cause
     return "read"
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """What is read stays: looking through it for garbage again and again is in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if enabled:
-            gc.enable()
 
 
 def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:

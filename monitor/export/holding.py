@@ -7,14 +7,12 @@ holds at once.
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from monitor.control import ControlRecord, Removed, read_control_record
 from monitor.errors import RecordSkipped
 from monitor.export.baselines import Baselines
-from monitor.export.steps import in_turns
+from monitor.export.steps import in_turns, no_garbage
 
 
 class Holding:
@@ -57,20 +55,7 @@ class Holding:
         """Work on them for ever, one after the other."""
         while True:
             found = await self._waiting.get()
-            with _no_garbage():
+            with no_garbage():
                 await in_turns(self._baselines.held_in_steps(found, self._clock))
             self._left -= 1
             self._changed()
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """What is made meanwhile stays: looking through all of it again and again is in vain."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from monitor.control import BaselineRecord, CalibrationRecord, MetricBaseline, Origin
 from monitor.export.drift import ALWAYS, Normal
-from monitor.export.pupils import Pair, Pupils, Scored, gathered
+from monitor.export.pupils import Pupils
+from monitor.export.scored import STEP, Pair, Scored, gathered
 from monitor.export.slots import Slot
 from monitor.export.steps import at_once
 from monitor.metrics.catalogue import CATALOGUE
@@ -88,13 +89,14 @@ class Learner:
         """Learn from slots after this event time only (a baseline was reset); None: from all."""
         self._since[pair] = ALWAYS if event_time is None else event_time
 
-    def lessons(self, pupils: Pupils, now: float) -> list[PairLesson]:
+    def lessons(self, pupils: Pupils, now: float) -> Generator[None, None, list[PairLesson]]:
         """For every pair without a baseline: how far it is, and what it would be taught from.
 
-        The slots are those of this moment, whatever comes and goes before it is taught.
+        In steps. The slots are those of the last one, whatever comes and goes before it is taught.
         """
         found = []
-        for pair, scored in pupils.unknown(lambda pair: self._since.get(pair, ALWAYS)):
+        unknown = yield from pupils.unknown(lambda pair: self._since.get(pair, ALWAYS))
+        for pair, scored in unknown:
             numbers = self._numbers(pair, scored, now)
             if numbers:
                 progress = Progress(pair, len(numbers), self.lesson.slots)
@@ -129,13 +131,14 @@ def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
 
 
 def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, None, BaselineRecord]:
-    """The record, a metric a step."""
+    """The record: some slots, then a metric, a step."""
     picks: dict[str, list[Pick]] = {}
-    for _, slot in scored:
+    for number, (_, slot) in enumerate(scored, 1):
         for name, value in slot.values:
             if value is not None:
                 picks.setdefault(name, []).append(Pick(slot.segment, slot.u, value))
-    yield
+        if number % STEP == 0:
+            yield
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         if metric.higher_is_better is not None:

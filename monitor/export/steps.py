@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 #: Others have their turn after so many seconds: a page takes a dozen turns.
@@ -34,3 +36,16 @@ async def in_turns(steps: Generator[None, None, T]) -> T:
         if time.perf_counter() - began >= TURN_S:
             await asyncio.sleep(0)
             began = time.perf_counter()
+
+
+@contextmanager
+def no_garbage() -> Iterator[None]:
+    """What is made meanwhile stays: looking through all of it again and again is in vain."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()

@@ -1,29 +1,24 @@
-"""Which time the exporter goes by: its wall clock's, unless that leaps where nobody else is.
+"""Which time the exporter goes by: its wall clock's, unless the brokers or the records say another.
 
-What is dropped from the horizon does not come back when the clock does, so a leap ahead is not
-believed on the clock's word alone. A broker refuses records whose time is more than an hour ahead
-of its own (``message.timestamp.after.max.ms``): a record near the time of the clock stands for the
-clock, one near the time that goes on without the leap stands against it.
+What is dropped from the horizon does not come back when the clock does, so a clock is not believed
+on its word alone. Brokers that tell their time are believed first (``monitor.kafka.clock``). Where
+they do not, a leap ahead wants to be confirmed by the records: a broker refuses those whose time is
+more than an hour ahead of its own (``message.timestamp.after.max.ms``), so that a record near the
+time of the clock stands for the clock, and one near the time that goes on without the leap stands
+against it.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from monitor.logs import logger
 
-#: Seconds; a longer step ahead wants to be confirmed. What broker time may be off by, too.
+#: Seconds; by more the clock must not be off the brokers' time, nor leap ahead unconfirmed.
 LEAP_S: Final = 3_600.0
 #: Seconds; what goes back by less comes right by itself.
 BACK_S: Final = 60.0
-
-
-def steady_seconds() -> float:
-    """Seconds that nobody sets, and that go on while the machine sleeps, where it can tell."""
-    boot = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 class _Anchor(NamedTuple):
@@ -34,12 +29,20 @@ class _Anchor(NamedTuple):
 class Timekeeper:
     """Gives epoch seconds. ``wall`` is the clock, ``steady`` gives seconds that nobody sets.
 
-    A step ahead by more than an hour is not believed until a record says the same, or until for an
-    hour none has said otherwise; meanwhile time goes on without it. Steps back are believed.
+    ``told`` gives the brokers' time, None while they do not tell. A clock that is off it by more
+    than an hour is not believed, and theirs is given; one that is not off is.
+
+    Untold, a step ahead by more than an hour is not believed until a record says the same, or until
+    for an hour none has said otherwise; meanwhile time goes on without it. Steps back are believed.
     """
 
-    def __init__(self, wall: Callable[[], float], steady: Callable[[], float]) -> None:
-        self._wall, self._steady = wall, steady
+    def __init__(
+        self,
+        wall: Callable[[], float],
+        steady: Callable[[], float],
+        told: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._wall, self._steady, self._told = wall, steady, told
         self._anchor: _Anchor | None = None
         self._newest = float("-inf")
         self._largest = self._latest = float("-inf")
@@ -49,7 +52,7 @@ class Timekeeper:
 
     @property
     def is_doubted(self) -> bool:
-        """Whether the clock is not believed; it is ``ahead_s`` ahead of what is."""
+        """Whether the clock is not believed; it is ``ahead_s`` (< 0: behind) off what is."""
         return self._doubted_at is not None
 
     @property
@@ -59,14 +62,17 @@ class Timekeeper:
 
     def __call__(self) -> float:
         """The time."""
-        now = _Anchor(self._wall(), self._steady())
+        now, told = _Anchor(self._wall(), self._steady()), self._told()
         anchor = self._anchor or now
-        expected = anchor.wall + now.steady - anchor.steady
-        self.ahead_s = now.wall - expected
-        if self._is_believed(now):
+        other = anchor.wall + now.steady - anchor.steady if told is None else told
+        self.ahead_s = now.wall - other
+        is_believed = self._is_believed(now) if told is None else self._is_confirmed(now)
+        if is_believed:
             self._anchor, self._latest = now, now.wall
         else:
-            self._latest = expected
+            self._latest = other
+            if told is not None:  # time goes on from there when they tell no more
+                self._anchor = _Anchor(told, now.steady)
         self._largest = max(self._largest, self._latest)
         return self._latest
 
@@ -80,21 +86,31 @@ class Timekeeper:
         """Whatever has gone back was dealt with."""
         self._largest = self._latest
 
+    def _is_confirmed(self, now: _Anchor) -> bool:
+        """Whether the brokers' time is about the clock's."""
+        if abs(self.ahead_s) <= LEAP_S:
+            return self._believe()
+        self._doubt(now, "the brokers' clock says otherwise; gauges go by it: set this one right")
+        return False
+
     def _is_believed(self, now: _Anchor) -> bool:
         leaps = self.ahead_s > LEAP_S
         if not leaps or abs(self._newest - now.wall) <= LEAP_S:
             return self._believe()
         if self._doubted_at is None:
-            self._doubted_at = now.steady
-            logger().error(
-                "clock_not_believed",
-                ahead_s=round(self.ahead_s),
-                what="the clock has leapt ahead, and no record is from that time; gauges go on "
-                "without the leap: set the clock right",
+            self._doubt(
+                now,
+                "the clock has leapt ahead, and no record is from that time; gauges go on without "
+                "the leap: set the clock right",
             )
         elif now.steady - self._doubted_at > LEAP_S:
             return self._believe()
         return False
+
+    def _doubt(self, now: _Anchor, what: str) -> None:
+        if self._doubted_at is None:
+            logger().error("clock_not_believed", ahead_s=round(self.ahead_s), what=what)
+        self._doubted_at = now.steady
 
     def _believe(self) -> bool:
         if self._doubted_at is not None:

@@ -31,12 +31,25 @@ _V2 = 2
 
 
 class Left(NamedTuple):
-    """A whole batch, or one record, that is left out, and why."""
+    """A whole batch, or records in a row, left out, and why."""
 
     offset: int
     through: int
     records: int
     error: str
+
+    def goes_on_with(self, other: Left) -> bool:
+        """Whether the other may be told of with this one."""
+        return other.offset == self.through + 1 and other.error == self.error
+
+    def with_next(self, other: Left) -> Left:
+        """Both."""
+        return self._replace(through=other.through, records=self.records + other.records)
+
+    def since(self, position: int) -> Left:
+        """What is not before the position."""
+        before = min(max(0, position - self.offset), self.records - 1)
+        return self._replace(offset=self.offset + before, records=self.records - before)
 
 
 def too_many_headers(offset: int) -> Left:
@@ -143,6 +156,33 @@ class Unpacked(NamedTuple):
 
     size: int
     records: Iterable[Any]
+
+
+def merged(records: Iterable[Any]) -> Iterator[Any]:
+    """The same, those that are left out for one reason in a row together.
+
+    So are records with more than ``MOST_HEADERS`` headers.
+    """
+    left: Left | None = None
+    for record in records:
+        other = _refused(record)
+        if left is not None:
+            if other is not None and left.goes_on_with(other):
+                left = left.with_next(other)
+                continue
+            yield left
+        left = other
+        if other is None:
+            yield record
+    if left is not None:
+        yield left
+
+
+def _refused(record: Any) -> Left | None:
+    """What is left out in place of the record, if it is."""
+    if type(record) is Left:
+        return record
+    return too_many_headers(record.offset) if len(record.headers) > MOST_HEADERS else None
 
 
 def split(fetched: bytes) -> Iterator[Batch]:

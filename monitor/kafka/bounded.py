@@ -18,8 +18,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
-from monitor.kafka.batches import Batch, Left, Unpacked, split, too_many_headers
-from monitor.kafka.bounds import MOST_HEADERS
+from monitor.kafka.batches import Batch, Left, Unpacked, merged, split
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
@@ -29,6 +28,8 @@ from monitor.logs import logger
 
 #: Of one answer of a broker: all of it is held, packed as it is.
 FETCH_BYTES = 50 * 1_048_576
+#: So many records left out together take a while: no further batch is begun with them.
+MANY = 1_000
 #: Seconds between two looks at the topics' ids, and for one.
 LOOK_S, LOOK_LIMIT_S = 10.0, 5.0
 _OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
@@ -58,6 +59,10 @@ class Room:
         """A batch is unpacked."""
         self._held += size
         self._given += size
+
+    def fill(self) -> None:
+        """No further batch is unpacked before records are asked for again."""
+        self._given = self.most + 1
 
     def free(self, size: int) -> None:
         """It has been read, or is not wanted any more."""
@@ -129,20 +134,18 @@ class _Reading:
             self._room.free(found.size)
 
     def _each(self, found: Unpacked) -> Iterator[Any]:
-        for record in found.records:
-            offset = record.offset
-            if offset < self.position:  # read before
-                continue
-            if type(record) is Left:
-                yield self._left_out(record)
-            elif len(headers := record.headers) > MOST_HEADERS:
-                yield self._left_out(too_many_headers(offset))
-            else:
-                self.position = offset + 1
-                yield _consumed(self._partition, record, headers)
+        for one in merged(found.records):
+            if type(one) is Left:
+                if one.through >= self.position:  # else read before
+                    yield self._left_out(one.since(self.position))
+            elif one.offset >= self.position:
+                self.position = one.offset + 1
+                yield _consumed(self._partition, one)
 
     def _left_out(self, left: Left) -> Unreadable:
         self.position = left.through + 1
+        if left.records >= MANY:
+            self._room.fill()
         logger().warning(
             "unreadable_record",
             **self._partition._asdict(),
@@ -161,7 +164,7 @@ class _Reading:
         )
 
 
-def _consumed(partition: Partition, record: Any, headers: Any) -> ConsumerRecord:
+def _consumed(partition: Partition, record: Any) -> ConsumerRecord:
     key, value = record.key, record.value
     return ConsumerRecord(
         *partition,
@@ -173,7 +176,7 @@ def _consumed(partition: Partition, record: Any, headers: Any) -> ConsumerRecord
         record.checksum,
         -1 if key is None else len(key),
         -1 if value is None else len(value),
-        tuple(headers),
+        tuple(record.headers),
     )
 
 

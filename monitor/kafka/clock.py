@@ -20,21 +20,53 @@ AHEAD_S = 3_600.0
 FIRST_S = 1_451_606_400.0
 #: A refusal tells more than what was measured longer ago: clocks are set meanwhile.
 STALE_S = 30.0
+#: For so long the brokers' word goes on by seconds that nobody sets, when they tell no more.
+TOLD_S = 3_600.0
+
+
+def steady_seconds() -> float:
+    """Seconds that nobody sets, and that go on while the machine sleeps, where it can tell."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 class BrokerClock:
-    """The brokers' time, as far as it is known. ``own`` is this machine's (epoch seconds)."""
+    """The brokers' time, as far as it is known. ``own`` is this machine's (epoch seconds).
 
-    def __init__(self, own: Callable[[], float] = time.time) -> None:
-        self.own = own
+    ``steady`` gives seconds that nobody sets.
+    """
+
+    def __init__(
+        self,
+        own: Callable[[], float] = time.time,
+        steady: Callable[[], float] = steady_seconds,
+    ) -> None:
+        self.own, self._steady = own, steady
         #: Broker's time − own, in seconds; None while nobody knows.
         self.offset_s: float | None = None
         self._measured = False
         self._measured_s = 0.0
+        #: What they said last, and when that was by ``steady``.
+        self._told: tuple[float, float] | None = None
 
     def now(self) -> float:
         """Epoch seconds, by the brokers' clock where that is known."""
         return self.own() + (self.offset_s or 0.0)
+
+    def told(self) -> float | None:
+        """Epoch seconds as the brokers have told them within ``TOLD_S``; None where they do not.
+
+        Whatever this machine's clock was set to meanwhile.
+        """
+        if self._told is None:
+            return None
+        told_s, steady_s = self._told
+        passed_s = self._steady() - steady_s
+        return told_s + passed_s if passed_s <= TOLD_S else None
+
+    def told_of(self, clock: Callable[[], float]) -> Callable[[], float | None]:
+        """``told``, for whom ``clock`` is the time; of another clock than our own they say none."""
+        return self.told if clock is self.own else lambda: None
 
     def heard(self, broker_s: float, began_s: float) -> None:
         """A broker has told its time in an answer to what was sent at ``began_s`` by our clock.
@@ -45,6 +77,7 @@ class BrokerClock:
         if broker_s >= FIRST_S and 0 <= ended_s - began_s <= LONGEST_ANSWER_S:
             self.offset_s, self._measured = broker_s - (began_s + ended_s) / 2, True
             self._measured_s = ended_s
+            self._told = broker_s + (ended_s - began_s) / 2, self._steady()
 
     def refused(self) -> None:
         """A record with our own time was refused for it: we are ahead, by an hour or more."""

@@ -101,7 +101,7 @@ class Selection:
 
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, line by line in the order of their offsets."""
-        for application in self._lines:
+        for application in list(self._lines):
             yield from self.counted_of(application)
 
     def applications(self) -> Iterable[str]:
@@ -109,8 +109,8 @@ class Selection:
         return self._lines.keys()
 
     def counted_of(self, application: str) -> Iterator[Candidate]:
-        """Those of one application."""
-        for line in self._lines.get(application, {}).values():
+        """Those of one application; of a change meanwhile only what ends may be seen."""
+        for line in list(self._lines.get(application, {}).values()):
             yield from line.counted()
 
     def dropped(self) -> Dropped:

@@ -67,18 +67,20 @@ class Line:
         beyond = bisect_left(self._keys, max(places)) + 1
         reach = self._reach(beyond)
         within = self._slots[first:beyond]
-        stopped = [s.candidate for s in within if s.counts and id(s.candidate) in leaving]
+        gone = [slot for slot in within if slot.counts and id(slot.candidate) in leaving]
+        for slot in gone:
+            slot.counts = False  # for whoever is looking at what counts
         kept = [slot for slot in within if id(slot.candidate) not in leaving]
-        self._counted -= len(stopped)
+        self._counted -= len(gone)
         self._beyond.difference_update(places)
         self._keys[first:beyond] = [_place(slot.candidate) for slot in kept]
         self._slots[first:beyond] = kept
         changes = self._walk(first, first + len(kept), reach)
-        return [Change(candidate, -1) for candidate in stopped] + changes
+        return [Change(slot.candidate, -1) for slot in gone] + changes
 
     def counted(self) -> Iterator[Candidate]:
-        """The slots that count, in the order of their offsets."""
-        return (slot.candidate for slot in self._slots if slot.counts)
+        """The slots that count, in the order of their offsets; those of now that still do then."""
+        return (slot.candidate for slot in self._slots.copy() if slot.counts)
 
     @property
     def is_whole(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Final
 
 from monitor.stats.drift import CEILING, NO_EVIDENCE, Deviation, Evidence, after, combined
@@ -19,6 +20,8 @@ Place = tuple[float, str]
 _LAST: Final = "\U0010ffff"
 #: Evidence that was scaled down stands within rounding of the ceiling, thus above this share of it.
 _BELOW_CEILING: Final = 0.99
+#: Slots let go of in a step, which takes a millisecond.
+_LET_GO: Final = 5_000
 
 
 class Trail:
@@ -101,6 +104,15 @@ class Trail:
         """Forget the slots before this time; a start before it is not asked for any more."""
         gone = bisect_left(self._places, (event_time, ""))
         del self._places[:gone], self._deviations[:gone]
+
+    def emptied(self) -> Iterator[None]:
+        """Let go of all slots step by step; nothing is asked for any more.
+
+        Whoever drops a day of them at once waits a tenth of a second.
+        """
+        while self._places:
+            del self._places[-_LET_GO:], self._deviations[-_LET_GO:]
+            yield
 
     def keep(self, starts: set[float]) -> None:
         """Forget the recursions of other starts."""

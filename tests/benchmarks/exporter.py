@@ -7,7 +7,7 @@ of them), windows 5m, 1h and 24h, three drift detectors for each application.
 2. Many records: time, memory, and the memory after two more periods.
 3. Scrapes every 15 s with 15 new records before each, over a midnight, and scrapes amid a replay.
 4. The same with 20 segments, beside a page of as many constant gauges.
-5. Scrapes while baselines are learned, set and reset.
+5. Scrapes, and the steps between them, while baselines are learned, set, reset and deleted.
 
     python -m tests.benchmarks.exporter [--full] [--seed 1] [--records 1000000] [--without-kafka]
         [--only 5]
@@ -200,7 +200,7 @@ def main() -> None:
     chosen = line.parse_args()
     if chosen.only != 5:
         first_parts(chosen)
-    print("5. Scrapes while baselines are learned, set and reset")
+    print("5. Scrapes while baselines are learned, set, reset and deleted")
     sizes = (86_400, 1_000_000) if chosen.full else (50_000,)
     for records in (chosen.records,) if chosen.records else sizes:
         serve(chosen.seed, records, METRICS)

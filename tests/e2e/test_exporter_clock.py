@@ -8,12 +8,13 @@ from random import Random
 
 import pytest
 
-from tests.e2e.clocked import set_to
+from tests.e2e.clocked import MACHINE, set_to
 from tests.e2e.conftest import MakeTopics
 from tests.e2e.process import MonitorProcess, until
 from tests.e2e.test_two_exporters import (
     DAY,
     HOUR,
+    SETTINGS,
     agreed,
     all_read,
     clocked_by,
@@ -99,3 +100,41 @@ async def test_a_clock_that_was_ahead_from_the_start_and_goes_back(
                 await all_read([fresh], len(sent))
                 await agreed([one, fresh])
                 await one.ready()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("off_days", [3, -3])
+async def test_a_clock_that_was_off_from_the_start_while_brokers_tell(
+    kafka_broker: KafkaBroker,
+    make_topics: MakeTopics,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    off_days: int,
+) -> None:
+    """The brokers' is gone by before it is set right, it is told, and then all is as it should."""
+    topics, rng, clock = await make_topics(), Random(11), tmp_path / "clock"
+    now = time.time()
+    sent = on_topic([scored(i, now - rng.uniform(600, 20 * HOUR), rng) for i in range(100)], rng)
+    set_to(clock, now + off_days * DAY)
+    monkeypatch.setenv(MACHINE, "1")
+    await produce(kafka_broker.bootstrap, topics["kafka__topics__scores"], sent)
+    with clocked_by(clock):
+        one = MonitorProcess(
+            "export", kafka_broker.bootstrap, tmp_path, "one", module=MODULE, **topics, **SETTINGS
+        )
+        try:
+            await one.listening()
+            await not_ready_for(one, "exporter_clock")
+
+            async def shown() -> bool:
+                return any(line.startswith("rag_score{") for line in await lines(one))
+
+            await until(shown, "gauges by the brokers' clock")
+            assert events(one, "clock_not_believed") == 1
+            set_to(clock, time.time())
+            await one.ready()
+            assert events(one, "clock_believed") == 1
+            assert events(one, "replay_begins_anew") == (off_days > 0)
+            assert await shown()
+        finally:
+            await one.end()

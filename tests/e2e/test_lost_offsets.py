@@ -26,6 +26,7 @@ from tests.servers.kafka_topics import (
 )
 
 LOST = "rag_monitor_offsets_lost_total"
+WENT_BACK = "rag_monitor_offsets_went_back_total"
 
 
 async def send(broker: str, topic: str, first: int, number: int) -> list[str]:
@@ -170,6 +171,7 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
         await scorer.end()
     assert outcomes(samples) == {"scored": 61}
     assert total(samples, LOST) == 0
+    assert total(samples, WENT_BACK, topic=inputs) == 1
     assert told(scorer, "offsets_went_back") == [(40, 0)]
     assert await judged(broker, topics) == {*names, "i60"}
 

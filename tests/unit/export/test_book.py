@@ -190,6 +190,22 @@ def test_a_record_ahead_of_the_clock_waits_for_its_time() -> None:
     assert (must_find(book).value, must_find(book).samples) == (0.5, 2)
 
 
+@pytest.mark.parametrize("order", [(1, 2, 3, 4), (4, 3, 2, 1), (2, 4, 1, 3)])
+def test_what_is_ahead_of_the_clock_is_bounded(order: tuple[int, ...]) -> None:
+    """The nearest are kept, in whatever order they come; each one that goes is told."""
+    book = ScoreBook(WINDOWS, PERIOD, most_ahead=2)
+    book.advance(START)
+    pool = {1: 10.0, 2: 20.0, 3: 1e8, 4: 2e8}
+    made = [record(str(number), pool[number]) for number in order]
+    taken = [book.add(each, each.to_json()) for each in made]
+    assert taken == [True, True, False, False]
+    assert book.held == 2
+    late = record("5", -1.0)
+    assert book.add(late, late.to_json())  # it counts at once
+    book.advance(START + 20.0)
+    assert must_find(book).samples == 3
+
+
 def test_nothing_counts_before_the_clock_was_looked_at() -> None:
     """A replay without a time has no windows yet."""
     book = ScoreBook(WINDOWS, PERIOD)

@@ -46,7 +46,8 @@ def learned(records: list[ScoreRecord], now: float = 1_000.0) -> list[Calibratio
     for candidate in selection.counted():
         if isinstance(candidate.payload, Slot):
             pupils.apply(candidate, candidate.payload, +1)
-    taught = [at_once(each.taught()) for each in Learner(LESSON).lessons(pupils, START + now)]
+    found = at_once(Learner(LESSON).lessons(pupils, START + now))
+    taught = [at_once(each.taught()) for each in found]
     return [each.calibration for each in taught if each is not None and each.calibration]
 
 

@@ -37,7 +37,7 @@ def lessons(
             pupils.apply(candidate, candidate.payload, +1)
     return [
         (lesson.progress, taught and taught.baseline)
-        for lesson in learner.lessons(pupils, START + now)
+        for lesson in at_once(learner.lessons(pupils, START + now))
         for taught in [at_once(lesson.taught())]
     ]
 
@@ -162,18 +162,26 @@ KNOWN = st.lists(st.tuples(st.integers(0, 39), st.booleans()), max_size=6)
 
 
 @settings(deadline=None, max_examples=150)
-@given(pools(directed=False), KNOWN, st.integers(-10, 250), st.integers(1, 60), st.randoms())
+@given(
+    pools(directed=False),
+    KNOWN,
+    st.integers(-10, 250),
+    st.integers(1, 60),
+    st.integers(1, 3),
+    st.randoms(),
+)
 def test_what_was_passed_over_is_learned_from_all_the_same(
     pool: list[ScoreRecord],
     known: list[tuple[int, bool]],
     since: int,
     kept: int,
+    at_a_time: int,
     rng: random.Random,
 ) -> None:
     """Baselines come and go, and the latest slots are kept or not: the same lesson as from all."""
     rng.shuffle(pool)
     selection, held, changes = Selection(), set[tuple[str, str]](), dict(known)
-    pupils = Pupils(lambda *pair: pair in held, selection.counted, float(kept))
+    pupils = Pupils(lambda *pair: pair in held, selection.counted, float(kept), at_a_time)
     learner = Learner(Lesson(2, 0))
     for number, each in enumerate(pool):
         for change in selection.add(candidate_of(each, each.to_json())):
@@ -183,10 +191,10 @@ def test_what_was_passed_over_is_learned_from_all_the_same(
             pair = each.application, each.judge.label
             (held.add if changes[number] else held.discard)(pair)
             learner.learn_after(pair, None if changes[number] else START + float(since))
-            learner.lessons(pupils, START + 300.0)
+            at_once(learner.lessons(pupils, START + 300.0))
     fresh = Pupils(lambda *pair: pair in held, selection.counted)
     for candidate in selection.counted():
         if isinstance(candidate.payload, Slot):
             fresh.apply(candidate, candidate.payload, +1)
     now = START + 300.0
-    assert learner.lessons(pupils, now) == learner.lessons(fresh, now)
+    assert at_once(learner.lessons(pupils, now)) == at_once(learner.lessons(fresh, now))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import cast
 
 import pytest
@@ -21,7 +22,8 @@ from monitor.export.learning import Learner, Lesson
 from monitor.export.rebuilding import STEP, Entry
 from monitor.export.slots import Slot, candidate_of
 from monitor.stats.baseline import Baseline
-from monitor.stats.trail import Place
+from monitor.stats.drift import Deviation
+from monitor.stats.trail import Place, Trail
 from tests.e2e.process import until
 from tests.unit.export.made import FIRST, PERIOD, START, WINDOWS, record
 from tests.unit.export.test_drift import METRICS, NORMAL, SETTINGS, drift_book
@@ -117,6 +119,15 @@ def test_the_work_is_done_in_many_steps() -> None:
     assert made.trail.left(START + 100.0, START + HOUR) == 0
 
 
+def test_a_trail_is_let_go_of_in_many_steps() -> None:
+    """And then there is nothing left of it."""
+    trail = Trail()
+    for number in range(12_000):
+        trail.put((START + number, "i"), Deviation(0.5, 0.25))
+    assert len(list(trail.emptied())) == 3
+    assert len(trail) == 0
+
+
 class Stage:
     """A book with detectors for one application, and what holds its baselines."""
 
@@ -149,19 +160,25 @@ def baseline(mean: float, *, reset: bool = False, after: float = 0.0) -> Baselin
 
 
 @pytest.mark.parametrize("first", [None, baseline(0.9), baseline(0.6, after=70.0)])
-def test_all_metrics_change_with_the_last_step(first: BaselineRecord | None) -> None:
-    """Learned, set anew, or with another beginning: as without steps, and until then as before."""
+def test_all_metrics_change_with_one_step(first: BaselineRecord | None) -> None:
+    """Learned, set anew, or with another beginning: as without steps, and until then as before.
+
+    What was held before is let go of in the steps behind it.
+    """
     stage, plain = Stage(), Stage()
     for each in (stage, plain):
         if first is not None:
             each.baselines.hold(first)
-    before, steps = stage.states(), 0
-    for _ in stage.baselines.held_in_steps(baseline(0.6), lambda: stage.now):
-        steps += 1
-        assert stage.states() == before
+    before = stage.states()
     plain.baselines.hold(baseline(0.6))
-    assert steps > 1
-    assert stage.states() == plain.states() != before
+    after = plain.states()
+    steps = stage.baselines.held_in_steps(baseline(0.6), lambda: stage.now)
+    seen = [stage.states() for _ in steps]
+    until = len(list(takewhile(lambda states: states == before, seen)))
+    assert until > 1
+    assert all(states == after for states in seen[until:])
+    assert bool(seen[until:]) == (first is not None)
+    assert stage.states() == after != before
     assert [*stage.baselines.status()] == [*plain.baselines.status()]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from monitor.export.timekeeping import LEAP_S, Timekeeper, steady_seconds
+from monitor.export.timekeeping import LEAP_S, Timekeeper
+from monitor.kafka.clock import TOLD_S, BrokerClock, steady_seconds
 from tests.unit.export.made import START, record
 from tests.unit.export.test_folding import made, read
 from tests.unit.export.test_page import page
@@ -17,7 +18,17 @@ class Clocks:
 
     def __init__(self) -> None:
         self.passed, self.off = 0.0, 0.0
-        self.keeper = Timekeeper(lambda: START + self.passed + self.off, lambda: self.passed)
+        self.brokers = BrokerClock(self.wall, lambda: self.passed)
+        told = self.brokers.told_of(self.brokers.own)
+        self.keeper = Timekeeper(self.brokers.own, lambda: self.passed, told)
+
+    def wall(self) -> float:
+        """What the clock says."""
+        return START + self.passed + self.off
+
+    def told(self) -> None:
+        """The brokers tell the true time."""
+        self.brokers.heard(self.true, self.wall())
 
     @property
     def true(self) -> float:
@@ -81,6 +92,68 @@ def test_a_leap_that_nothing_speaks_against_for_an_hour_is_believed() -> None:
     assert clocks.after(1.0) == clocks.true
     assert clocks.after(LEAP_S - 1.0) == clocks.true
     assert clocks.after(2.0) == clocks.true + 2 * DAY
+
+
+def test_a_clock_that_was_behind_and_is_set_right_is_believed_when_brokers_tell() -> None:
+    """Whatever is on the topic: a record of then every 50 minutes had it doubted for ever."""
+    clocks = Clocks()
+    clocks.off = -3 * DAY
+    clocks.after(0.0)
+    clocks.off = 0.0
+    clocks.after(1.0)
+    clocks.told()
+    for _ in range(5):
+        clocks.keeper.seen(clocks.true - 3 * DAY)
+        assert clocks.after(3_000.0) == clocks.true
+        assert not clocks.keeper.is_doubted
+
+
+def test_a_clock_that_brokers_say_is_behind_is_not_gone_by() -> None:
+    """Theirs is, and it is said; records of its own time say nothing."""
+    clocks = Clocks()
+    clocks.off = -3 * DAY
+    clocks.told()
+    with capture_logs() as lines:
+        assert clocks.after(1.0) == clocks.true
+        clocks.keeper.seen(clocks.wall())
+        assert clocks.after(1.0) == clocks.true
+    assert (clocks.keeper.is_doubted, clocks.keeper.ahead_s) == (True, -3 * DAY)
+    assert [(line["event"], line["ahead_s"]) for line in lines] == [
+        ("clock_not_believed", -3 * DAY)
+    ]
+
+
+def test_many_steps_of_less_than_an_hour_are_doubted_when_brokers_tell() -> None:
+    """72 of them are three days."""
+    clocks = Clocks()
+    for step in range(72):
+        clocks.off += HOUR - 60.0
+        clocks.told()
+        found = clocks.after(60.0)
+        assert abs(found - clocks.true) <= LEAP_S
+        assert clocks.keeper.is_doubted == (step > 0)
+    assert clocks.keeper.ahead_s == 72 * (HOUR - 60.0)
+
+
+def test_a_leap_is_seen_by_what_brokers_told_before_it() -> None:
+    """Their word goes on by seconds that nobody sets, for an hour; then time goes on from there."""
+    clocks = Clocks()
+    clocks.told()
+    clocks.after(0.0)
+    clocks.off = 3 * DAY
+    assert clocks.after(1.0) == clocks.true
+    assert clocks.keeper.is_doubted
+    assert clocks.after(TOLD_S) == clocks.true
+    assert clocks.brokers.told() is None
+    assert clocks.after(LEAP_S + 1.0) == clocks.true + 3 * DAY  # nobody speaks against it
+
+
+def test_brokers_say_nothing_of_another_clock() -> None:
+    """A demo's time is its own."""
+    brokers = BrokerClock(lambda: START, lambda: 0.0)
+    brokers.heard(START, START)
+    assert brokers.told_of(brokers.own)() == START
+    assert brokers.told_of(lambda: START)() is None
 
 
 def test_steps_of_less_than_an_hour_are_followed() -> None:

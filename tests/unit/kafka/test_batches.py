@@ -15,7 +15,7 @@ from monitor.kafka.bounded import BoundedRecords, Room
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import Unreadable
 from monitor.kafka.unpacking import SNAPPY, TooLarge, unpacked
-from tests.batches import ENCODERS, MB, ZSTD, batch, bomb, packed, record
+from tests.batches import ENCODERS, MB, ZSTD, batch, bomb, packed, record, varint
 
 MOST = 2 * MB
 HERE = TopicPartition("t", 0)
@@ -147,6 +147,49 @@ def test_a_record_with_another_offset_is_left_out_alone(delta: int) -> None:
         assert found.next_fetch_offset == 13
         assert read(raw(parts, ZSTD)) == [(0, b"a"), (1, "WrongOffset"), (2, b"c")]
         assert read(raw(parts, ZSTD), 1) == [(1, "WrongOffset"), (2, b"c")]
+
+
+def test_records_in_a_row_are_left_out_together() -> None:
+    """One entry names their offsets, for each run and each reason; from where reading stands."""
+    torn = varint(1) + b"\0"
+    parts = [
+        record(0, b"a"),
+        *(record(i + 1, b"b") for i in range(1, 6)),
+        torn,
+        torn,
+        record(8, b"c"),
+        record(5, b"d"),
+    ]
+    for raw in (packed, _plain):
+        fetched = raw(parts, ZSTD, base=10)
+        for position in (0, 13):
+            found = list(BoundedRecords(HERE, fetched, position, Room(MOST)))
+            told = [
+                (one.offset, one.last_offset, one.records, one.error)
+                for one in found
+                if isinstance(one, Unreadable)
+            ]
+            first = max(11, position)
+            assert told == [
+                (first, 15, 16 - first, "WrongOffset"),
+                (16, 17, 2, "CorruptRecordException"),
+                (19, 19, 1, "WrongOffset"),
+            ]
+            read_well = [one.offset for one in found if not isinstance(one, Unreadable)]
+            assert read_well == [10, 18][position > 10 :]
+
+
+def test_nothing_more_is_unpacked_with_many_that_are_left_out() -> None:
+    """Such a batch takes half a second: the next one, here or of another partition, waits."""
+    parts = [record(0, b"a"), *(record(i + 1, b"b") for i in range(1, 2_000))]
+    fetched = packed(parts, ZSTD) + several(ZSTD, base=2_000)
+    room = Room(MOST)
+    first = BoundedRecords(HERE, fetched, 0, room)
+    assert [one.offset for one in first] == [0, 1]
+    assert first.next_fetch_offset == 2_000
+    assert list(BoundedRecords(HERE, several(ZSTD), 0, room)) == []
+    room.begin()
+    assert len(list(BoundedRecords(HERE, fetched, 2_000, room))) == 3
 
 
 @pytest.mark.parametrize("deltas", [(0, 3, 2), (0, 3, 9), (-1, 2, 3)])
