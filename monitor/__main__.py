@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from monitor.cli import app
 from monitor.errors import ConfigurationError, DependencyRefused, MonitorError
-from monitor.threads import any_work
-from monitor.visible import visible
+from monitor.runtime.threads import any_work
+from monitor.runtime.visible import visible
 
 
 def main(command: Callable[[], object] = app) -> None:

@@ -12,9 +12,9 @@ from typing import Final
 import promql_parser
 from prometheus_client import CollectorRegistry
 
-from monitor.books import books
+from monitor.app.scores import books
 from monitor.config import Settings, load
-from monitor.export.collector import QualityCollector
+from monitor.exporter.serve.collector import QualityCollector
 from monitor.rules.model import Recording
 from monitor.rules.render import groups
 from monitor.telemetry import (

@@ -33,12 +33,13 @@ def alarms(
     import asyncio
     import time
 
-    from monitor import logs, pausing_desk
-    from monitor.access import connection, output_connection
-    from monitor.export.alarm_list import lines, read_alarms
-    from monitor.health import Health
-    from monitor.pausing_desk import Desk
-    from monitor.visible import json_visible, visible
+    from monitor.app.connections import connection, output_connection
+    from monitor.control import commands
+    from monitor.control.commands import Desk
+    from monitor.exporter.alarms.listing import lines, read_alarms
+    from monitor.runtime import logs
+    from monitor.runtime.health import Health
+    from monitor.runtime.visible import json_visible, visible
 
     settings = settings_of(config, set_)
     logs.configure_command(settings.log.format)
@@ -48,7 +49,7 @@ def alarms(
     found = asyncio.run(read_alarms(outputs, topic, Health(time.monotonic), limit))
     shown = [one for one in found.records if all_ or one.state == "open"]
     desk = Desk(outputs, control, Health(time.monotonic), limit)
-    for line in asyncio.run(pausing_desk.said(desk, time.time())):  # beside what is asked for
+    for line in asyncio.run(commands.said(desk, time.time())):  # beside what is asked for
         typer.echo(visible(line), err=True)
     if json:
         whole = ",\n".join(one.to_json().decode() for one in shown)

@@ -11,9 +11,9 @@ import typer
 from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
-    from monitor.control import BaselineRecord
-    from monitor.export.baseline_desk import Desk
-    from monitor.export.learning import Pair
+    from monitor.exporter.baselines.commands import Desk
+    from monitor.exporter.baselines.learning import Pair
+    from monitor.records.control import BaselineRecord
 
 app = typer.Typer(
     help="See what the scores are held against, and decide about it.", no_args_is_help=True
@@ -39,11 +39,11 @@ def show(
     """Show every baseline that holds, and how far learning is where there is none."""
     import asyncio
 
-    from monitor.export import baseline_desk
+    from monitor.exporter.baselines import commands
 
     desk, now = _desk(config, set_, limit)
-    asyncio.run(baseline_desk.read(desk, now, scores=True))
-    found = baseline_desk.rows(desk)
+    asyncio.run(commands.read(desk, now, scores=True))
+    found = commands.rows(desk)
     if json:
         _print_json(found)
         return
@@ -70,15 +70,15 @@ def freeze(
     """
     import asyncio
 
-    from monitor.export import baseline_desk
+    from monitor.exporter.baselines import commands
 
     desk, now = _desk(config, set_, limit)
     wanted = _wanted(application, judge)
 
     def made() -> list[BaselineRecord]:
-        return baseline_desk.freeze(desk, wanted, now)
+        return commands.freeze(desk, wanted, now)
 
-    records = asyncio.run(baseline_desk.decide(desk, now, made, scores=True))
+    records = asyncio.run(commands.decide(desk, now, made, scores=True))
     _tell(desk, records, json, "nothing is scored of it within the horizon")
 
 
@@ -98,16 +98,16 @@ def reset(
     """
     import asyncio
 
-    from monitor.export import baseline_desk
+    from monitor.exporter.baselines import commands
 
     desk, now = _desk(config, set_, limit)
     wanted, both = _wanted(application, judge), application is not None and judge is not None
     named = (application or "", _label(judge or "")) if both else None
 
     def made() -> list[BaselineRecord]:
-        return baseline_desk.reset(desk, wanted, named, now)
+        return commands.reset(desk, wanted, named, now)
 
-    records = asyncio.run(baseline_desk.decide(desk, now, made, scores=False))
+    records = asyncio.run(commands.decide(desk, now, made, scores=False))
     _tell(desk, records, json, "there is no such baseline")
 
 
@@ -126,16 +126,16 @@ def set_baseline(
     """Say what is normal, in the direction of the metric, from now on."""
     import asyncio
 
-    from monitor.export import baseline_desk
+    from monitor.exporter.baselines import commands
 
     given = dict(map(_mean, means))
     pair = (application, _label(judge))
     desk, now = _desk(config, set_, limit)
 
     def made() -> list[BaselineRecord]:
-        return [baseline_desk.changed(desk, pair, given, now)]
+        return [commands.changed(desk, pair, given, now)]
 
-    (record,) = asyncio.run(baseline_desk.decide(desk, now, made, scores=False))
+    (record,) = asyncio.run(commands.decide(desk, now, made, scores=False))
     _tell(desk, [record], json, "")
     left = [name for name in desk.drift.settings.metrics if name not in record.metrics]
     if left:
@@ -147,11 +147,11 @@ def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> t
     """The desk, and the time in epoch seconds."""
     import time
 
-    from monitor import logs
-    from monitor.access import connection, output_connection
-    from monitor.books import books
-    from monitor.export.baseline_desk import Desk
-    from monitor.health import Health
+    from monitor.app.connections import connection, output_connection
+    from monitor.app.scores import books
+    from monitor.exporter.baselines.commands import Desk
+    from monitor.runtime import logs
+    from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
@@ -245,6 +245,6 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
 
 
 def _print_json(value: Any) -> None:
-    from monitor.visible import json_text
+    from monitor.runtime.visible import json_text
 
     typer.echo(json_text(value, indent=2))

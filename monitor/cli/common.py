@@ -45,7 +45,7 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
 
 def say(line: str, *, err: bool = False) -> None:
     """Print a line with names that others have given."""
-    from monitor.visible import visible
+    from monitor.runtime.visible import visible
 
     typer.echo(visible(line), err=err)
 

@@ -102,8 +102,8 @@ def _whole(settings: Settings) -> dict[str, Any]:
 
 def _check_redaction(settings: Settings) -> None:
     """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
+    from monitor.app.policies import redaction_rules
     from monitor.ingest.redaction.redactor import Redactor
-    from monitor.treatments import redaction_rules
 
     Redactor(redaction_rules(settings))
 
@@ -112,8 +112,8 @@ def _check_judges(settings: Settings) -> None:
     """Addresses and prices are read by libraries, too; a model without a price has no budget."""
     import asyncio
 
+    from monitor.app.policies import build_budget, build_judges, require_addresses, require_prices
     from monitor.telemetry import ScorerTelemetry, new_registry
-    from monitor.treatments import build_budget, build_judges, require_addresses, require_prices
 
     require_addresses(settings)
     seats = build_judges(settings, ScorerTelemetry(new_registry()))
@@ -130,7 +130,7 @@ def _check_judges(settings: Settings) -> None:
 
 def _series(settings: Settings) -> dict[str, int]:
     """How many series there can be at most, by kind."""
-    from monitor.books import most_series
+    from monitor.app.scores import most_series
 
     found, applications, judges = most_series(settings)
     counts = {**found._asdict(), "total": found.total}
@@ -203,8 +203,8 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     import re
     from dataclasses import asdict
 
-    from monitor.books import promises
-    from monitor.ingest.filters import Case, Filter, FirstMatch, compiled
+    from monitor.app.scores import promises
+    from monitor.sampling.rules import Case, Filter, FirstMatch, compiled
 
     cases = [
         Case(re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), number)
@@ -274,7 +274,7 @@ def _print(value: Any, as_json: bool) -> None:
 
     import yaml
 
-    from monitor.visible import json_text
+    from monitor.runtime.visible import json_text
 
     if as_json:
         typer.echo(json_text(value, indent=2))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from monitor.config import Settings
-    from monitor.ingest.letter_desk import Desk
-    from monitor.ingest.redrive import Answer, Told
+    from monitor.ingest.dead_letters.commands import Desk
+    from monitor.ingest.dead_letters.redrive import Answer, Told
 
 #: Characters of a key or of a header, for people.
 _MOST_SHOWN = 2_000
@@ -44,7 +44,7 @@ def list_(
     """List dead letters, newest first; nothing that a user wrote is shown."""
     import asyncio
 
-    from monitor.visible import visible
+    from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
     rows, said = asyncio.run(_listed(_desk(settings, limit), most, moment, grouped))
@@ -76,11 +76,11 @@ def show(
     """
     import asyncio
 
-    from monitor.ingest import letter_desk
-    from monitor.visible import visible
+    from monitor.ingest.dead_letters import commands
+    from monitor.runtime.visible import visible
 
     settings, _ = _prepared(config, set_, None)
-    looked_up = letter_desk.shown(_desk(settings, limit), *_place(place), with_value=value)
+    looked_up = commands.shown(_desk(settings, limit), *_place(place), with_value=value)
     shown = asyncio.run(looked_up)
     if isinstance(shown, str):
         topic = settings.kafka.topics.dead_letters
@@ -120,8 +120,8 @@ def redrive(
     """
     import asyncio
 
-    from monitor.ingest.redrive import LEFT
-    from monitor.visible import visible
+    from monitor.ingest.dead_letters.redrive import LEFT
+    from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
     told, counts = asyncio.run(_redriven(_desk(settings, limit), dry_run, most, moment))
@@ -139,7 +139,7 @@ def redrive(
 
 def _some(found: object) -> str:
     """On one line, and not endless: keys and headers are anybody's."""
-    from monitor.visible import visible
+    from monitor.runtime.visible import visible
 
     text = str(found)
     if len(text) <= _MOST_SHOWN:
@@ -152,7 +152,7 @@ def _prepared(
 ) -> tuple[Settings, datetime | None]:
     import time
 
-    from monitor import logs
+    from monitor.runtime import logs
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
@@ -201,9 +201,9 @@ def _place(text: str) -> tuple[str | None, int, int]:
 def _desk(settings: Settings, limit_s: float) -> Desk:
     import time
 
-    from monitor.access import connection, output_connection
-    from monitor.health import Health
-    from monitor.ingest.letter_desk import Desk
+    from monitor.app.connections import connection, output_connection
+    from monitor.ingest.dead_letters.commands import Desk
+    from monitor.runtime.health import Health
 
     kafka = settings.kafka
     inputs = connection(settings)
@@ -221,11 +221,11 @@ def _desk(settings: Settings, limit_s: float) -> Desk:
 async def _listed(
     desk: Desk, most: int, since: datetime | None, grouped: bool
 ) -> tuple[list[dict[str, Any]], str]:
-    from monitor.ingest import letter_desk
-    from monitor.ingest.letter_list import LetterGroups, LetterList
+    from monitor.ingest.dead_letters import commands
+    from monitor.ingest.dead_letters.listing import LetterGroups, LetterList
 
     collect = LetterGroups(most, since) if grouped else LetterList(most, since)
-    await letter_desk.listed(desk, collect)
+    await commands.listed(desk, collect)
     rows, topic = collect.rows(), desk.topic
     foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
     unit = "groups" if grouped else "dead letters"
@@ -237,12 +237,12 @@ async def _redriven(
 ) -> tuple[list[Told], Counter[Answer]]:
     import asyncio
 
-    from monitor.ingest import letter_desk
-    from monitor.stopping import stop_on_signals
+    from monitor.ingest.dead_letters import commands
+    from monitor.runtime.shutdown import stop_on_signals
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    return await letter_desk.redriven(desk, dry_run=dry_run, most=most, since=since, stop=stop)
+    return await commands.redriven(desk, dry_run=dry_run, most=most, since=since, stop=stop)
 
 
 def _letter_line(row: dict[str, Any]) -> str:
@@ -283,6 +283,6 @@ def _summary(counts: Counter[Answer], dry_run: bool) -> str:
 
 
 def _print_json(value: Any) -> None:
-    from monitor.visible import json_text
+    from monitor.runtime.visible import json_text
 
     typer.echo(json_text(value, indent=2))

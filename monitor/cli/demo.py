@@ -78,8 +78,8 @@ def traffic(
     settings = settings_of(config, set_)
     import asyncio
 
-    from monitor import logs
     from monitor.demo.send import send
+    from monitor.runtime import logs
 
     logs.configure(settings.log.level, settings.log.format)
     asyncio.run(send(settings, for_, seed, rate, incident_at, incident_for, limit))

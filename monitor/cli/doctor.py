@@ -41,10 +41,10 @@ async def _groups(config: Path | None, overrides: list[str] | None) -> AsyncIter
     import os
     import time
 
-    from monitor import logs
     from monitor.doctor.report import ok
     from monitor.doctor.wrong import wrong_setting
     from monitor.errors import ConfigurationError
+    from monitor.runtime import logs
 
     if any("=" not in item for item in overrides or []):
         settings_of(None, overrides)  # raises: not a setting, but the command line is wrong
@@ -70,7 +70,7 @@ async def _told(groups: AsyncIterator[list[Line]], as_json: bool) -> list[Line]:
     import sys
 
     from monitor.doctor import table
-    from monitor.visible import json_text
+    from monitor.runtime.visible import json_text
 
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH

@@ -14,7 +14,7 @@ from monitor.cli.common import ConfigFile, Overrides, settings_of
 
 if TYPE_CHECKING:
     from monitor.config import Settings
-    from monitor.evaluation import Summary
+    from monitor.evaluate.run import Summary
 
 #: Lines that are no interactions are named one by one up to here.
 MOST_NAMED = 20
@@ -62,8 +62,8 @@ def evaluate(
         raise typer.BadParameter("--model goes with --judge llm")
     import asyncio
 
-    from monitor import logs
     from monitor.errors import DependencyRefused
+    from monitor.runtime import logs
 
     logs.configure(settings.log.level, settings.log.format)
     named: list[str] = []
@@ -91,8 +91,8 @@ async def _run(
 ) -> Summary:
     import asyncio
 
-    from monitor.evaluation import evaluate as run
-    from monitor.stopping import stop_on_signals
+    from monitor.evaluate.run import evaluate as run
+    from monitor.runtime.shutdown import stop_on_signals
     from monitor.telemetry import ScorerTelemetry, new_registry
 
     stop = asyncio.Event()

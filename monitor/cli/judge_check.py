@@ -11,14 +11,14 @@ import typer
 from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, told
 
 if TYPE_CHECKING:
-    from monitor.checking.formats import FileRead
-    from monitor.checking.gates import Outcome
-    from monitor.checking.labelled import Labelled
-    from monitor.checking.measure import Options
-    from monitor.checking.report import Report
-    from monitor.checking.run import Run
-    from monitor.checking.subject import Subject
     from monitor.config import Settings
+    from monitor.judge_check.formats import FileRead
+    from monitor.judge_check.gates import Outcome
+    from monitor.judge_check.labelled import Labelled
+    from monitor.judge_check.measure import Options
+    from monitor.judge_check.report import Report
+    from monitor.judge_check.run import Run
+    from monitor.judge_check.subject import Subject
 
 LabelledFiles = Annotated[
     list[Path] | None,
@@ -83,9 +83,9 @@ def judge_check(
     """
     import asyncio
 
-    from monitor.checking import gates
-    from monitor.checking.measure import Options
-    from monitor.checking.report import report
+    from monitor.judge_check import gates
+    from monitor.judge_check.measure import Options
+    from monitor.judge_check.report import report
 
     asked = [gates.parse(text) for text in fail_if or []]
     settings = _settings(config, set_, judge, model)
@@ -106,7 +106,7 @@ def _settings(
     config: Path | None, overrides: list[str] | None, judge: str | None, model: str | None
 ) -> Settings:
     """The settings, with the command's own options on top."""
-    from monitor import logs
+    from monitor.runtime import logs
 
     given = {"judge.kind": judge, "judge.model": model}
     options = [f"{path}={value}" for path, value in given.items() if value is not None]
@@ -119,18 +119,18 @@ def _labelled(
     files: Sequence[Path], format_: str | None, settings: Settings
 ) -> tuple[list[Labelled], list[FileRead]]:
     """What the files hold, redacted as live traffic is."""
-    from monitor.checking.redacted import redacted
+    from monitor.app.policies import redaction_rules
     from monitor.ingest.redaction.redactor import Redactor
-    from monitor.treatments import redaction_rules
+    from monitor.judge_check.redacted import redacted
 
     labelled, found = _read(files, format_)
     return redacted(labelled, Redactor(redaction_rules(settings))), found
 
 
 def _read(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
-    from monitor.checking.formats import FORMATS, read
-    from monitor.checking.shipped import NAME, shipped_pairs
     from monitor.errors import ConfigurationError
+    from monitor.judge_check.formats import FORMATS, read
+    from monitor.judge_check.shipped import NAME, shipped_pairs
 
     chosen = next((name for name in FORMATS if name == format_), None)
     if format_ is not None and chosen is None:
@@ -154,12 +154,12 @@ def _text(file: Path) -> str:
 
 def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
-    from monitor.checking.subject import LlmSubject, OfflineSubject
+    from monitor.app.policies import handling, llm_settings, redaction_rules
     from monitor.config import Judge
     from monitor.errors import ConfigurationError
-    from monitor.judge.offline import OfflineJudge
-    from monitor.judge.plans import PLANS
-    from monitor.treatments import handling, llm_settings, redaction_rules
+    from monitor.judge.offline.judge import OfflineJudge
+    from monitor.judge.pipeline.plans import PLANS
+    from monitor.judge_check.subject import LlmSubject, OfflineSubject
 
     section = settings.judge
     handled = handling(section, redaction_rules(settings))
@@ -180,7 +180,7 @@ async def _runs(
     """One pipeline after the other, so that their times can be compared."""
     import time
 
-    from monitor.checking.measure import measure
+    from monitor.judge_check.measure import measure
 
     runs = []
     for subject in subjects:
@@ -217,8 +217,8 @@ def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
     import shutil
     import sys
 
-    from monitor.checking.report import plain
-    from monitor.visible import json_text
+    from monitor.judge_check.report import plain
+    from monitor.runtime.visible import json_text
 
     if as_json:
         gates = [{"gate": o.gate, "failed": list(o.failed)} for o in outcomes]
@@ -227,7 +227,7 @@ def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from monitor.checking import table
+    from monitor.judge_check import table
 
     shown, is_terminal = io.StringIO(), sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 24)).columns if is_terminal else WIDTH

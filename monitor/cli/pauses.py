@@ -14,8 +14,8 @@ from monitor.cli.common import ConfigFile, Overrides, say, settings_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from monitor.control import PauseRecord
-    from monitor.pausing_desk import Desk
+    from monitor.control.commands import Desk
+    from monitor.records.control import PauseRecord
 
 Application = Annotated[
     str | None,
@@ -49,12 +49,12 @@ def pause(
     """
     import asyncio
 
-    from monitor import pausing_desk
-    from monitor.control import PauseRecord
+    from monitor.control import commands
+    from monitor.records.control import PauseRecord
 
     desk, now = _desk(config, set_, limit)
     record = PauseRecord(application=_name(application), until=_until(for_, now))
-    asyncio.run(pausing_desk.pause(desk, record, now, _who()))
+    asyncio.run(commands.pause(desk, record, now, _who()))
     say(_told(record))
 
 
@@ -67,11 +67,11 @@ def resume(
     """Judge again: without --application, whatever was paused. Exit code 1 when nothing was."""
     import asyncio
 
-    from monitor import pausing_desk
+    from monitor.control import commands
 
     desk, now = _desk(config, set_, limit)
     name = None if application is None else _name(application)
-    ended, left = asyncio.run(pausing_desk.resume(desk, name, now))
+    ended, left = asyncio.run(commands.resume(desk, name, now))
     for record in ended:
         say(f"{record.application or 'all applications'}: resumed")
     if not ended:
@@ -105,8 +105,8 @@ def _until(text: str, now: float) -> datetime:
     from datetime import UTC, datetime
 
     from monitor.config import seconds
-    from monitor.control import LONGEST_PAUSE_S
     from monitor.errors import ConfigurationError
+    from monitor.records.control import LONGEST_PAUSE_S
 
     try:
         length_s = seconds(text)
@@ -138,10 +138,10 @@ def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> t
     """The desk, and the time in epoch seconds."""
     import time
 
-    from monitor import logs
-    from monitor.access import connection, output_connection
-    from monitor.health import Health
-    from monitor.pausing_desk import Desk
+    from monitor.app.connections import connection, output_connection
+    from monitor.control.commands import Desk
+    from monitor.runtime import logs
+    from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)

@@ -11,7 +11,7 @@ from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settin
 
 if TYPE_CHECKING:
     from monitor.config import Settings
-    from monitor.planning.plan import Takes
+    from monitor.plan.plan import Takes
 
 Traffic = Annotated[
     str | None,
@@ -61,8 +61,8 @@ def plan(
     limit: Connecting = 60.0,
 ) -> None:
     """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
-    from monitor.planning.plan import Assumed, made, text
-    from monitor.visible import json_text
+    from monitor.plan.plan import Assumed, made, text
+    from monitor.runtime.visible import json_text
 
     _require_numbers(mean=mean, correlation=correlation, minutes=minutes or 0.0)
     if minutes is not None:
@@ -108,7 +108,7 @@ def _require_some(settings: Settings) -> None:
 
 def _given(budget: str | None, model: str | None) -> list[str]:
     """Settings that options stand for."""
-    from monitor.planning.quantities import usd_per_day
+    from monitor.plan.quantities import usd_per_day
 
     found = [] if model is None else ["judge.kind=llm", f"judge.model={model}"]
     if budget is not None:
@@ -119,7 +119,7 @@ def _given(budget: str | None, model: str | None) -> list[str]:
 def _rate(traffic: str | None) -> float:
     """Interactions a minute."""
     from monitor.errors import ConfigurationError
-    from monitor.planning.quantities import per_minute
+    from monitor.plan.quantities import per_minute
 
     if traffic is None:
         raise ConfigurationError("--traffic: missing, give a rate like 200/s, or --from-topic")
@@ -134,9 +134,9 @@ def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float
     import asyncio
     import time
 
-    from monitor import logs
-    from monitor.health import Health
-    from monitor.planning.topic import measured
+    from monitor.plan.topic import measured
+    from monitor.runtime import logs
+    from monitor.runtime.health import Health
 
     logs.configure_command(settings.log.format)
     health = Health(time.monotonic)
@@ -154,7 +154,7 @@ def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float
 
 def _typical(settings: Settings) -> Takes:
     """What a judgement takes, usually."""
-    from monitor.planning.plan import TYPICAL, Takes
+    from monitor.plan.plan import TYPICAL, Takes
 
     judge = settings.judge
     if judge.kind == "offline":
@@ -167,9 +167,9 @@ def _typical(settings: Settings) -> Takes:
 
 def _require_price(settings: Settings) -> tuple[float, float]:
     """US dollars for a million tokens, 0 offline; raises ``ConfigurationError`` without a price."""
+    from monitor.app.policies import llm_settings
     from monitor.errors import ConfigurationError
-    from monitor.judge.llm import LlmJudge
-    from monitor.treatments import llm_settings
+    from monitor.judge.llm.judge import LlmJudge
 
     if settings.judge.kind == "offline":
         return 0.0, 0.0

@@ -11,7 +11,7 @@ import typer
 from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
 
 if TYPE_CHECKING:
-    from monitor.app import Role
+    from monitor.app.process import Role
 
 
 def register(app: typer.Typer) -> None:
@@ -56,10 +56,10 @@ def _rehearse(
     import asyncio
     import time
 
-    from monitor import logs
-    from monitor.health import Health
-    from monitor.planning.dry_run import rehearse
-    from monitor.visible import json_text
+    from monitor.plan.dry_run import rehearse
+    from monitor.runtime import logs
+    from monitor.runtime.health import Health
+    from monitor.runtime.visible import json_text
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
@@ -122,8 +122,8 @@ def _print_gauges(
 ) -> None:
     import time
 
-    from monitor.books import books, promises
-    from monitor.export.from_file import gauges
+    from monitor.app.scores import books, promises
+    from monitor.exporter.from_file import gauges
 
     settings = settings_of(config, overrides)
     found = books(settings)
@@ -178,7 +178,8 @@ def _serve(config: Path | None, overrides: list[str] | None, roles: list[Role]) 
     settings = settings_of(config, overrides)
     import asyncio
 
-    from monitor import app, logs
+    from monitor.app import process
+    from monitor.runtime import logs
 
     logs.configure(settings.log.level, settings.log.format)
-    asyncio.run(app.serve(settings, roles))
+    asyncio.run(process.serve(settings, roles))

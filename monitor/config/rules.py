@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from monitor import patterns
 from monitor.config.base import Section, items, split
+from monitor.runtime import patterns
 
 Operator = Literal["equals", "in", "exists", "regex"]
 OPERATORS: tuple[Operator, ...] = ("equals", "in", "exists", "regex")

@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.text import Text
 
-from monitor.export.scrape import Gauge
+from monitor.exporter.serve.scraped import Gauge
 
 NO_DATA = "no data yet"
 _LEVELS = "▁▂▃▄▅▆▇█"

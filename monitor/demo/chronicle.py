@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from monitor.alarms import AlarmRecord
-from monitor.export.scrape import Page
+from monitor.exporter.serve.scraped import Page
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.records.alarm import AlarmRecord
 
 
 class Kind(StrEnum):

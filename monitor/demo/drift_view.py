@@ -12,7 +12,7 @@ from rich.text import Text
 
 from monitor.demo.bars import progress, rising, rising_scale
 from monitor.demo.chronicle import Chronicle, Event, Kind, bound
-from monitor.export.scrape import Learning, Page, Watched
+from monitor.exporter.serve.scraped import Learning, Page, Watched
 
 #: Columns with their gaps of two: the name, the state, evidence as a number, what is normal.
 _NAME, _STATE, _NUMBER, _NORMAL = 31, 9, 7, 8

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from monitor.export.scrape import Page
+from monitor.exporter.serve.scraped import Page
 
 KEPT_S: Final = 60.0
 RATE_OVER_S: Final = 10.0

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.demo.history import History
-from monitor.export.scrape import Page
+from monitor.exporter.serve.scraped import Page
 from monitor.records import Outcome
 
 MEANINGS: Final[Mapping[str, str]] = {

@@ -9,8 +9,8 @@ from monitor.demo.chronicle import Alarm, Chronicle
 from monitor.demo.mix import INCIDENT, expected
 from monitor.demo.schedule import Phase
 from monitor.demo.traffic import APPLICATION
-from monitor.export.book import ScoreBook, SeriesKey
-from monitor.export.scrape import Page
+from monitor.exporter.scores.aggregator import ScoreBook, SeriesKey
+from monitor.exporter.serve.scraped import Page
 from monitor.metrics.catalogue import CATALOGUE
 
 

@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from monitor import logs
-from monitor.app import Monitor
+from monitor.app.process import Monitor
 from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
@@ -29,7 +28,8 @@ from monitor.demo.view import SCREEN, View
 from monitor.demo.watch import Watch
 from monitor.kafka.producer import Producer
 from monitor.rules.render import rendered
-from monitor.stopping import stop_on_signals
+from monitor.runtime import logs
+from monitor.runtime.shutdown import stop_on_signals
 
 
 async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: float) -> None:

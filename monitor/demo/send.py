@@ -7,16 +7,16 @@ import json
 import math
 import time
 
-from monitor.access import connection
+from monitor.app.connections import connection
 from monitor.config import Settings
 from monitor.demo.generator import Generator, Writer
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import Traffic
-from monitor.health import Health
-from monitor.kafka import errands
+from monitor.kafka import one_shot
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
-from monitor.stopping import stop_on_signals, until
+from monitor.runtime.health import Health
+from monitor.runtime.shutdown import stop_on_signals, until
 
 
 class Watched:
@@ -74,13 +74,13 @@ async def send(
     async def work() -> None:
         nonlocal sent
         where, health = connection(settings), Health(time.monotonic)
-        async with errands.in_time(where, health, limit_s, "connecting"):
+        async with one_shot.in_time(where, health, limit_s, "connecting"):
             await wait_for_topics(where, [topic], health, "traffic")
             producer = await Producer.start(where, health)
         traffic = Traffic(seed, schedule.mix_at)
         end = math.inf if run_for is None else schedule.start + run_for
         try:
-            async with errands.in_time(where, health, limit_s, "writing") as limit:
+            async with one_shot.in_time(where, health, limit_s, "writing") as limit:
                 writer = Watched(producer, limit, limit_s)
                 generator = Generator(writer, topic, traffic, rate=rate, clock=time.time)
                 try:

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.config import seconds
-from monitor.control import EVERY
 from monitor.demo.bars import bar, cell, course, said, scale
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block, evidence_words, learning_words
@@ -24,9 +23,10 @@ from monitor.demo.layout import DETAILS, Detail, Layout, layout
 from monitor.demo.outcomes import outcome_line, outcome_table
 from monitor.demo.schedule import Schedule
 from monitor.demo.stack.inbox import Inbox
-from monitor.export.scrape import Page
+from monitor.exporter.serve.scraped import Page
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import Outcome
+from monitor.records.control import EVERY
 
 #: The gauge that the demo's incident moves.
 MOVED: Final = "noise_sensitivity_irrelevant"

@@ -9,12 +9,13 @@ from typing import Final
 
 import aiohttp
 
-from monitor.alarms import read_alarm_record
-from monitor.app import Monitor
+from monitor.app.process import Monitor
 from monitor.demo.chronicle import Chronicle
-from monitor.export.scrape import Page, scrape
-from monitor.health import Health
+from monitor.exporter.serve.scrape import scrape
+from monitor.exporter.serve.scraped import Page
 from monitor.kafka.reader import GroupWatch, TopicReader
+from monitor.records.alarm import read_alarm_record
+from monitor.runtime.health import Health
 
 LOOK_EVERY_S: Final = 0.5
 #: So long nothing may end, or be read, before what is left is given up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.caches import redis_store
+from monitor.app.caches import redis_store
 from monitor.config import Cache, Settings
 from monitor.doctor.report import Line, fail, ok, warn
 from monitor.errors import ConfigurationError

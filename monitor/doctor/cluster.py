@@ -10,7 +10,8 @@ from monitor.doctor import network, topics
 from monitor.doctor.needs import Need
 from monitor.doctor.report import Line, fail, ok, warn
 from monitor.kafka.connection import Connection
-from monitor.kafka.inspect import GroupFound, Inspector, TopicFound, Unanswered
+from monitor.kafka.found import GroupFound, TopicFound, Unanswered
+from monitor.kafka.inspect import Inspector
 
 #: Seconds for one answer.
 ANSWER_LIMIT_S = 5.0

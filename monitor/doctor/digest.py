@@ -9,11 +9,11 @@ from hashlib import blake2b
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.filters import EVERYTHING, Filter
 from monitor.ingest.formats import native
-from monitor.ingest.sampling import Sampler
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
+from monitor.sampling.hashing import Sampler
+from monitor.sampling.rules import EVERYTHING, Filter
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 
-from monitor import access, own_topics, treatments
+from monitor.app import connections, policies
+from monitor.app import topics as own_topics
 from monitor.config import Settings
 from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
@@ -23,8 +24,8 @@ async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterat
     """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
     try:
         sites = _sites(settings)
-        treatments.require_addresses(settings)
-        seats = treatments.build_judges(settings, ScorerTelemetry(new_registry()))
+        policies.require_addresses(settings)
+        seats = policies.build_judges(settings, ScorerTelemetry(new_registry()))
     except ConfigurationError as error:
         yield [wrong_setting(error)]
         return
@@ -53,8 +54,8 @@ def _sites(settings: Settings) -> list[Site]:
     """
     group = settings.kafka.group_id
     needs, written = input_needs(settings), output_needs(settings)
-    inputs = access.connection(settings)
-    outputs = access.output_connection(settings, inputs)
+    inputs = connections.connection(settings)
+    outputs = connections.output_connection(settings, inputs)
     sites = [Site("kafka", inputs, needs, group), Site("kafka_output", outputs, written)]
     if outputs is inputs:
         sites = [Site("kafka", inputs, [*needs, *written], group)]
@@ -90,7 +91,7 @@ async def _clusters(
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
             settings.ingest.when_behind == "completeness"
-            and treatments.build_budget(settings) is not None,
+            and policies.build_budget(settings) is not None,
         )
         for cluster in clusters:
             yield cluster.lines(demands, _input_bytes(clusters))
@@ -124,14 +125,14 @@ async def _records(
             )
 
 
-async def _judges(settings: Settings, seats: Sequence[treatments.Seat]) -> list[Line]:
+async def _judges(settings: Settings, seats: Sequence[policies.Seat]) -> list[Line]:
     """Every judge that the settings or an entry of ``applications`` names, all at once."""
     try:
         found = await asyncio.gather(
             *(
                 llm.examine(judge, _called(seat, judge), seat.section.deadline_s)
                 for seat in seats
-                for judge in treatments.judges_of(seat)
+                for judge in policies.judges_of(seat)
             )
         )
     finally:
@@ -140,20 +141,20 @@ async def _judges(settings: Settings, seats: Sequence[treatments.Seat]) -> list[
     return _priced([line for lines in found for line in lines], settings, seats)
 
 
-def _priced(lines: list[Line], settings: Settings, seats: Sequence[treatments.Seat]) -> list[Line]:
+def _priced(lines: list[Line], settings: Settings, seats: Sequence[policies.Seat]) -> list[Line]:
     """With a budget no process would start with a model whose price nobody knows."""
-    if treatments.build_budget(settings) is None:
+    if policies.build_budget(settings) is None:
         return lines
     try:
-        treatments.require_prices(seats)
+        policies.require_prices(seats)
     except ConfigurationError as error:
         known = [line for line in lines if line.check != "price" or line.status is Status.OK]
         return [*known, wrong_setting(error)]
     return lines
 
 
-def _called(seat: treatments.Seat, judge: Judge) -> str:
+def _called(seat: policies.Seat, judge: Judge) -> str:
     model, name = seat.section.model, seat.section.name
-    if judge is not treatments.judges_of(seat)[0]:
+    if judge is not policies.judges_of(seat)[0]:
         model = judge.identity.model
     return " ".join(filter(None, (name, model))) or seat.section.label_name

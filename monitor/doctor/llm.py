@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from monitor.doctor.report import Line, fail, ok, warn
 from monitor.errors import JudgeFailed
-from monitor.judge.complaints import in_words
-from monitor.judge.llm import LlmJudge
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import Bill, Judge
 from monitor.records import Interaction, Passage, Source, Usage
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from monitor.doctor.report import Line, Status
 from monitor.kafka.connection import Connection
-from monitor.kafka.probe import Step, probe
+from monitor.kafka.probe.steps import Step, probe
 
 #: Seconds for all steps to one broker.
 STEPS_LIMIT_S = 5.0

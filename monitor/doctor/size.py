@@ -1,16 +1,16 @@
-"""Which interactions would be too large to judge: worked out, and nobody is asked. Pure."""
+"""Which interactions would be too large to judge: worked out, and nobody is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from monitor.app.policies import Seat, llm_settings, traffic
 from monitor.config import Settings
 from monitor.errors import TooLarge
-from monitor.judge.offline import OfflineJudge
-from monitor.judge.rehearsal import RehearsedJudge
-from monitor.judging import judgeable
+from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.offline.judge import OfflineJudge
 from monitor.records import Interaction
-from monitor.treatments import Seat, llm_settings, traffic
+from monitor.scorer.judging import judgeable
 
 TooLargeTest = Callable[[Interaction], bool]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from monitor.doctor.report import Line, Status
-from monitor.visible import lines_visible
+from monitor.runtime.visible import lines_visible
 
 #: Checks of one thing are one row as long as all is well: heading → checks.
 _TOGETHER = {

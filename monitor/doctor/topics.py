@@ -7,8 +7,7 @@ from typing import Final
 
 from monitor.doctor.needs import Need
 from monitor.doctor.report import Line, fail, ok, span, warn
-from monitor.kafka.inspect import GroupFound, TopicFound, Unanswered
-from monitor.kafka.topics import retention_complaint
+from monitor.kafka.found import GroupFound, TopicFound, Unanswered, retention_complaint
 
 _KAFKA_DEFAULT_BYTES = 1_048_588
 #: The day whose money is gone, and the one in which it is made up for.

@@ -9,9 +9,10 @@ from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import Line, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
-from monitor.ingest.filters import EVERYTHING, Filter
-from monitor.kafka.inspect import Inspector, Unanswered
+from monitor.kafka.found import Unanswered
+from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.sampling.rules import EVERYTHING, Filter
 
 MOST_RECORDS = 1_000
 #: Seconds without a record after which a topic seems abandoned.

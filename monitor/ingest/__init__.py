@@ -1,1 +1,1 @@
-"""Bytes → ``Interaction``: formats, sampling, offset tracking, outcomes, dead letters, the loop."""
+"""Bytes → ``Interaction``: the consuming loop, formats, redaction, dead letters."""

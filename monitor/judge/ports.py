@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from monitor.judge.parsing import Task
 from monitor.records import Usage
 
 
@@ -63,3 +62,6 @@ class Silent:
 
     def self_check_missed(self, n: int) -> None:
         """Nothing."""
+
+
+Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]

@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from aiokafka import AIOKafkaClient, errors
 
-from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.kafka.flexible import QuorumRequest, controller_ms
-from monitor.kafka.patience import settled, stopped
-from monitor.logs import logger
+from monitor.kafka.flexible_requests import QuorumRequest, controller_ms
+from monitor.kafka.retrying import settled, stopped
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
 
 EVERY_S, LIMIT_S = 5.0, 5.0
 #: One request; below the limit of the whole look, so that the client itself hangs up.

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from monitor.errors import ConfigurationError
+from monitor.kafka.auth.oauth import Tokens
+from monitor.kafka.auth.rotation import ask_for_password
+from monitor.kafka.auth.tls import ReloadingContext, TlsFiles
 from monitor.kafka.bounds import MAX_READ_BYTES
 from monitor.kafka.clock import BrokerClock
 from monitor.kafka.losses import Losses
-from monitor.kafka.oauth import Tokens
-from monitor.kafka.rotation import ask_for_password
-from monitor.kafka.tls import ReloadingContext, TlsFiles
-from monitor.kafka.troubles import Troubles
-from monitor.logs import logger
+from monitor.kafka.problems import ClusterName, Troubles
+from monitor.runtime.logs import logger
 
 Client = TypeVar("Client")
 
@@ -79,6 +79,17 @@ class Connection:
         return client
 
     @cached_property
+    def name(self) -> ClusterName:
+        """What the log calls this cluster."""
+        return ClusterName(
+            self.bootstrap_servers,
+            self.section,
+            self.security_protocol,
+            principal(self),
+            mechanism(self),
+        )
+
+    @cached_property
     def _tls(self) -> ReloadingContext:
         files = TlsFiles(
             self.ssl_cafile,
@@ -98,3 +109,18 @@ class Connection:
             return ReloadingContext(files)
         except ConfigurationError as error:
             raise ConfigurationError(f"{self.section}: {error}") from error
+
+
+def principal(connection: Connection) -> str:
+    """Whom the broker takes us for, as far as we know; empty for nobody in particular."""
+    if connection.security_protocol.startswith("SASL"):
+        return connection.sasl_username or "the owner of the token"
+    if connection.security_protocol == "SSL" and connection.ssl_certfile:
+        return f"the owner of {connection.ssl_certfile}"
+    return ""
+
+
+def mechanism(connection: Connection) -> str:
+    """The SASL mechanism; empty without a login."""
+    sasl = connection.security_protocol.startswith("SASL")
+    return (connection.sasl_mechanism or "") if sasl else ""

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from monitor.health import Health
 from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.kafka.replay import TopicScan
+from monitor.runtime.health import Health
 
 #: What a client of a scan is called when it meets a trouble.
 _PART = "scan"
@@ -35,6 +35,6 @@ async def fetch(
             finally:
                 await scan.stop()
     except TimeoutError:
-        connection.troubles.over(connection, _PART)  # nobody waits any more
+        connection.troubles.over(connection.name, _PART)  # nobody waits any more
         raise
     return found

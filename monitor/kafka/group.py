@@ -9,19 +9,13 @@ from typing import Any, Protocol
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
-from monitor.health import Health
-from monitor.kafka.bounded import BoundedConsumer
+from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.fair import Batch, FairReader
-from monitor.kafka.patience import (
-    REFUSALS,
-    bounded,
-    refusal,
-    start_patiently,
-    stopped,
-)
+from monitor.kafka.fair_reader import Batch, FairReader
 from monitor.kafka.record import Partition
-from monitor.logs import logger
+from monitor.kafka.retrying import REFUSALS, bounded, refusal, start_patiently, stopped
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
 
 COMMIT_LIMIT_S = 10.0
 REQUEST_LIMIT_S = 5.0

@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiokafka import AIOKafkaClient, TopicPartition, errors
 from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.api import Request
 
-from monitor.kafka.bounded import BoundedConsumer
+from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.patience import REFUSALS, bounded, settled
+from monitor.kafka.extra_requests import GroupRequest, TopicsRequest, rights
+from monitor.kafka.found import GroupFound, TopicFound, Unanswered
 from monitor.kafka.record import KafkaRecord
-from monitor.kafka.wire import GroupRequest, TopicsRequest, rights
+from monitor.kafka.retrying import REFUSALS, bounded, settled
 
 _TOPIC = 2  # the resource type of DescribeConfigs
 _OTHER_COORDINATOR = (
@@ -31,38 +32,6 @@ _OTHER_COORDINATOR = (
 _CLOSE_LIMIT_S = 2.0
 #: More would not say more, and a topic may hold records of any size.
 MOST_BYTES = 64 * 1_048_576
-
-
-class Unanswered(Exception):
-    """The cluster does not tell; ``forbidden`` when it says that we may not ask."""
-
-    def __init__(self, why: str, *, forbidden: bool = False) -> None:
-        super().__init__(why)
-        self.forbidden = forbidden
-
-
-class TopicFound(NamedTuple):
-    """A topic that was asked for.
-
-    ``missing`` and ``hidden`` (no right to describe it) have no partitions; ``leaderless`` ones
-    can be neither read nor written; ``least_in_sync`` is the smallest number of replicas in sync
-    of any partition; ``rights`` None: not told.
-    """
-
-    missing: bool
-    hidden: bool
-    partitions: tuple[int, ...]
-    leaderless: tuple[int, ...]
-    least_in_sync: int
-    rights: frozenset[str] | None
-
-
-class GroupFound(NamedTuple):
-    """A consumer group; ``members`` None: no broker knows it yet; ``rights`` None: not told."""
-
-    hidden: bool
-    members: int | None
-    rights: frozenset[str] | None
 
 
 class Inspector:

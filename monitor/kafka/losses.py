@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from monitor.kafka.record import Partition
-from monitor.logs import logger
+from monitor.runtime.logs import logger
 
 Count = Callable[[str, int], None]
 

@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from aiokafka import AIOKafkaClient, errors
 from aiokafka.protocol.metadata import MetadataRequest
 
-from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.kafka.patience import (
-    FIRST_WAIT_S,
-    LONGEST_WAIT_S,
-    bounded,
-    patiently,
-    start_patiently,
-)
-from monitor.kafka.troubles import Finding, Trouble
+from monitor.kafka.problems import Finding, Trouble
+from monitor.kafka.retrying import FIRST_WAIT_S, LONGEST_WAIT_S, bounded, patiently, start_patiently
+from monitor.runtime.health import Health
 
 REQUEST_LIMIT_S = 10.0
 
@@ -94,10 +88,10 @@ async def wait_for_topics(
             mend = "create them, or set kafka.create_topics"
             health.waits(part, f"{found}: {mend}")
             finding = Finding(Trouble.MISSING_TOPIC, found, mend, topic=names)
-            connection.troubles.meet(connection, f"{part}_topics", finding)
+            connection.troubles.meet(connection.name, f"{part}_topics", finding)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
     finally:
         await cluster.stop()
-    connection.troubles.over(connection, f"{part}_topics")
+    connection.troubles.over(connection.name, f"{part}_topics")
     health.ready(part)

@@ -11,9 +11,9 @@ from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.structs import RecordMetadata
 
 from monitor.errors import DependencyRefused
-from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.kafka.patience import (
+from monitor.kafka.problems import Finding, Trouble
+from monitor.kafka.retrying import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
     REFUSALS,
@@ -22,7 +22,7 @@ from monitor.kafka.patience import (
     stopped,
 )
 from monitor.kafka.topics import record_limit
-from monitor.kafka.troubles import Finding, Trouble
+from monitor.runtime.health import Health
 
 #: What the client lets through; the broker's own limit is the one that counts. Dead letters carry
 #: whatever could be read, which may be far more than a score record.
@@ -149,7 +149,7 @@ class Producer:
                 if record.timestamp_ms is None:
                     self._connection.clock.taken()
                 self._health.ready("producer")
-                self._connection.troubles.over(self._connection, "producer")
+                self._connection.troubles.over(self._connection.name, "producer")
                 return
 
     def _timed(self, record: Outgoing) -> Outgoing:
@@ -196,7 +196,7 @@ class Producer:
         else:
             mend = "it is tried again until it succeeds; check the brokers that lead the topic"
             finding = Finding(Trouble.BROKER_AWAY, why, mend)
-        troubles.meet(self._connection, "producer", finding)
+        troubles.meet(self._connection.name, "producer", finding)
 
     def _clock_is_off(self, topic: str) -> None:
         """It passes when somebody sets the clock: nothing that was paid for is lost."""
@@ -209,7 +209,7 @@ class Producer:
         )
         self._health.waits("producer", f"{found}; {mend}")
         finding = Finding(Trouble.CLOCK, found, mend, topic=topic)
-        self._connection.troubles.meet(self._connection, "producer", finding)
+        self._connection.troubles.meet(self._connection.name, "producer", finding)
 
     async def _too_large(self, topic: str, size: int) -> None:
         limit = await self._limit_of(topic)
@@ -220,7 +220,7 @@ class Producer:
             "raise the topic's max.message.bytes, or lower kafka.max_record_bytes",
             topic=topic,
         )
-        self._connection.troubles.happened(self._connection, "producer", finding)
+        self._connection.troubles.happened(self._connection.name, "producer", finding)
 
     async def _limit_of(self, topic: str) -> int | None:
         """The topic's limit, asked for now and then; None when the broker does not tell."""

@@ -9,19 +9,13 @@ from contextlib import AsyncExitStack
 from aiokafka import TopicPartition, errors
 
 from monitor.errors import DependencyRefused
-from monitor.health import Health
-from monitor.kafka.bounded import BoundedConsumer
+from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
-from monitor.kafka.patience import (
-    REFUSALS,
-    bounded,
-    patiently,
-    refusal,
-    start_patiently,
-)
 from monitor.kafka.record import KafkaRecord, Partition
-from monitor.logs import logger
+from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
 
 REFRESH_S = 30.0
 #: A broker that is away must not keep the loop that reads from coming round.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aiokafka import errors
 
-from monitor.kafka.connection import Connection
-from monitor.kafka.troubles import Finding, Trouble, principal, refused
+from monitor.kafka.connection import Connection, principal
+from monitor.kafka.problems import Finding, Trouble, refused
 
 #: Answers of a broker that waiting does not heal. A refused login is none of these: whether it is
-#: one, or a password that is being changed, is for ``patience`` to find out.
+#: one, or a password that is being changed, is for ``retrying`` to find out.
 REFUSALS = (
     errors.TopicAuthorizationFailedError,
     errors.GroupAuthorizationFailedError,
@@ -31,8 +31,8 @@ def refusal(
     ``Create``); ``topic`` and ``group`` are taken where the error itself names none.
     """
     finding = missing_right(connection, error, topic, operation=operation, group=group)
-    connection.troubles.meet(connection, "rights", finding)
-    return refused(connection, finding)
+    connection.troubles.meet(connection.name, "rights", finding)
+    return refused(connection.name, finding)
 
 
 def missing_right(

@@ -9,22 +9,15 @@ from functools import partial
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from monitor.errors import DependencyRefused
-from monitor.health import Health
-from monitor.kafka.bounded import BoundedConsumer
+from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.in_time import Head, in_time
+from monitor.kafka.idle import Silence
 from monitor.kafka.metadata import ClusterView
-from monitor.kafka.patience import (
-    REFUSALS,
-    bounded,
-    patiently,
-    refusal,
-    start_patiently,
-    stopped,
-)
 from monitor.kafka.record import KafkaRecord
-from monitor.kafka.silence import Silence
-from monitor.logs import logger
+from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently, stopped
+from monitor.kafka.time_merge import Head, in_time
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
 
 REQUEST_LIMIT_S = 30.0
 #: For so long nothing may come of records that are there.

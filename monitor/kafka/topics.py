@@ -11,15 +11,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from monitor.errors import DependencyRefused
-from monitor.health import Health
 from monitor.kafka.connection import Connection
-from monitor.kafka.patience import (
-    REFUSALS,
-    patiently,
-    refusal,
-    start_patiently,
-)
-from monitor.logs import logger
+from monitor.kafka.found import retention_complaint
+from monitor.kafka.retrying import REFUSALS, patiently, refusal, start_patiently
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
 
 #: A question on the side, while a record waits.
 ASK_LIMIT_S = 5.0
@@ -150,21 +146,3 @@ async def _told(
         return None
     finally:
         await admin.close()
-
-
-def retention_complaint(configs: Mapping[str, str], keep_s: int) -> str | None:
-    """What is wrong with a topic that must keep records for ``keep_s`` seconds, and the mend.
-
-    >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "3600000"}, 86_400)
-    'retention.ms is 3600000, windows would be short after a restart: set it to 86400000 or more'
-    >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "-1"}, 86_400)
-    """
-    if "compact" in configs.get("cleanup.policy", ""):
-        return "cleanup.policy compacts, records would be lost: set it to delete"
-    kept = int(configs.get("retention.ms", "-1"))
-    if 0 <= kept < keep_s * 1000:
-        return (
-            f"retention.ms is {kept}, windows would be short after a restart: "
-            f"set it to {keep_s * 1000} or more"
-        )
-    return None

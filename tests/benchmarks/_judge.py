@@ -17,8 +17,8 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.e2e.process import until
 from tests.servers.guarded import GuardedProcess
+from tests.stages.process import until
 
 #: Rounds of calls that follow one another in a judgement: both texts' claims, then the verdicts.
 CALLS_IN_SEQUENCE = 2

@@ -12,8 +12,8 @@ from typing import Any
 from confluent_kafka import Producer
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_topics import create_topic, read_all
+from tests.stages.process import MonitorProcess, outcomes, until
 
 Settings = dict[str, Any]
 

@@ -24,16 +24,16 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from monitor.ingest.slots.pace import HEADROOM
 from monitor.records import ScoreRecord, read_score_record
+from monitor.sampling.pace import HEADROOM
 from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_limits import SlidingLimits
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import committed, produce, read_all
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
 
 LIMIT, A_SECOND, PARTITIONS = 60, 5, 4
 #: Minutes until the length fits: the first ones know no costs.

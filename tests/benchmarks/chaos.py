@@ -20,14 +20,14 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.e2e.chaos.acts import chaos, rolling_restart
-from tests.e2e.chaos.figures import Figures
-from tests.e2e.chaos.run import Setup, Stage, run
-from tests.e2e.chaos.strikes import Blows
-from tests.e2e.hurried import MODULE as HURRIED
-from tests.e2e.hurried import hurried
+from tests.stages.chaos.acts import chaos, rolling_restart
+from tests.stages.chaos.figures import Figures
+from tests.stages.chaos.run import Setup, Stage, run
+from tests.stages.chaos.strikes import Blows
+from tests.stages.hurried import MODULE as HURRIED
+from tests.stages.hurried import hurried
 
-NAIVE = "tests.e2e.chaos.naive"
+NAIVE = "tests.stages.chaos.naive"
 
 
 def arguments() -> argparse.Namespace:

@@ -13,24 +13,24 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.alarms import AlarmRecord
-from monitor.books import books
+from monitor.app.scores import books
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.options import DemoOptions, demo_settings
 from monitor.demo.report import Run, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import Traffic
-from monitor.export.collector import QualityCollector
-from monitor.export.lessons import show
-from monitor.export.scrape import read
-from monitor.export.transitions import transitions
-from monitor.ingest import score_records
+from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.baselines.schedule import show
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.scrape import read
 from monitor.ingest.formats import native
-from monitor.ingest.sampling import Sampler
-from monitor.ingest.score_records import Ending
-from monitor.judge.offline import OfflineJudge
+from monitor.judge.offline.judge import OfflineJudge
 from monitor.metrics.catalogue import score_all
 from monitor.records import Outcome, ScoreRecord, Source
+from monitor.records.alarm import AlarmRecord
+from monitor.sampling.hashing import Sampler
+from monitor.scorer import score_records
+from monitor.scorer.score_records import Ending
 from monitor.telemetry import ExporterTelemetry
 
 #: Five hours into a day, so that no period ends in between.

@@ -37,29 +37,29 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from confluent_kafka import Producer as BulkProducer
 from prometheus_client import CollectorRegistry
 
-from monitor import logs
-from monitor.health import Health
-from monitor.ingest.circuit import CircuitLimits
-from monitor.ingest.dead_letters import DeadLetters
-from monitor.ingest.filters import EVERYTHING, Filter
-from monitor.ingest.gate import Gate
-from monitor.ingest.loop import POLL_MS, ConsumingLoop
-from monitor.ingest.sampling import Sampler
-from monitor.ingest.worker import LoopLimits
-from monitor.intake import Traffic
-from monitor.judge.limits import Limits
+from monitor.ingest.consumer.loop import POLL_MS, ConsumingLoop
+from monitor.ingest.consumer.worker import LoopLimits
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Bill
-from monitor.judging import Treatment
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer, member_options
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings
+from monitor.runtime import logs
+from monitor.runtime.health import Health
+from monitor.sampling.hashing import Sampler
+from monitor.sampling.rules import EVERYTHING, Filter
+from monitor.scorer.intake import Traffic
+from monitor.scorer.judging import Treatment
+from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
-from tests.e2e.process import until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import create_topic
+from tests.stages.process import until
 
 RATE, DRAIN_S, PASSAGES = 0.01, 20.0, 3
 WORDS = ("warranty", "returns", "shipping", "battery", "months", "days", "within", "lasts")

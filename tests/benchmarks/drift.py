@@ -28,8 +28,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.bursting import BurstAllowance
 from monitor.config.watching import Burst
+from monitor.control.bursts import BurstAllowance
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.bursts import Compared, compared
 from tests.benchmarks.drifting.directed import DirectedWorld

@@ -26,10 +26,10 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from monitor.export.book import ScoreBook
-from monitor.export.collector import QualityCollector
-from monitor.export.from_file import gauges
-from monitor.export.pages import whole
+from monitor.exporter.from_file import gauges
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.pages import whole
 from monitor.records import read_score_record
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporting.baselines_served import serve

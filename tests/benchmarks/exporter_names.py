@@ -21,17 +21,17 @@ from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.export.baselines import Baselines
-from monitor.export.book import ScoreBook, SegmentLabels
-from monitor.export.collector import QualityCollector
-from monitor.export.drift import DriftBook, DriftSettings
-from monitor.export.learning import Learner, Lesson
+from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.learning import Learner, Lesson
+from monitor.exporter.scores.aggregator import ScoreBook, SegmentLabels
+from monitor.exporter.scores.detectors import DriftBook, DriftSettings
+from monitor.exporter.serve.collector import QualityCollector
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import SamplingRecord, ScoreRecord
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporter import memory_mb
 from tests.benchmarks.exporting.traffic import ALARMED, DAY, JUDGE, START, WINDOWS
-from tests.unit.export.made import record
+from tests.stages.score_records import record
 
 BAR: Final = 1.5
 SCRAPES: Final = 9

@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from monitor.judge.prompts import load_prompts
+from monitor.judge.pipeline.prompts import load_prompts
 from tests.benchmarks.judging.cases import Case, long_set, short_set
 from tests.benchmarks.judging.environments import Unavailable, interpreter
 from tests.benchmarks.judging.running import Bench, Client, Cost, Load, bench

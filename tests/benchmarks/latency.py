@@ -27,9 +27,9 @@ from monitor.records import ScoreRecord
 from tests.benchmarks._judge import CALLS_IN_SEQUENCE, light_judge
 from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics, quantile, score_records
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess
 
 PER_SECOND = 5
 APPLICATIONS = 10

@@ -16,11 +16,11 @@ import time
 from itertools import cycle
 
 from monitor.ingest.formats import native
-from monitor.judge.identity import LlmSettings
-from monitor.judge.limits import Limits
-from monitor.judge.llm import LlmJudge
-from monitor.judge.pressures import Pressures
-from monitor.judge.quota import LocalQuota, PerMinute
+from monitor.judge.limits.limits import Limits
+from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.quota import LocalQuota, PerMinute
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.pipeline.identity import LlmSettings
 from monitor.records import Interaction, Source
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.judging.cases import Case, all_labels, short_set

@@ -21,15 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.ingest.slots.blocks import LONGEST_WAIT_S, SHORTEST_WAIT_S
 from monitor.records import read_score_record
+from monitor.sampling.blocks import LONGEST_WAIT_S, SHORTEST_WAIT_S
 from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics
-from tests.e2e.hurried import MODULE, hurried
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
+from tests.stages.hurried import MODULE, hurried
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, until
 
 PARTITIONS, USED, BLOCK = 4, 3, 32
 #: Seconds of the blocks' time.

@@ -25,8 +25,8 @@ from tests.benchmarks._stage import (
     new_topics,
     write_backlog,
 )
-from tests.e2e.process import MonitorProcess, total
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.process import MonitorProcess, total
 
 MOST_MB = 300
 LATENCY_S = 1.0

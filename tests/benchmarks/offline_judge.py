@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.judge.offline import THRESHOLD, support_score
-from monitor.judge.reading import read_sentence
+from monitor.judge.offline.judge import THRESHOLD, support_score
+from monitor.judge.offline.sentences import read_sentence
 from monitor.stats.ranking import area
 
 DATA = Path(__file__).parents[1] / "data" / "claim_pairs"

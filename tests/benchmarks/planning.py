@@ -13,10 +13,10 @@ import time
 from datetime import UTC, datetime
 
 from monitor.errors import JudgeFailed
-from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.material import Caps, Material
-from monitor.judge.parsing import ClaimVerdict, passage_order
-from monitor.judge.plans import PLANS, PipelineName, together
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.pipeline.material import Caps, Material
+from monitor.judge.pipeline.parsing import ClaimVerdict, passage_order
+from monitor.judge.pipeline.plans import PLANS, PipelineName, together
 from monitor.records import Claims, Interaction, Passage, Source
 
 

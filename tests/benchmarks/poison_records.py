@@ -21,15 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.benchmarks._sizes import parser
-from tests.e2e.poison.calls import Obliging, Tally
-from tests.e2e.poison.evaluated import evaluated
-from tests.e2e.poison.exporter import exported
-from tests.e2e.poison.findings import Findings
-from tests.e2e.poison.records import POISONS, Poison
-from tests.e2e.poison.score_records import poisons
-from tests.e2e.poison.scorer import scored
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.poison.calls import Obliging, Tally
+from tests.stages.poison.evaluated import evaluated
+from tests.stages.poison.exporter import exported
+from tests.stages.poison.findings import Findings
+from tests.stages.poison.records import POISONS, Poison
+from tests.stages.poison.score_records import poisons
+from tests.stages.poison.scorer import scored
 
 READERS = ("scorer", "exporter", "evaluate")
 

@@ -36,9 +36,9 @@ from tests.benchmarks._sizes import parser
 from tests.benchmarks._stage import Settings, new_topics, score_records
 from tests.benchmarks.troubled.provider import OVERLOADED, RATE_LIMITED, Phase, Provider, Refusal
 from tests.benchmarks.troubled.watching import Look, Watch, between, longest_stall
-from tests.e2e.labelled import Case, all_labels, case
-from tests.e2e.process import MonitorProcess, Samples, asking, total, until
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.labelled import Case, all_labels, case
+from tests.stages.process import MonitorProcess, Samples, asking, total, until
 
 A_SECOND: Final = 2.0
 #: The circuit's longest wait between two probes, and how many there are before it is that long.

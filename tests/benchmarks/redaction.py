@@ -19,11 +19,11 @@ from statistics import median
 
 from monitor.config import Settings
 from monitor.errors import MessageRejected
-from monitor.ingest.apart import LONG, MANY_DIGITS, is_quick
+from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from tests.benchmarks._sizes import parser
-from tests.unit.ingest.redaction.test_kinds import ALL, KINDS, REDACTOR, TOKEN, counts
-from tests.unit.ingest.redaction.test_typography import SPELLINGS, VARIANTS
+from tests.stages.redaction import ALL, KINDS, REDACTOR, TOKEN, counts
+from tests.stages.typography import SPELLINGS, VARIANTS
 
 ENGLISH = (
     "The warranty lasts 24 months from the day of delivery. Returning an item costs 5 euros, "

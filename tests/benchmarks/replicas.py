@@ -28,8 +28,8 @@ from tests.benchmarks._stage import (
     score_records,
     write_backlog,
 )
-from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.process import MonitorProcess, total, until
 
 PARTITIONS = 8
 CALL_S = 0.5

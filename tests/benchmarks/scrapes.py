@@ -25,14 +25,14 @@ import aiohttp
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.books import books
+from monitor.app.scores import books
 from monitor.config import Settings
-from monitor.export.collector import QualityCollector
-from monitor.export.front import Front
-from monitor.export.http import HttpServer
-from monitor.health import Health
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.front_page import Front
+from monitor.exporter.serve.http import HttpServer
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, SamplingRecord, ScoreRecord, Source
+from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry
 from tests.benchmarks._sizes import parser
 

@@ -18,26 +18,27 @@ from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry
 
-from monitor.health import Health
-from monitor.ingest.circuit import CircuitLimits
-from monitor.ingest.dead_letters import DeadLetters
-from monitor.ingest.gate import Gate
-from monitor.ingest.gathering import Gathering
-from monitor.ingest.sampling import Sampler
-from monitor.ingest.slots.blocks import Plan
-from monitor.intake import Traffic
-from monitor.judge.limits import Limits
+from monitor.control.calibrations import Calibrations
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Bill
-from monitor.judging import Treatment
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
-from monitor.scorer import Scorer, ScorerSettings
-from monitor.slot_works import Slots
-from monitor.slotting import Calibrations, Member, Picker, PickSettings
+from monitor.runtime.health import Health
+from monitor.sampling.blocks import Plan
+from monitor.sampling.hashing import Sampler
+from monitor.sampling.slot_buffer import Gathering
+from monitor.scorer.intake import Traffic
+from monitor.scorer.judging import Treatment
+from monitor.scorer.picking import Member, Picker, PickSettings
+from monitor.scorer.scorer import Scorer, ScorerSettings
+from monitor.scorer.slots import Slots
 from monitor.stats.calibration import Calibration
 from monitor.telemetry import ScorerTelemetry
 from tests.benchmarks._sizes import parser
-from tests.unit.ingest.loop_stage import Record
-from tests.unit.ingest.producers import Memory
+from tests.stages.loop import Record
+from tests.stages.producers import Memory
 
 BLOCK: Final = 32
 WORDS: Final = (

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.judge.budget import Budget, Place
+from monitor.judge.limits.budget import Budget, Place
 from monitor.stats.calibration import Calibration
 from monitor.stats.estimate import estimate
 from monitor.stats.sums import ZERO, Sums

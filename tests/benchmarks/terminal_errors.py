@@ -20,9 +20,9 @@ import time
 from typing import Any, Final, NamedTuple
 
 from tests.benchmarks._sizes import parser
-from tests.e2e.process import until
 from tests.servers.judge_weather import Weather
-from tests.unit.judge.test_pressure import TERMINAL, Stage, refusal, stage
+from tests.stages.process import until
+from tests.stages.provider import TERMINAL, Stage, refusal, stage
 
 MOST: Final = 20
 INTERVALS: Final = 3

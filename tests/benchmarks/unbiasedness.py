@@ -30,11 +30,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.ingest.sampling import screened
-from monitor.ingest.slots.blocks import Cutting, Plan
-from monitor.ingest.slots.picks import pick
-from monitor.judge.offline import supported
-from monitor.slotting import signalled
+from monitor.judge.offline.judge import supported
+from monitor.sampling.blocks import Cutting, Plan
+from monitor.sampling.hashing import screened
+from monitor.sampling.picks import pick
+from monitor.scorer.picking import signalled
 from monitor.stats.calibration import Calibration, Seen, learned
 from monitor.stats.estimate import estimate
 from monitor.stats.sums import ZERO, Sums, segment_terms, terms

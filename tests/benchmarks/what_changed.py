@@ -29,12 +29,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.alarms import AlarmRecord
-from monitor.export.drift import DriftBook, DriftKey, DriftSettings, Normal
-from monitor.export.explanation import Story, explained
-from monitor.export.slots import Slot
-from monitor.export.transitions import transitions
+from monitor.exporter.alarms.explanation import Story, explained
+from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.scores.detectors import DriftBook, DriftKey, DriftSettings, Normal
+from monitor.exporter.scores.observation import Slot
 from monitor.records import JudgeIdentity
+from monitor.records.alarm import AlarmRecord
 from monitor.stats.baseline import Pick, learned
 from monitor.stats.candidates import Candidate
 from tests.benchmarks._sizes import parser

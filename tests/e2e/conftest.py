@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import create_topic
+from tests.stages.topics import MakeTopics, Topics
 from tests.tools import requires_tool
-
-Topics = dict[str, str]
-MakeTopics = Callable[..., Awaitable[Topics]]
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,13 @@ import os
 import signal
 
 from monitor.__main__ import main
-from monitor.alarms import AlarmRecord
-from monitor.app import Monitor
-from monitor.compacted import Keyed
-from monitor.export.publishing import Outbox
-from monitor.exporter import Exporter
+from monitor.app.process import Monitor
+from monitor.control.publisher import Outbox
+from monitor.exporter.exporter import Exporter
 from monitor.kafka.producer import Producer
-from tests.e2e.altered import serve
+from monitor.records.alarm import AlarmRecord
+from monitor.records.keyed import Keyed
+from tests.stages.altered import serve
 
 
 class DyingOutbox(Outbox):

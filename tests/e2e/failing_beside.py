@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Final
 
 from monitor.__main__ import main
-from monitor.app import Monitor
+from monitor.app.process import Monitor
 from monitor.config import Settings
-from monitor.control import PauseRecord
-from monitor.export.publishing import Outbox
-from monitor.exporter import Exporter
-from monitor.pausing import Pauses
-from tests.e2e.altered import serve
+from monitor.control.pauses import Pauses
+from monitor.control.publisher import Outbox
+from monitor.exporter.exporter import Exporter
+from monitor.records.control import PauseRecord
+from tests.stages.altered import serve
 
 WORDS: Final = "what a user wrote"
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from random import Random
 from typing import Any
 
-from tests.e2e.plain import interaction
+from tests.stages.plain import interaction
 
 Fields = dict[str, Any]
 Spelling = Callable[[Fields, Random], bytes]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from monitor.records import read_score_record
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import until
 from tests.servers.kafka_security import PASSWORD, USER, SecuredBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import until
 
 KEY_PASSWORD = "key-and-secret"
 #: Way → listener.

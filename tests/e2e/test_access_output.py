@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.process import MonitorProcess, total, until
 from tests.e2e.secured import login, own_topics, scores
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
+from tests.stages.process import MonitorProcess, total, until
 
 
 @pytest.mark.timeout(120)

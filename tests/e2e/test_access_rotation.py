@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from monitor.kafka.oauth import REFRESH_AT
-from tests.e2e.process import MonitorProcess, until
+from monitor.kafka.auth.oauth import REFRESH_AT
 from tests.e2e.secured import KEY_PASSWORD, WAYS, login, own_topics, scores, secret
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.servers.kafka_security import USER, Authority, SecuredBroker
 from tests.servers.oauth_server import TokenRequest
+from tests.stages.process import MonitorProcess, until
 from tests.tools import requires_tool
 
 TOKEN_LIFE_S = 10.0

@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from monitor.alarms import (
+from monitor.records.alarm import (
     AlarmRecord,
     Change,
     JudgeFailures,
@@ -18,10 +18,10 @@ from monitor.alarms import (
     WorstInteraction,
     answered,
 )
-from monitor.control import PauseRecord
-from tests.e2e.conftest import MakeTopics
+from monitor.records.control import PauseRecord
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.topics import MakeTopics
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CLAIM = "Returning costs \x1b[2J5 euros"

@@ -5,65 +5,28 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, total, until
-from tests.e2e.test_alarms import INCIDENT, METRIC, OVER, USUAL, Stage
-from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, Heard, missing_stack
+from tests.servers.alert_stack import AlertStack
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
-from tests.tools import requires_tool
+from tests.stages.alarms import INCIDENT, METRIC, OVER, USUAL, Stage
+from tests.stages.alerting import heard, resolved, scraped
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, total, until
+from tests.stages.topics import MakeTopics
 
 #: Evaluation interval, `for` and group wait of a page at the demo's pace, and what is allowed: less
 #: than any of them takes by default, and more than a busy machine needs.
 EVALUATION_S, FOR_S, GROUP_WAIT_S, ALLOWED_S = 1.0, 3.0, 1.0, 20.0
 #: All that is read is judged, at once, and is shown over windows that pass quickly.
 MONITOR = {"export__windows": "15s,1m", "ingest__drain_s": "1"}
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
-    """One for all tests of this module; each has a namespace of its own."""
-    requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
-    with AlertStack(tmp_path_factory.mktemp("stack")) as started:
-        yield started
-
-
-async def heard(stack: AlertStack, receiver: str, name: str, **labels: str) -> Heard:
-    """The first notification of an alert, firing."""
-
-    def arrived() -> list[Heard]:
-        found = stack.heard(receiver, alertname=name, **labels)
-        return [each for each in found if each.notification.is_firing]
-
-    found: list[Heard] = await until(arrived, f"{name} at {receiver}", every_s=0.05)
-    return found[0]
-
-
-async def resolved(stack: AlertStack, receiver: str, name: str, **labels: str) -> Heard:
-    """The notification that an alert is over."""
-
-    def arrived() -> list[Heard]:
-        found = stack.heard(receiver, alertname=name, **labels)
-        return [each for each in found if not each.notification.is_firing]
-
-    found: list[Heard] = await until(arrived, f"the end of {name} at {receiver}")
-    return found[0]
-
-
-async def scraped(stack: AlertStack, namespace: str, *processes: MonitorProcess) -> None:
-    """Let the stack scrape these, and wait until it does."""
-    stack.scrape(*(each.url for each in processes), namespace=namespace)
-    query = f'up{{namespace="{namespace}"}} == 1'
-    await until(lambda: len(stack.query(query)) == len(processes), "all targets are up")
 
 
 async def alarmed(*exporters: MonitorProcess) -> float:

@@ -11,10 +11,10 @@ import pytest
 
 from monitor.demo.stack.notification import read_notification
 from monitor.demo.stack.servers import missing_programs
-from tests.e2e.process import until
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS
 from tests.servers.told_alertmanager import ROUTING_KEY, ToldAlertmanager
 from tests.servers.webhook import Post
+from tests.stages.process import until
 from tests.tools import requires_tool
 
 RUNBOOK = "https://runbooks.example.com/rag-monitor"

@@ -13,15 +13,15 @@ from random import Random
 
 import pytest
 
-from monitor.ingest.slots.pace import HEADROOM
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.hurried import MODULE, hurried
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
+from monitor.sampling.pace import HEADROOM
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.hurried import MODULE, hurried
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 TIMES = 12.0
 #: In one of the faster minutes: for some 25 judgements.

@@ -8,53 +8,20 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import pytest
 
-from monitor.app import Monitor
+from monitor.app.process import Monitor
 from monitor.config import load
-from monitor.control import BaselineRecord, baseline_key
-from monitor.records import JudgeIdentity, Outcome, SamplingRecord, ScoreRecord, Source
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.process import parsed, total, until
+from monitor.records.control import BaselineRecord, baseline_key
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
-from tests.unit.cli.command import rag_monitor
-
-JUDGE = JudgeIdentity(name="offline", version="1", model="m", prompts="p", pipeline="screen")
-PAIR = ("bot", JUDGE.label)
-#: A few slots make a baseline, and A is 3,000.
-QUICK = {
-    "drift__learn_slots": "60",
-    "drift__learn_wait": "1s",
-    "drift__settle": "1s",
-    "drift__judged_per_week": "1000",
-}
-
-
-def scored(offset: int, seconds: float, **scores: float) -> Record:
-    """The score record of the interaction at an offset, at an event time."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    record = ScoreRecord(
-        application="bot",
-        interaction_id=f"i{offset}",
-        event_time=moment,
-        judged_at=moment,
-        source=Source(topic="in", partition=0, offset=offset),
-        judge=JUDGE,
-        sampling=SamplingRecord(first_offset=offset, last_offset=offset, kind="with_reference"),
-        segment="acme" if offset % 3 else "zen",
-        scores={
-            "faithfulness": 0.75 + offset % 2 / 4,
-            "noise_sensitivity_irrelevant": 0.0,
-            **scores,
-        },
-        outcome=Outcome.SCORED,
-    )
-    return Record(record.to_json(), f"bot/i{offset}".encode(), timestamp_ms=int(seconds * 1000))
+from tests.stages.baselines import PAIR, QUICK, scored
+from tests.stages.command import rag_monitor
+from tests.stages.process import parsed, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 
 @dataclass

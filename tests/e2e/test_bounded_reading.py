@@ -12,12 +12,12 @@ import aiohttp
 import pytest
 
 from monitor.kafka.bounds import MOST_HEADERS
-from tests.batches import ZSTD, batch, bomb, packed, produce_batch, record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
+from tests.stages.batches import ZSTD, batch, bomb, packed, produce_batch, record
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 MOST_RSS, MANY = 500 * 2**20, 150_000
 #: Far more than an answer takes, and far less than unpacking it all.

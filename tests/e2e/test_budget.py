@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -13,26 +10,14 @@ from random import Random
 import pytest
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.clocked import CLOCK, set_to
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
-
-#: A million US dollars for a million tokens: a judgement costs some thousand.
-PRICES = {"judge__price__input_usd_per_million": 1e6, "judge__price__output_usd_per_million": 1e6}
-BUDGET = 20_000.0
-
-
-@contextmanager
-def clocked_by(clock: Path) -> Iterator[None]:
-    os.environ[CLOCK] = str(clock)
-    try:
-        yield
-    finally:
-        del os.environ[CLOCK]
+from tests.stages.budget import BUDGET, PRICES, clocked_by
+from tests.stages.clocked import set_to
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 
 async def ended(scorer: MonitorProcess, count: int) -> Samples:
@@ -66,7 +51,7 @@ async def test_the_days_money(
     async def scored(judge: JudgeServer, name: str, sent: list[Case]) -> Samples:
         settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
         scorer = MonitorProcess(
-            "score", broker, tmp_path, name, module="tests.e2e.clocked", **settings
+            "score", broker, tmp_path, name, module="tests.stages.clocked", **settings
         )
         try:
             await scorer.ready()

@@ -12,12 +12,6 @@ from random import Random
 import pytest
 
 from monitor.rules.render import rendered
-from tests.e2e.clocked import set_to
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
-from tests.e2e.test_alerting import heard, resolved, scraped
-from tests.e2e.test_budget import BUDGET, PRICES, clocked_by
 from tests.servers.alert_stack import (
     HOW_TO_GET_PROMETHEUS,
     AlertStack,
@@ -27,6 +21,12 @@ from tests.servers.alert_stack import (
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce
+from tests.stages.alerting import heard, resolved, scraped
+from tests.stages.budget import BUDGET, PRICES, clocked_by
+from tests.stages.clocked import set_to
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 ALERT = "RagMonitorBudgetExhausted"
@@ -74,7 +74,7 @@ async def test_the_money_is_gone_until_tomorrow(
     def scorer(name: str, judge: JudgeServer) -> MonitorProcess:
         settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
         return MonitorProcess(
-            "score", broker, tmp_path, name, module="tests.e2e.clocked", **settings
+            "score", broker, tmp_path, name, module="tests.stages.clocked", **settings
         )
 
     with clocked_by(clock):

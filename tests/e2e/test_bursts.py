@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from monitor.app import Monitor, Role
+from monitor.app.process import Monitor, Role
 from monitor.config import load
-from monitor.control import BurstRecord, read_control_record
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import parsed, total, until
-from tests.e2e.test_baselines import PAIR, QUICK, scored
+from monitor.records.control import BurstRecord, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.baselines import PAIR, QUICK, scored
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import parsed, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 RATE = 0.25
 SETTINGS = {**QUICK, "sampling__rate": str(RATE), "drift__burst__per_day": "90s"}

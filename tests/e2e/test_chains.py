@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, until
+from tests.stages.topics import MakeTopics
 
 ORDINARY = 100
 #: What stood still for minutes, or for ever, when each pass over a text found one value more.

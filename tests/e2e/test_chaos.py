@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.chaos.acts import chaos
-from tests.e2e.chaos.run import Setup, run
-from tests.e2e.chaos.strikes import Blows, Kind
-from tests.e2e.hurried import MODULE, hurried
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
+from tests.stages.chaos.acts import chaos
+from tests.stages.chaos.run import Setup, run
+from tests.stages.chaos.strikes import Blows, Kind
+from tests.stages.hurried import MODULE, hurried
 from tests.tools import requires_tool
 
 
@@ -58,7 +58,7 @@ async def test_the_same_harness_catches_a_scorer_that_commits_its_position(tmp_p
     """
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
     blows = Blows(kills=2, terms=1, broker_kills=0, broker_stops=0, bursts=2, spread_s=4)
-    naive = Setup(450, seed=2, judge_latency_s=0.3, module="tests.e2e.chaos.naive")
+    naive = Setup(450, seed=2, judge_latency_s=0.3, module="tests.stages.chaos.naive")
     figures = await run(naive, tmp_path, lambda stage: chaos(stage, blows))
     print(figures)
     assert figures.topic.lost

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from monitor.health import Health
 from monitor.kafka.clock import BrokerClock
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer
-from tests.e2e.clocked import CLOCK, MACHINE, set_to
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
+from monitor.runtime.health import Health
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.clocked import CLOCK, MACHINE, set_to
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 OFFSET, AHEAD_S = "rag_monitor_clock_offset_seconds", 7_200
 
@@ -44,7 +44,7 @@ async def test_a_scorer_two_hours_ahead_waits_for_its_clock(
     sent = [Record(encoded(interaction(name))) for name in names]
     await produce(broker, topics["kafka__topics__interactions"], sent)
     scorer = MonitorProcess(
-        "score", broker, tmp_path, "scorer", module="tests.e2e.clocked", **topics
+        "score", broker, tmp_path, "scorer", module="tests.stages.clocked", **topics
     )
     try:
         await scorer.listening()

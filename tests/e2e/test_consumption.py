@@ -12,23 +12,23 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.health import Health
-from monitor.ingest.loop import ConsumingLoop
-from monitor.ingest.worker import LoopLimits
+from monitor.ingest.consumer.loop import ConsumingLoop
+from monitor.ingest.consumer.worker import LoopLimits
 from monitor.kafka.connection import Connection
-from monitor.kafka.fair import Batch
+from monitor.kafka.fair_reader import Batch
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
 from monitor.records import read_score_record
+from monitor.runtime.health import Health
 from monitor.telemetry import ScorerTelemetry
 from tests.e2e.broken import corrupt_on_disk, produce_strange_header
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.loop import Works
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 from tests.tools import requires_tool
-from tests.unit.ingest.loop_stage import Works
 
 HOT, COLD = range(3), 3
 LIMITS = LoopLimits(max_in_flight=12, commit_interval_s=0.2, drain_s=0.1)

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.hurried import MODULE, hurried
-from tests.e2e.labelled import all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.hurried import MODULE, hurried
+from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 COUNT = 24
 

@@ -17,9 +17,9 @@ import yaml
 from monitor.demo.stack.servers import Prometheus
 from tests.dashboards import annotation_queries, dashboards, filled, panels
 from tests.e2e.grafana import Asked, Series, chosen, expressions, repetitions
-from tests.e2e.process import MonitorProcess, until
-from tests.e2e.test_demo import traffic_labels
 from tests.servers.judge_server import JudgeServer
+from tests.stages.demo import traffic_labels
+from tests.stages.process import MonitorProcess, until
 from tests.tools import requires_tool
 
 LOOK_BACK_S = 60.0

@@ -20,11 +20,11 @@ from confluent_kafka.admin import (
 )
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 ODD = (("trace", b"1"), ("trace", b"2"), ("nothing", None), ("empty", b""), ("bin", b"\xff\x00"))
 #: Room for headers, not for a value; room for neither.

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, Samples, outcomes, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, Samples, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 OPEN = "rag_monitor_dead_letter_circuit_open"
 NEVER = 1_000_000

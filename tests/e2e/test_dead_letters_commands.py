@@ -16,14 +16,14 @@ import pytest
 
 from monitor.records import read_score_record
 from tests.e2e.broken import produce_strange_header
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
-from tests.unit.cli.command import rag_monitor
-from tests.unit.ingest.letters import Record as Consumed
-from tests.unit.ingest.letters import dead_letter
+from tests.stages.command import rag_monitor
+from tests.stages.dead_letters import Record as Consumed
+from tests.stages.dead_letters import dead_letter
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, until
+from tests.stages.topics import MakeTopics, Topics
 
 SECRET = "the moon landing was sponsored by Acme"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.process import until
-from tests.e2e.test_demo import checked, demo
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, missing_stack
 from tests.servers.guarded import GuardedProcess
+from tests.stages.demo import checked, demo
+from tests.stages.process import until
 from tests.tools import requires_tool
 
 INCIDENT = ("--rate", "80", "--incident-at", "12", "--incident-for", "8")

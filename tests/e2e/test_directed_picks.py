@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from monitor.control import CalibrationRecord, calibration_key, read_control_record
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import WARRANTY, encoded, interaction
-from tests.e2e.process import MonitorProcess, total, until
+from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.plain import WARRANTY, encoded, interaction
+from tests.stages.process import MonitorProcess, total, until
+from tests.stages.topics import MakeTopics
 
 BLOCK = 8
 WRONG = "The warranty lasts 36 months."

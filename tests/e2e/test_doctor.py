@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 import pytest
 
 from monitor.doctor.llm import TINY
-from tests.e2e.conftest import Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.e2e.snapshot import snapshot
 from tests.servers.judge_server import JudgeServer, Labels
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.ports import free_ports
+from tests.stages.command import rag_monitor
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import Topics
 from tests.tools import requires_tool
-from tests.unit.cli.command import rag_monitor
 
 COMPACTED = {"cleanup.policy": "compact"}
 LABELS = Labels(

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from monitor.config import load
-from monitor.control import PauseRecord
 from monitor.errors import DependencyRefused
-from monitor.health import Health
-from monitor.planning.dry_run import rehearse
-from monitor.planning.topic import measured
+from monitor.plan.dry_run import rehearse
+from monitor.plan.topic import measured
 from monitor.records import Outcome, ScoreRecord, Source, Usage
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
+from monitor.records.control import PauseRecord
+from monitor.runtime.health import Health
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.servers.ports import free_ports
-from tests.unit.records.made import JUDGE, forced
+from tests.stages.plain import encoded, interaction
+from tests.stages.records import JUDGE, forced
+from tests.stages.topics import MakeTopics, Topics
 
 #: Noon: no midnight comes between.
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()

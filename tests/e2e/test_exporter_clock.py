@@ -8,10 +8,12 @@ from random import Random
 
 import pytest
 
-from tests.e2e.clocked import MACHINE, set_to
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.process import MonitorProcess, until
-from tests.e2e.test_two_exporters import (
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import produce
+from tests.stages.clocked import MACHINE, set_to
+from tests.stages.process import MonitorProcess, until
+from tests.stages.topics import MakeTopics
+from tests.stages.two_exporters import (
     DAY,
     HOUR,
     SETTINGS,
@@ -23,10 +25,8 @@ from tests.e2e.test_two_exporters import (
     running,
     scored,
 )
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import produce
 
-MODULE = "tests.e2e.clocked"
+MODULE = "tests.stages.clocked"
 
 
 def events(exporter: MonitorProcess, name: str) -> int:

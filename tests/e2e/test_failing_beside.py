@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
 from tests.e2e.failing_beside import WORDS
-from tests.e2e.process import MonitorProcess, until
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.process import MonitorProcess, until
+from tests.stages.topics import MakeTopics
 
 #: What is made to fail, and what it is called.
 PARTS = {"pause-log": "the log of pauses", "outbox": "writing baselines"}

@@ -9,14 +9,14 @@ from random import Random
 import pytest
 
 from monitor.errors import JudgeFailed
-from monitor.judge.identity import LlmSettings
-from monitor.judge.llm import LlmJudge
-from monitor.judge.plans import PLANS, PipelineName
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.pipeline.identity import LlmSettings
+from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.records import Judgement
 from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.unit.judge.truthful import Large, large
+from tests.stages.truthful import Large, large
 
 #: Interactions per fault, of which each call is hit once, and the faulty replies that this makes.
 SIZES: dict[PipelineName, tuple[int, int]] = {

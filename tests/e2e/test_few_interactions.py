@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from monitor.ingest.slots.blocks import SHORTEST_WAIT_S
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.hurried import MODULE, hurried
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
+from monitor.sampling.blocks import SHORTEST_WAIT_S
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
+from tests.stages.hurried import MODULE, hurried
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 TIMES, BLOCK = 60.0, 32
 

@@ -15,13 +15,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.e2e.broken import produce_strange_header
-from tests.e2e.conftest import Topics
-from tests.e2e.hostile import Hostile, Kind, mixed_with, mixture, one_of
-from tests.e2e.hostile_kinds import GOOD, KINDS, MB, MOST_DEAD_LETTER_BYTES, UNREADABLE
-from tests.e2e.hostile_oracle import UNREADABLE_RECORD
-from tests.e2e.process import MonitorProcess, Samples, outcomes, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.hostile import Hostile, Kind, mixed_with, mixture, one_of
+from tests.stages.hostile_kinds import GOOD, KINDS, MB, MOST_DEAD_LETTER_BYTES, UNREADABLE
+from tests.stages.hostile_oracle import UNREADABLE_RECORD
+from tests.stages.process import MonitorProcess, Samples, outcomes, until
+from tests.stages.topics import Topics
 
 HOSTILE, STRANGE, PARTITIONS, SEED = 10_000, 20, 3, 20
 #: Hostile ones before each good one: enough of those that reading is not stopped for all that fail.

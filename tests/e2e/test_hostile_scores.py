@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from monitor.records import ScoreRecord
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.process import MonitorProcess, Samples, total, until
-from tests.e2e.test_two_exporters import scored
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.process import MonitorProcess, Samples, total, until
+from tests.stages.topics import MakeTopics
+from tests.stages.two_exporters import scored
 
 GOOD = 100
 NEWER = {"schema": "rag.score/2", "scores": {"faithfulness": {"mean": 0.5}}}

@@ -10,13 +10,13 @@ from random import Random
 import pytest
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 COUNT = 12

@@ -10,14 +10,14 @@ from random import Random
 import pytest
 
 from monitor.records import Outcome, ScoreRecord, read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import METRICS, Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
 from tests.servers.judge_request import Task
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.labelled import METRICS, Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 #: What an interaction ends with when a fault never ends.
 REASONS = {

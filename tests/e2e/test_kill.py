@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, total, until
+from tests.stages.topics import MakeTopics
 
 COUNT, KILLS = 900, 3
 

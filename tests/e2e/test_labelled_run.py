@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import METRICS, Case, all_labels, as_logged, batch, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce
+from tests.stages.labelled import METRICS, Case, all_labels, as_logged, batch, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 COUNT, TOGETHER = 2_000, 250
 HOUR = 3_600

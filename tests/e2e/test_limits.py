@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 
 async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: int) -> Samples:

@@ -12,9 +12,6 @@ from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import TopicAlreadyExistsError
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, outcomes, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import (
     Record,
@@ -24,6 +21,9 @@ from tests.servers.kafka_topics import (
     produce,
     read_all,
 )
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 LOST = "rag_monitor_offsets_lost_total"
 WENT_BACK = "rag_monitor_offsets_went_back_total"

@@ -21,11 +21,11 @@ import pytest
 from confluent_kafka import KafkaError, Message, Producer
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import Topics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, Samples, total, until
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import create_topic, read_all
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, Samples, total, until
+from tests.stages.topics import Topics
 from tests.tools import requires_tool
 
 OUTAGE_S = float(os.environ.get("OUTAGE_SECONDS") or 15)

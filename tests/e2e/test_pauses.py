@@ -15,11 +15,11 @@ from random import Random
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import as_logged, case
-from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.labelled import as_logged, case
+from tests.stages.process import MonitorProcess, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 #: For a command to be understood and written, and for others to read it, on a busy machine.
 LONG_ENOUGH = "10s"

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import all_labels, as_logged, case
-from tests.e2e.process import asking
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
-from tests.unit.cli.command import rag_monitor
+from tests.stages.command import rag_monitor
+from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.process import asking
+from tests.stages.topics import MakeTopics, Topics
 
 INTERACTIONS = 120
 PRICED = {

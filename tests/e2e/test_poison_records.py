@@ -5,7 +5,7 @@ calls for an interaction, every ordinary one scored just once, every record one 
 ends the process within 30 s also while all of them are under way. The bound on ``/healthz`` is
 never moved: from what an answer took, only that time is left out in which the kernel says that the
 process could have run and had no core, and never the CPU time that it used itself
-(``tests/e2e/poison/probe.py``). In its full
+(``tests/stages/poison/probe.py``). In its full
 form, with 100 ordinary ones before and after each: ``tests/benchmarks/poison_records.py --full``.
 """
 
@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.poison.calls import Obliging, Tally
-from tests.e2e.poison.evaluated import evaluated
-from tests.e2e.poison.exporter import exported
-from tests.e2e.poison.records import POISONS
-from tests.e2e.poison.score_records import poisons
-from tests.e2e.poison.scorer import scored
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
+from tests.stages.poison.calls import Obliging, Tally
+from tests.stages.poison.evaluated import evaluated
+from tests.stages.poison.exporter import exported
+from tests.stages.poison.records import POISONS
+from tests.stages.poison.score_records import poisons
+from tests.stages.poison.scorer import scored
 
 AROUND = 5
 PATIENCE_S = 120.0

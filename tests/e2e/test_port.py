@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.process import MonitorProcess, total, until
 from tests.servers.ports import free_ports
+from tests.stages.process import MonitorProcess, total, until
 
 DESCRIPTORS = 1_024
 HALVES = 1_100

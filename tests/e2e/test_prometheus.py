@@ -12,11 +12,11 @@ import aiohttp
 import pytest
 
 from monitor.demo.stack.servers import Prometheus
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, until
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 QUERY = 'rag_score{metric="faithfulness",window="5m"}'

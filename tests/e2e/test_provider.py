@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 STATE = "rag_monitor_judge_state"
 

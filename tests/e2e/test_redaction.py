@@ -12,12 +12,12 @@ from aiohttp import web
 from monitor.config import Settings
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.records import Outcome, read_score_record
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics, Topics
 
 SECRETS = {
     "email": "jane.roe@example.org",

@@ -11,14 +11,14 @@ from random import Random
 import aiohttp
 import pytest
 
-from monitor.app import Monitor
+from monitor.app.process import Monitor
 from monitor.config import load
-from tests.e2e.conftest import MakeTopics, Topics
-from tests.e2e.labelled import Case, all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, outcomes, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.labelled import Case, all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, outcomes, until
+from tests.stages.topics import MakeTopics, Topics
 
 COUNT = 300
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.e2e.rewritten import SPELLINGS, all_spellings
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.process import MonitorProcess, outcomes, until
+from tests.stages.topics import MakeTopics
 
 INTERACTIONS = 24
 

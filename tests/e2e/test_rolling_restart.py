@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.chaos.acts import rolling_restart
-from tests.e2e.chaos.run import Setup, run
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
+from tests.stages.chaos.acts import rolling_restart
+from tests.stages.chaos.run import Setup, run
 from tests.tools import requires_tool
 
 MOST_JUDGED_TWICE = 0.01

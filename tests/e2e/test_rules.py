@@ -15,14 +15,14 @@ import yaml
 
 from monitor.config import load
 from monitor.rules.render import rendered
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, until
-from tests.e2e.test_alarms import INCIDENT, OVER, USUAL, Stage
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
+from tests.stages.alarms import INCIDENT, OVER, USUAL, Stage
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 #: Everything that takes minutes takes seconds.

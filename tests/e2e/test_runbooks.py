@@ -20,11 +20,11 @@ import yaml
 
 from monitor.config import Settings
 from tests.e2e.grafana import Asked
-from tests.e2e.process import until
 from tests.runbooks import RUNBOOKS, Command, commands
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, missing_stack
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.process import until
 from tests.tools import requires_tool
 
 #: An incident that is not over before the tests are.

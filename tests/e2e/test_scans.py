@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from monitor.access import connection
+from monitor.app.connections import connection
 from monitor.config import load
 from monitor.errors import DependencyRefused
-from monitor.health import Health
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
-from tests.e2e.process import until
+from monitor.runtime.health import Health
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.process import until
 from tests.tools import requires_tool
 
 TOPIC, MADE_UP, SILENCE_S = "letters", "made-up", 1.0

@@ -10,13 +10,13 @@ from random import Random
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import all_labels, as_logged, case
-from tests.e2e.plain import encoded, interaction
-from tests.e2e.process import MonitorProcess, asking, outcomes, total, until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.plain import encoded, interaction
+from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.topics import MakeTopics
 
 SECRET = "the moon landing was sponsored by Acme"
 

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from tests.e2e.conftest import MakeTopics
-from tests.e2e.labelled import all_labels, as_logged, case
-from tests.e2e.process import MonitorProcess, asking, total, until
 from tests.servers.judge_limits import SlidingLimits
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
+from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, total, until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 LIMIT = 60

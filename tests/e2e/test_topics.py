@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.e2e.conftest import Topics
-from tests.e2e.process import MonitorProcess, outcomes, until
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import admin_client, create_topic
 from tests.servers.ports import free_ports
+from tests.stages.process import MonitorProcess, outcomes, until
+from tests.stages.topics import Topics
 from tests.tools import requires_tool
 
 

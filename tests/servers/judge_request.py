@@ -58,7 +58,7 @@ class Request:
 
 def shipped_prompts() -> Mapping[Task, frozenset[str]]:
     """The text of the shipped prompt files by task, told apart by their file names."""
-    files = resources.files("monitor.judge").joinpath("prompts").iterdir()
+    files = resources.files("monitor.judge.pipeline").joinpath("prompts").iterdir()
     texts = {f.name: f.read_bytes().decode() for f in files if f.name.endswith(".md")}
     return {
         task: frozenset(text for name, text in texts.items() if word in name)

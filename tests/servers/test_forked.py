@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.forked import Forks, forks
-from tests.unit.cli.command import rag_monitor, started
+from tests.stages.command import rag_monitor, started
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from monitor.kafka.auth.oauth import Token, Tokens
 from monitor.kafka.connection import Connection
-from monitor.kafka.oauth import Token, Tokens
-from monitor.kafka.probe import probe
+from monitor.kafka.probe.steps import probe
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.servers.kafka_security import USER, SecuredBroker
 from tests.servers.oauth_server import OAuthServer

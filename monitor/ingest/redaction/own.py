@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monitor import patterns
 from monitor.ingest.redaction.reach import Reach
 from monitor.ingest.redaction.spans import Span
+from monitor.runtime import patterns
 
 
 class Own:

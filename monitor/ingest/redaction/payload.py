@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from monitor.ingest.event_time import parse_timestamp
-from monitor.ingest.letter import ERROR, REDRIVE
+from monitor.ingest.headers import ERROR, REDRIVE
 from monitor.ingest.redaction.redactor import Redactor, foreseen
 from monitor.kafka.record import KafkaRecord
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from monitor import patterns
 from monitor.errors import MonitorError
+from monitor.runtime import patterns
 
 #: Characters that may be read for each one of the text.
 MOST_READ: Final = 256

@@ -16,8 +16,8 @@ from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.reach import ReadTooFar
 from monitor.ingest.redaction.spans import Finder, Span
-from monitor.patterns import INSTALL
 from monitor.records import Interaction, Passage
+from monitor.runtime.patterns import INSTALL
 
 #: Raised with every change of what is found, so that scores of two rule sets are never mixed.
 RULES_VERSION: Final = "4"

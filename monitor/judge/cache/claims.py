@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Self
 
 from monitor.errors import ReplyRejected
-from monitor.judge import parsing
 from monitor.judge.cache.flights import Flight, Flights
 from monitor.judge.cache.keys import claims_key
 from monitor.judge.cache.store import CacheObserver, Store
-from monitor.judge.extraction import Extract, Extraction
-from monitor.judge.parsing import ExtractRequest
+from monitor.judge.pipeline import parsing
+from monitor.judge.pipeline.extraction import Extract, Extraction
+from monitor.judge.pipeline.parsing import ExtractRequest
 from monitor.judge.protocol import Bill
 
 Text = tuple[str, str]

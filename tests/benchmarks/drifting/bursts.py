@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.bursting import BurstAllowance, Bursts, granted
-from monitor.control import BURST_KEY
-from monitor.export.alarm_desk import every
-from monitor.export.burst_desk import HIGH
+from monitor.control.bursts import BurstAllowance, Bursts, granted
+from monitor.exporter.alarms.burst_requests import HIGH
+from monitor.exporter.alarms.publisher import every
+from monitor.records.control import BURST_KEY
 from tests.benchmarks.drifting.ours import Array
 
 #: ``drift.settle``, and what a record takes from the exporter to the scorers.

@@ -1,7 +1,8 @@
 """Runs with a learned baseline, three segments, and picks that a screen directs.
 
-Each slot has twenty members, of which one is judged; formulas as in ``monitor/ingest/slots`` and
-``monitor/export/detector.py``, over arrays; the calibration is learned by the package itself.
+Each slot has twenty members, of which one is judged; formulas as in ``monitor/sampling`` and
+``monitor/exporter/scores/detector.py``, over arrays; the calibration is learned by the package
+itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.ingest.slots.picks import LEAST_WEIGHT, MOST_EXPECTED
+from monitor.sampling.picks import LEAST_WEIGHT, MOST_EXPECTED
 from monitor.stats.baseline import PRIOR_WEIGHT
 from monitor.stats.calibration import BINS, Seen, learned
 from tests.benchmarks.drifting.ours import Array, Detectors

@@ -19,16 +19,16 @@ from typing import Final, TypeVarTuple, Unpack
 
 from prometheus_client import CollectorRegistry
 
-from monitor.control import BaselineRecord
-from monitor.export.baselines import Baselines
-from monitor.export.book import ScoreBook
-from monitor.export.collector import QualityCollector
-from monitor.export.front import Front
-from monitor.export.holding import Holding
-from monitor.export.http import HttpServer
-from monitor.export.steps import in_turns
-from monitor.health import Health
+from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.holding import Holding
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.steps import in_turns
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.front_page import Front
+from monitor.exporter.serve.http import HttpServer
 from monitor.records import read_score_record
+from monitor.records.control import BaselineRecord
+from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry
 from tests.benchmarks.exporting.traffic import DAY, START, books, lines
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import aiohttp
 from prometheus_client import CollectorRegistry
 
-from monitor.export.collector import QualityCollector
-from monitor.export.front import Front
-from monitor.export.http import HttpServer
-from monitor.exporter import Exporter, Followed
-from monitor.health import Health
+from monitor.exporter.exporter import Exporter, Followed
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.front_page import Front
+from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.connection import Connection
+from monitor.runtime.health import Health
 from monitor.telemetry import ExporterTelemetry, ProcessTelemetry
 from tests.benchmarks.exporting.traffic import DAY, START, books, lines
 from tests.servers.kafka_broker import KafkaBroker, missing_kafka

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from itertools import accumulate, count, islice
 from typing import Final
 
-from monitor.export.baselines import Baselines
-from monitor.export.book import ScoreBook, SegmentLabels
-from monitor.export.drift import DriftBook, DriftSettings, Normal
-from monitor.export.learning import Learner, Lesson
+from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.learning import Learner, Lesson
+from monitor.exporter.scores.aggregator import ScoreBook, SegmentLabels
+from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import (
     Claims,

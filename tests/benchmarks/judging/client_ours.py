@@ -14,18 +14,17 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, get_args
 
-from monitor.judge.asking import Asker
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.cache.memory import MemoryStore
 from monitor.judge.cache.store import Unobserved
-from monitor.judge.extraction import Extractor
-from monitor.judge.identity import LlmSettings, identify
-from monitor.judge.llm import LlmClient, LlmJudge
-from monitor.judge.parsing import Task
-from monitor.judge.pipeline import Pipeline
-from monitor.judge.plans import PLANS, PipelineName
-from monitor.judge.ports import Reply
-from monitor.judge.prompts import load_prompts
+from monitor.judge.llm.judge import LlmClient, LlmJudge
+from monitor.judge.pipeline.asking import Asker
+from monitor.judge.pipeline.extraction import Extractor
+from monitor.judge.pipeline.identity import LlmSettings, identify
+from monitor.judge.pipeline.pipeline import Pipeline
+from monitor.judge.pipeline.plans import PLANS, PipelineName
+from monitor.judge.pipeline.prompts import load_prompts
+from monitor.judge.ports import Reply, Task
 from monitor.records import Interaction, Judgement, Passage, Source, Verdicts
 from tests.benchmarks.judging.harness import Judge, Scores, main
 from tests.benchmarks.judging.truth import scores

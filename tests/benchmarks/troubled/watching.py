@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.e2e.process import MonitorProcess, Samples, outcomes, total
+from tests.stages.process import MonitorProcess, Samples, outcomes, total
 
 LOOK_S = 0.5
 

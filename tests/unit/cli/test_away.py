@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.servers.ports import free_ports
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.stages.command import one_line, rag_monitor
 
 LETTERS = "dead-letters"
 COMMANDS: Final = [

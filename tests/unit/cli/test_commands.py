@@ -14,8 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.__main__ import main
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.records import Outcome, SamplingRecord, ScoreRecord, Source
-from tests.unit.cli.command import one_line, rag_monitor, started
-from tests.unit.records.made import JUDGE, NOON
+from tests.stages.command import one_line, rag_monitor, started
+from tests.stages.records import JUDGE, NOON
 
 
 def scored(name: str, faithfulness: float) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from monitor.config import Settings, load, paths
-from tests.unit.cli.command import one_line, rag_monitor, started
+from tests.stages.command import one_line, rag_monitor, started
 
 SECRET = "hunter2-4711"
 

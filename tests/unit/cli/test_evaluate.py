@@ -14,12 +14,12 @@ from uuid import uuid4
 import pytest
 
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
-from tests.e2e.process import until
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.judge_weather import Weather
 from tests.servers.redis_server import RedisServer
-from tests.unit.cli.command import ROOT, one_line, rag_monitor
-from tests.unit.judge.test_contract import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+from tests.stages.command import ROOT, one_line, rag_monitor
+from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+from tests.stages.process import until
 
 LOST = "The note that was lost."
 KEY = ["--set", "judge.api_key=none"]

@@ -15,8 +15,8 @@ import pytest
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
-from tests.unit.checking.made_up import changed, entries, made_up
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.stages.command import one_line, rag_monitor
+from tests.stages.labelled_set import changed, entries, made_up
 
 ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"

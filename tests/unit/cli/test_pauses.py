@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.stages.command import one_line, rag_monitor
 
 
 @pytest.mark.parametrize(

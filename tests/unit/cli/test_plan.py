@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.stats.estimate import wilson
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.stages.command import one_line, rag_monitor
 
 GIVEN = ("plan", "--traffic", "200/s", "--budget", "20usd/day")
 #: Its tokens are those that docs/judge.md says, 3 calls.

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.config import load
-from monitor.errors import ConfigurationError
-from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import (
+from monitor.app.policies import (
     build_budget,
     build_judges,
     llm_settings,
@@ -20,6 +17,9 @@ from monitor.treatments import (
     unused_floors,
     unused_limits,
 )
+from monitor.config import load
+from monitor.errors import ConfigurationError
+from monitor.telemetry import ScorerTelemetry
 
 LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
 PRICE = {"judge.price.input_usd_per_million": "1.5", "judge.price.output_usd_per_million": "6"}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from monitor.books import most_series, promises
+from monitor.app.scores import most_series, promises
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
-from monitor.export.objectives import Objective
+from monitor.exporter.serve.objectives import Objective
 
 FAITHFUL = {"metric": "faithfulness", "window": "1h", "bound": 0.9}
 QUIET = {"metric": "hallucination", "window": "5m", "bound": 0.05, "minimum_samples": 5}

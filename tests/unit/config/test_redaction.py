@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.app.policies import build_judges, build_redactor, traffic
 from monitor.config import load
 from monitor.errors import ConfigurationError
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import build_judges, build_redactor, traffic
-from tests.unit.records.made import attributed
+from tests.stages.records import attributed
 
 LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
 

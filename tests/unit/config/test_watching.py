@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from monitor.books import books, burst_allowance, fixed_baselines, most_series, segment_names
+from monitor.app.scores import books, burst_allowance, fixed_baselines, most_series, segment_names
 from monitor.config import Settings, load
 from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
-from monitor.export.drift import DriftSettings
+from monitor.exporter.scores.detectors import DriftSettings
 
 BASELINES = """
 drift:

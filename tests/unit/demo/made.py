@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from monitor.alarms import AlarmRecord, Change, JudgeFailures
-from tests.unit.export.made import at
+from monitor.records.alarm import AlarmRecord, Change, JudgeFailures
+from tests.stages.score_records import at
 
 
 def alarm(

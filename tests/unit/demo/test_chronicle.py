@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarms import AlarmRecord
 from monitor.demo.chronicle import Chronicle, Kind
-from monitor.export.scrape import Learning, Page, Watched
+from monitor.exporter.serve.scraped import Learning, Page, Watched
+from monitor.records.alarm import AlarmRecord
+from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
-from tests.unit.export.made import START
 
 LEARNING = Page({}, {}, 0, 0, 0, learning=Learning(120, 200, False))
 WATCHED = {"faithfulness": Watched(0.1, 7.56, 0.93, False)}

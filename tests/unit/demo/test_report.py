@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from monitor.alarms import AlarmRecord
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.mix import INCIDENT, NORMAL, expected
 from monitor.demo.report import Run, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import APPLICATION
-from monitor.export.book import ScoreBook
-from monitor.export.scrape import Learning, Page, Watched
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.serve.scraped import Learning, Page, Watched
 from monitor.records import ScoreRecord
+from monitor.records.alarm import AlarmRecord
+from tests.stages.records import METRICS
+from tests.stages.score_records import FIRST, SECOND, START, record
 from tests.unit.demo.made import alarm
-from tests.unit.export.made import FIRST, SECOND, START, record
-from tests.unit.records.made import METRICS
 
 PAGE = Page(
     gauges={},

@@ -22,7 +22,7 @@ from monitor.demo.stack.pace import PACE, divided, hurried
 from monitor.demo.stack.stack import DEPLOY, read_shipped
 from monitor.demo.view import View
 from monitor.errors import ConfigurationError
-from monitor.export.scrape import Page
+from monitor.exporter.serve.scraped import Page
 from monitor.rules.model import Alert
 from monitor.rules.render import groups
 

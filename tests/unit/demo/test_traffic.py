@@ -16,7 +16,7 @@ from monitor.demo.facts import LANGUAGES, SLOT, Fact, handbook
 from monitor.demo.mix import INCIDENT, NORMAL, SHAPES, WRONG_SHARE, Kind, Mix, expected
 from monitor.demo.traffic import TENANTS, Generated, Traffic
 from monitor.ingest.formats.native import decode
-from monitor.judge.offline import OfflineJudge
+from monitor.judge.offline.judge import OfflineJudge
 from monitor.metrics.catalogue import score_all
 from monitor.records import Interaction, JudgeIdentity, Judgement, Source, Unscored
 

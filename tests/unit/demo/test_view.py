@@ -14,10 +14,10 @@ from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import latest
 from monitor.demo.schedule import Schedule
 from monitor.demo.view import CHOSEN, View
-from monitor.export.scrape import Gauge, Learning, Page, Watched
+from monitor.exporter.serve.scraped import Gauge, Learning, Page, Watched
 from monitor.metrics.catalogue import CATALOGUE
+from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
-from tests.unit.export.made import START
 
 WINDOWS = ("15s", "1m")
 MOVED = "noise_sensitivity_irrelevant"

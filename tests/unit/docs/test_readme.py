@@ -15,12 +15,12 @@ import yaml
 from monitor.cli import app
 from monitor.config import Settings, load, paths
 from monitor.ingest.formats import native
-from monitor.ingest.outcomes import Reason
-from monitor.judge.offline import OfflineJudge
+from monitor.judge.offline.judge import OfflineJudge
 from monitor.metrics.catalogue import CATALOGUE, score_all
 from monitor.records import (
     Judgement,
     Outcome,
+    Reason,
     SamplingRecord,
     ScoreRecord,
     Source,

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from monitor.config import Settings
-from tests.e2e.poison.findings import CALLS, HEALTH_S, MEMORY_MB
-from tests.e2e.poison.records import POISONS
+from tests.stages.poison.findings import CALLS, HEALTH_S, MEMORY_MB
+from tests.stages.poison.records import POISONS
 
 PAGE = (Path(__file__).parents[3] / "SECURITY.md").read_text("utf-8")
 

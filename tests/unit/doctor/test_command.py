@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.servers.ports import free_ports
-from tests.unit.cli.command import one_line, rag_monitor
+from tests.stages.command import one_line, rag_monitor
 
 
 def test_a_wrong_setting_is_the_first_line() -> None:

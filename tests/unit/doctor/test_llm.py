@@ -11,8 +11,8 @@ from aiohttp import web
 from monitor.doctor import llm
 from monitor.doctor.llm import TINY
 from monitor.doctor.report import Line, Status
-from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.offline import OfflineJudge
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.offline.judge import OfflineJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 
 KEY = "sk-very-secret"

@@ -12,9 +12,9 @@ from aiohttp import web
 
 from monitor.doctor import ports
 from monitor.doctor.report import Status
-from monitor.export.front import Front
-from monitor.export.http import HttpServer
-from monitor.health import Health
+from monitor.exporter.serve.front_page import Front
+from monitor.exporter.serve.http import HttpServer
+from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
 from tests.servers.ports import free_ports
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.app.policies import build_judges
 from monitor.config import load
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import Line, Status
 from monitor.doctor.size import too_large_for
 from monitor.doctor.traffic import lines
-from monitor.ingest.filters import Filter
 from monitor.records import Interaction
+from monitor.sampling.rules import Filter
 from monitor.telemetry import ScorerTelemetry
-from monitor.treatments import build_judges
 from tests.unit.doctor.made import NOW_MS, Read, digest, logged
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from tests.dashboards import annotation_queries
-from tests.unit.rules.promtool import promtool
+from tests.stages.promtool import promtool
 
 LENGTH = 120
 CHANGE = 60

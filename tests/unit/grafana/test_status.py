@@ -11,7 +11,7 @@ import yaml
 
 from grafana.quality_tiles import STATUS
 from tests.dashboards import BUILT_IN, CHOSEN, filled, queries
-from tests.unit.rules.promtool import promtool
+from tests.stages.promtool import promtool
 
 WHO = 'application="bot", judge="llm@1"'
 TWO = ("a", "b")

@@ -11,28 +11,28 @@ from typing import Any
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
-from monitor.ingest.sampling import Sampler
 from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import NOTHING, Ceiling, Demand
-from monitor.judge.fallback import FallbackJudge
-from monitor.judge.limits import Limits
-from monitor.judge.llm import LlmJudge, LlmSettings
-from monitor.judge.material import Caps, Material
-from monitor.judge.parsing import ClaimVerdict, Task, passage_order
-from monitor.judge.pipeline import Pipeline
-from monitor.judge.plans import PLANS, PipelineName, demand, fewest, together
-from monitor.judge.ports import Reply
+from monitor.judge.limits.limits import Limits
+from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.fallback import FallbackJudge
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.pipeline.material import Caps, Material
+from monitor.judge.pipeline.parsing import ClaimVerdict, passage_order
+from monitor.judge.pipeline.pipeline import Pipeline
+from monitor.judge.pipeline.plans import PLANS, PipelineName, demand, fewest, together
+from monitor.judge.ports import Reply, Task
 from monitor.judge.protocol import Bill
-from monitor.judge.rehearsal import RehearsedJudge
-from monitor.judging import Treatment
-from monitor.judging import judged as judged_within
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.hidden import HIDDEN
 from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
+from monitor.sampling.hashing import Sampler
+from monitor.scorer.judging import Treatment
+from monitor.scorer.judging import judged as judged_within
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
-from tests.unit.judge.test_contract import LABELS, interaction
-from tests.unit.judge.truthful import Large, Truthful, judged, large, made
+from tests.stages.judge_case import LABELS, interaction
+from tests.stages.truthful import Large, Truthful, judged, large, made
 
 PIPELINES: tuple[PipelineName, ...] = ("joint", "single", "ragas")
 BY_PIPELINE = pytest.mark.parametrize("pipeline", PIPELINES)

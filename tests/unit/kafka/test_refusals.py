@@ -6,8 +6,8 @@ import pytest
 from aiokafka import errors
 
 from monitor.kafka.connection import Connection
+from monitor.kafka.problems import Trouble
 from monitor.kafka.refusals import missing_right, refusal
-from monitor.kafka.troubles import Trouble
 
 ME = Connection("k:1", "SASL_SSL", "PLAIN", "me")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from monitor.health import Health
 from monitor.kafka.clock_watch import ClockWatch
-from monitor.kafka.patience import settled, start_patiently
-from tests.unit.kafka.small_kafka import SmallKafka, small_kafka
+from monitor.kafka.retrying import settled, start_patiently
+from monitor.runtime.health import Health
+from tests.stages.small_kafka import SmallKafka, small_kafka
 
 
 async def patient(kafka: SmallKafka) -> None:

@@ -18,8 +18,8 @@ from monitor.records import (
     Source,
     UnscoredMark,
 )
-from tests.unit.metrics.test_metric_properties import judgements
-from tests.unit.records.made import NOON
+from tests.stages.judgements import judgements
+from tests.stages.records import NOON
 
 
 def record(judgement: Judgement, **fields: Any) -> ScoreRecord:

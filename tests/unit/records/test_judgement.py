@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Source
 from monitor.records import Verdicts as Found
-from tests.unit.records.made import JUDGE, NOON
+from tests.stages.records import JUDGE, NOON
 
 
 class Parts(NamedTuple):

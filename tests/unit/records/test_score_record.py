@@ -19,7 +19,7 @@ from monitor.records import (
     Usage,
     read_score_record,
 )
-from tests.unit.records.made import JUDGE, NOON, forced, score_records
+from tests.stages.records import JUDGE, NOON, forced, score_records
 
 RECORD = ScoreRecord(
     application="bot",

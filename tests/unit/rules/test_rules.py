@@ -14,9 +14,9 @@ import yaml
 from monitor.config import Settings, load
 from monitor.config.alerting import KEEP_FIRING, PENDING, AlertName
 from monitor.config.judging import LONGEST_BLOCK_WAIT_S
-from monitor.ingest.slots.blocks import LONGEST_WAIT_S
 from monitor.rules.model import Alert, Recording
 from monitor.rules.render import groups, rendered
+from monitor.sampling.blocks import LONGEST_WAIT_S
 from tests.dashboards import dashboards
 from tests.metric_names import (
     OF_PROMETHEUS,
@@ -26,8 +26,8 @@ from tests.metric_names import (
     metrics_named_in,
     queries_in,
 )
-from tests.unit.cli.command import one_line, rag_monitor, started
-from tests.unit.rules.promtool import promtool
+from tests.stages.command import one_line, rag_monitor, started
+from tests.stages.promtool import promtool
 
 ROOT = Path(__file__).parents[3]
 COMMITTED = ROOT / "deploy/prometheus/rules"

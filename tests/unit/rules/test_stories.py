@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from monitor.config.alerting import PENDING
-from tests.unit.rules.promtool import WATCHDOG, Firing, Stage, quoted
-from tests.unit.rules.weeks import (
+from tests.stages.promtool import WATCHDOG, Firing, Stage, quoted
+from tests.stages.weeks import (
     EXPORTERS,
     LENGTH,
     METRIC,

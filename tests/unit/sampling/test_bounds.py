@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.ingest.slots.blocks import LONGEST
-from monitor.ingest.slots.pace import Allowance, Cost, Costs, Pace
-from monitor.ingest.slots.picks import Signalled, luck, pick, weights
+from monitor.sampling.blocks import LONGEST
+from monitor.sampling.pace import Allowance, Cost, Costs, Pace
+from monitor.sampling.picks import Signalled, luck, pick, weights
 
 
 def test_a_replica_has_its_part_of_requests_and_tokens_only() -> None:

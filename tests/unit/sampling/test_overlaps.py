@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.ingest.slots.blocks import Cutting, Plan, Span
-from monitor.ingest.slots.picks import luck
+from monitor.sampling.blocks import Cutting, Plan, Span
+from monitor.sampling.picks import luck
 
 OFFSETS = 2_048
 LENGTHS = (1, 4, 16, 32, 64, 256)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.ingest.slots.blocks import LONGEST, Plan, is_length
-from monitor.ingest.slots.pace import (
+from monitor.sampling.blocks import LONGEST, Plan, is_length
+from monitor.sampling.pace import (
     HEADROOM,
     Allowance,
     Cost,

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from monitor.records import ScoreRecord, Source
-from tests.e2e.chaos.slotted import slots_of
-from tests.e2e.chaos.traffic import Made, make
-from tests.e2e.plain import encoded
 from tests.servers.kafka_topics import Record
-from tests.unit.export.made import record, slot
+from tests.stages.chaos.slotted import slots_of
+from tests.stages.chaos.traffic import Made, make
+from tests.stages.plain import encoded
+from tests.stages.score_records import record, slot
 
 OFFSETS = 8
 

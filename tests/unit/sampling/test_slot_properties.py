@@ -9,17 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.ingest.sampling import screened
-from monitor.ingest.slots.blocks import (
-    LONGEST_WAIT_S,
-    SHORTEST_WAIT_S,
-    Cutting,
-    Filling,
-    Plan,
-    Span,
-)
-from monitor.ingest.slots.floors import Floors
-from monitor.ingest.slots.picks import Signalled, luck, pick, weights
+from monitor.sampling.blocks import LONGEST_WAIT_S, SHORTEST_WAIT_S, Cutting, Filling, Plan, Span
+from monitor.sampling.floors import Floors
+from monitor.sampling.hashing import screened
+from monitor.sampling.picks import Signalled, luck, pick, weights
 
 LONGER = st.sampled_from([2, 4, 8, 32])
 LENGTHS = st.sampled_from([1, 2, 4, 8, 32])

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.ingest.gathering import Gathering, Slot
-from monitor.ingest.slots.pace import FIRST_LENGTH, Pace
 from monitor.kafka.record import KafkaRecord, Partition
-from tests.unit.ingest.loop_stage import Record
+from monitor.sampling.pace import FIRST_LENGTH, Pace
+from monitor.sampling.slot_buffer import Gathering, Slot
+from tests.stages.loop import Record
 
 
 class Minute(NamedTuple):

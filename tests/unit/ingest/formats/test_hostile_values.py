@@ -9,10 +9,10 @@ import pytest
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.native import decode, logged_id
 from monitor.records import Source
-from tests.e2e import hostile_oracle
-from tests.e2e.hostile import Kind, bit_flipped, mixture, one_of, rich
-from tests.e2e.hostile_kinds import GOOD, KINDS
-from tests.e2e.hostile_oracle import Fate
+from tests.stages import hostile_oracle
+from tests.stages.hostile import Kind, bit_flipped, mixture, one_of, rich
+from tests.stages.hostile_kinds import GOOD, KINDS
+from tests.stages.hostile_oracle import Fate
 
 SOURCE = Source(topic="rag.interactions.v1", partition=3, offset=42)
 NOON_MS = 1_795_176_000_000

@@ -17,8 +17,8 @@ from monitor.ingest.formats import native
 from monitor.ingest.redaction.payload import redacted, redacted_json
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.records import Source
-from tests.unit.ingest.letters import ORIGINAL, Record
-from tests.unit.ingest.redaction.test_redactor import TEXTS
+from tests.stages.dead_letters import ORIGINAL, Record
+from tests.stages.redaction import TEXTS
 
 REDACTOR = Redactor(Rules(regions=Settings().redaction.regions))
 SOURCE = Source(topic="t", partition=0, offset=0)

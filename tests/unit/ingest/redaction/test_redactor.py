@@ -8,24 +8,17 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from monitor.config import Settings
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.phones import MOST_LOOKED_UP
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
 from monitor.records import Interaction, Passage, Source
+from tests.stages.redaction import TEXTS
 
 REGIONS = Settings().redaction.regions
 RULES = Rules(regions=REGIONS)
 REDACTOR = Redactor(RULES)
-#: Values and what may stand between them.
-PIECES = (
-    *("bob@example.com", "+49 30 901820", "030/901820", "4111 1111 1111 1111", "138 1234 5678"),
-    *("DE89 3704 0044 0532 0130 00", "password: hunter2hunter2", "<EMAIL:3f2a91>", "sk-"),
-    *(" ", ",", "-", ".", "(", "@", "+", "0", "17", "中", "a", "://", ":", "/", "\n", "<", ">"),
-)
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from monitor.errors import JudgeFailed
 from monitor.judge.cache.claims import Borrowing, CachedExtractor, ClaimsCache
 from monitor.judge.cache.keys import claims_key
-from monitor.judge.extraction import Extraction
+from monitor.judge.pipeline.extraction import Extraction
 from monitor.judge.protocol import Bill
 from monitor.records import Usage
+from tests.stages.turns import settled
 from tests.unit.judge.cache.hearing import Failing, Heard
-from tests.unit.judge.cache.test_flights import settled
 
 PRICE = Usage(calls=1, prompt_tokens=10)
 VERSION = ("model", "prompt")

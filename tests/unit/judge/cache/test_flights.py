@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.judge.cache.flights import PATIENCE, Flight, Flights
+from tests.stages.turns import settled
 
 
 class Work:
@@ -39,12 +40,6 @@ async def joined(
     tasks = [asyncio.create_task(flights.join("k", work)) for _ in range(n)]
     await settled()
     return tasks
-
-
-async def settled() -> None:
-    """Until everybody who can go on has done so."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 async def test_many_share_one_making() -> None:

@@ -13,15 +13,15 @@ import pytest
 import redis
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.caches import Caches
+from monitor.app.caches import Caches
 from monitor.config import load
-from monitor.judge.llm import LlmJudge, LlmSettings
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.records import Interaction
 from monitor.telemetry import CacheTelemetry
 from tests.servers.judge_server import JudgeServer, Labels
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
+from tests.stages.judge_case import LABELS, RESPONSE, interaction
 from tests.tools import requires_tool
-from tests.unit.judge.test_contract import LABELS, RESPONSE, interaction
 
 
 class Stage:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitor.judge.cache.keys import claims_key, judgement_key
 from monitor.records import JudgeIdentity, Passage
-from tests.unit.judge.test_contract import interaction
+from tests.stages.judge_case import interaction
 
 JUDGE = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
 TEXTS = st.text(st.characters(), max_size=8)

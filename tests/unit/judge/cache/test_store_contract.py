@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
+from monitor.judge.cache.failover import Patient
 from monitor.judge.cache.memory import MemoryStore
-from monitor.judge.cache.patience import Patient
 from monitor.judge.cache.redis_store import LARGEST_BYTES, RedisStore
 from monitor.judge.cache.store import Store
 from tests.servers.redis_server import RedisServer

@@ -1,0 +1,1 @@
+"""From settings to objects, and the process that they make up."""

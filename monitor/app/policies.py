@@ -1,0 +1,389 @@
+"""Which interactions are judged, by whom and how: settings turned into judges and treatments."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from monitor.app.caches import Caches
+from monitor.config import Effective, Settings, seconds
+from monitor.config import Judge as JudgeSettings
+from monitor.control.calibrations import Calibrations
+from monitor.errors import ConfigurationError
+from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
+from monitor.judge.limits.breaker import Patience
+from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.limits import Limits
+from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
+from monitor.judge.limits.redis_limiter import RedisLimits
+from monitor.judge.limits.shared_quota import SharedQuota
+from monitor.judge.llm.fallback import FallbackJudge
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
+from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.pipeline.model_ids import Ids
+from monitor.judge.pipeline.recheck_choice import other_order
+from monitor.judge.protocol import Judge
+from monitor.runtime.threads import Threads
+from monitor.sampling.hashing import Sampler
+from monitor.sampling.meters import Meter, Meters
+from monitor.sampling.pace import FIRST_LENGTH, Allowance, Pace
+from monitor.sampling.rules import Case, Filter, compiled
+from monitor.sampling.slot_buffer import Gathering
+from monitor.scorer.intake import Traffic
+from monitor.scorer.judging import Treatment
+from monitor.scorer.picking import Picker, PickSettings
+from monitor.scorer.recheck import AgreementBook, Rechecks
+from monitor.scorer.slots import Slots
+from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A judge, the section that it was built from, and the limits that hold for it alone."""
+
+    section: JudgeSettings
+    judge: Judge
+    limits: Limits
+    pressures: Pressures
+    recheck: Rechecks | None = None
+
+
+def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
+    """What replaces personal data; raises ``ConfigurationError`` for a wrong region or pattern."""
+    return Redactor(redaction_rules(settings), lambda k: telemetry.redactions.labels(k).inc())
+
+
+def build_judges(
+    settings: Settings,
+    telemetry: ScorerTelemetry,
+    caches: Caches | None = None,
+    *,
+    whole: bool = False,
+    paused: Callable[[str, str | None], None] | None = None,
+    share: Callable[[], float] = lambda: 1.0,
+) -> list[Seat]:
+    """One judge for each distinct section; the first is that of the settings themselves.
+
+    With ``caches`` claims are kept, and if ``whole``, a model's judgements as well; then a model
+    that has never answered is not waited for: a file is no traffic, and can be given again.
+    ``paused`` is told of a judge of whose models none answers for now, and with None when one does.
+    ``share`` is the part of the limits that this process keeps to where replicas share none.
+    """
+    seats: list[Seat] = []
+    probe_s = seconds(settings.limits.stop_probe)
+    patience = Patience(stop_probe_s=probe_s, awaits_first=not whole)
+    pressures = Pressures(
+        ShownState(telemetry, partial(_tell, seats, paused) if paused else None),
+        patience,
+        partial(_quota, settings, telemetry, share),
+        ids=Ids(ShownIds(telemetry)),
+    )
+    for section in (each.judge for each in (settings.base, *settings.effective)):
+        if all(section != seat.section for seat in seats):
+            handled = handling(section, redaction_rules(settings))
+            if section.kind == "offline":
+                screen = OfflineJudge(section.label_name, redaction=handled)
+                limits = Limits(section.concurrency, section.deadline_s)
+                seats.append(Seat(section, screen, limits, pressures))
+                continue
+            made = _in_order(llm_settings(section, handled), section.fallback_models)
+            asked = [pressures.all_of(one) for one in made]
+            limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
+            keep = caches.claims(section.cache) if caches else None
+            observe = CountedCalls(telemetry)
+            judges: list[Judge] = [
+                LlmJudge(one, observe=observe, cache=keep, pressures=pressures) for one in made
+            ]
+            if caches and whole:
+                judges = [caches.keeping(judge, section.cache) for judge in judges]
+            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
+            seats.append(Seat(section, judge, limits, pressures))
+    return seats
+
+
+def _tell(seats: Sequence[Seat], paused: Callable[[str, str | None], None]) -> None:
+    """Judging pauses, which is no reason to be called stuck; or it goes on."""
+    silent: dict[str, bool] = {}
+    for seat in seats:  # not by its version, which the first reply changes
+        name = f"{seat.section.label_name} {seat.section.model or ''}".strip()
+        silent[name] = silent.get(name, False) or seat.limits.is_silent
+    for name, is_silent in silent.items():
+        paused(name, "the provider does not answer" if is_silent else None)
+
+
+def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
+    """One judge for each model; another one has no extraction and no price of its own."""
+    return [
+        preferred,
+        *(replace(preferred.of_model(m), extract_model=None, price=None) for m in others),
+    ]
+
+
+def _quota(
+    settings: Settings, telemetry: ScorerTelemetry, share: Callable[[], float], model: str
+) -> Quota:
+    """The limits of a model, and how much of them is used."""
+    limits, redis = PerMinute(*settings.limits.of(model)), settings.limits.redis
+    if redis.url is None or limits == PerMinute():
+        quota: Quota = LocalQuota(limits, time.monotonic, share=share, inherits=True)
+    else:
+        made = RedisLimits(
+            redis.url.get_secret_value(), prefix=redis.prefix, timeout_s=redis.timeout_s
+        )
+        limiters = (
+            made.limiter(f"{model}:requests", limits.requests),
+            made.limiter(f"{model}:tokens", limits.tokens),
+        )
+        observe = ShownQuota(telemetry)
+        quota = SharedQuota(
+            model, limits, limiters, observe, time.monotonic, share, close=made.aclose
+        )
+    for name, limit in (
+        ("requests_per_minute", limits.requests),
+        ("tokens_per_minute", limits.tokens),
+    ):
+        if limit is not None:
+            used = telemetry.limit_used.labels(model, name)
+            used.set_function(partial(quota.used_ratio, name))
+    return quota
+
+
+def require_addresses(settings: Settings) -> None:
+    """Raises ``ConfigurationError`` for the Redis of limits that none uses yet, if it is none."""
+    redis = settings.limits.redis
+    if redis.url is not None:
+        url = redis.url.get_secret_value()
+        RedisLimits(url, prefix=redis.prefix, timeout_s=redis.timeout_s)
+
+
+def with_rechecks(
+    seats: Sequence[Seat],
+    telemetry: RecheckTelemetry,
+    spend: Callable[[float], None] = lambda _usd: None,
+    affords: Callable[[], bool] = lambda: True,
+) -> list[Seat]:
+    """The same seats, where models have a second one judge a share of the interactions again.
+
+    ``spend`` is told of its cost; ``affords`` says whether there is money left.
+    """
+    book = AgreementBook(telemetry)
+
+    def rechecked(seat: Seat) -> Seat:
+        share = seat.section.recheck_rate
+        if seat.section.kind != "llm" or not share:
+            return seat
+        settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
+        observe = CountedRecheck(telemetry, spend)
+        second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
+        made = Rechecks(share, second, seat.limits, book, telemetry, affords)
+        return replace(seat, recheck=made)
+
+    return list(map(rechecked, seats))
+
+
+def build_budget(settings: Settings) -> Budget | None:
+    """What may be spent in a day; None where nobody says, or no model is asked."""
+    usd, sections = settings.limits.usd_per_day, [settings.judge]
+    sections += [each.judge for each in settings.effective]
+    if usd is None or all(section.kind == "offline" for section in sections):
+        return None
+    return Budget(usd, ZoneInfo(settings.budget.timezone))
+
+
+def judges_of(seat: Seat) -> tuple[Judge, ...]:
+    """All that may judge there, in order of preference."""
+    return seat.judge.judges if isinstance(seat.judge, FallbackJudge) else (seat.judge,)
+
+
+def require_prices(seats: Sequence[Seat]) -> None:
+    """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
+    for number, model in _unpriced(seats):
+        what = (
+            "leave it out of judge.fallback_models: judge.price is not for those"
+            if number
+            else "give judge.price.input_usd_per_million and judge.price.output_usd_per_million"
+        )
+        raise ConfigurationError(
+            f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
+            f"it costs would count as nothing; {what}"
+        )
+
+
+def unpriced(seats: Sequence[Seat]) -> list[str]:
+    """Models whose price nobody knows. After ``prepare``."""
+    return sorted({model for _, model in _unpriced(seats)})
+
+
+def _unpriced(seats: Sequence[Seat]) -> Iterator[tuple[int, str]]:
+    """The models, each with its place among its seat's judges: 0 is the one that is asked first."""
+    for seat in seats:
+        for number, judge in enumerate(judges_of(seat)):
+            for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
+                yield number, model
+
+
+def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:
+    """Models of ``limits.models`` that no judge asks: most likely, their names are misspelt."""
+    asked = {one.model for seat in seats for one in seat.pressures.made()}
+    return sorted(settings.limits.models.keys() - asked)
+
+
+def unused_floors(settings: Settings) -> str | None:
+    """Why ``sampling.floors`` change nothing, None where they do, or there are none."""
+    if not settings.sampling.floors:
+        return None
+    if all(each.segment is None for each in (settings.base, *settings.effective)):
+        return "nothing has a segment: set export.segment"
+    if settings.sampling.block == 1:
+        return "nothing is picked from blocks: set sampling.block"
+    return None
+
+
+def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
+    """Which interactions are judged, and how, by application."""
+
+    def treatment(whole: Effective) -> Treatment:
+        seat = next(seat for seat in seats if seat.section == whole.judge)
+        sampler = Sampler(whole.sampling.rate, whole.sampling.key)
+        return Treatment(
+            sampler,
+            seat.judge,
+            seat.limits,
+            whole.segment,
+            whole.metrics,
+            labels_win=whole.judge.relevance == "labels",
+            recheck=seat.recheck,
+            # What costs nothing waits for no money.
+            budget=None if whole.judge.kind == "offline" else budget,
+        )
+
+    cases = [
+        Case(
+            re.compile(entry.name_regex).fullmatch,
+            tuple(map(compiled, entry.when)),
+            treatment(whole),
+        )
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+    ]
+    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    return Traffic(treatment(settings.base), cases, let_through)
+
+
+def slots(
+    settings: Settings,
+    redactor: Redactor,
+    calibrations: Calibrations,
+    seats: Sequence[Seat],
+    budget: Budget | None = None,
+    share: Callable[[], float] = lambda: 1.0,
+    burst: Callable[[], float] = lambda: 1.0,
+    *,
+    wall: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
+    threads: Threads | None = None,
+) -> Slots | None:
+    """What picks from blocks; None where every interaction is judged, however late.
+
+    ``seats`` are all that may judge, each with limits of its own. ``share`` is the part of the
+    limits that is for this process, ``burst`` how many times as many judgements are asked for now:
+    never more than ``drift.burst.times``.
+    """
+    sampling, ingest = settings.sampling, settings.ingest
+    sheds = ingest.when_behind == "freshness"
+    if sampling.block == 1 and not sheds and not _may_take_more(settings):
+        return None
+    most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
+    limited = list(meters(settings, seats))
+    has_limits = budget is not None or any(meter.is_shared for meter in limited)
+    pace = Pace(
+        None if sampling.block == "auto" else sampling.block,
+        sheds=sheds,
+        behind_s=seconds(ingest.behind_after),
+        first=FIRST_LENGTH if has_limits else 1,
+    )
+    rules = PickSettings(
+        sampling.directed,
+        sampling.floors,
+        Filter.of(sampling.forced, ()),
+        sampling.force_unanswered,
+    )
+    return Slots(
+        Gathering(lambda: pace.plan, monotonic),
+        Picker(rules, redactor.text, calibrations, threads=threads),
+        pace,
+        Allowance(sum(seat.limits.concurrency for seat in seats)),
+        budget,
+        share,
+        wall,
+        monotonic,
+        burst=lambda: min(most, burst()),
+        meters=Meters(limited),
+    )
+
+
+def meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
+    """Requests and tokens of each model that may be asked, and the places of each judge."""
+    asked = {id(one): one for seat in seats for one in seat.pressures.made()}
+    for one in asked.values():
+        requests, tokens = settings.limits.of(one.model)
+        if requests is not None:
+            yield Meter(requests, partial(getattr, one, "requests"))
+        if tokens is not None:
+            yield Meter(tokens, partial(getattr, one, "tokens"))
+    for limits in (seat.limits for seat in seats):
+        yield Meter(60.0 * limits.concurrency, partial(getattr, limits, "busy_s"), is_shared=False)
+
+
+def _may_take_more(settings: Settings) -> bool:
+    """Whether a burst can take what is left out otherwise."""
+    rates = [each.sampling.rate for each in (settings.base, *settings.effective)]
+    return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in rates)
+
+
+def redaction_rules(settings: Settings) -> Rules | None:
+    """What is redacted; None where nothing is."""
+    chosen = settings.redaction
+    if not chosen.enabled:
+        return None
+    salt = chosen.salt.get_secret_value() if chosen.salt else ""
+    return Rules(chosen.kinds, chosen.regions, chosen.patterns, salt)
+
+
+def handling(judge: JudgeSettings, rules: Rules | None) -> str:
+    """What is done with an interaction around its judge, for the version of the judge."""
+    tag = rules.tag if rules else OFF
+    return f"{tag}, labels win" if judge.relevance == "labels" else tag
+
+
+def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
+    """How the section of an LLM judge says that the model is asked."""
+    return LlmSettings(
+        model=judge.model or "",
+        name=judge.label_name,
+        api_base=judge.api_base,
+        api_key=judge.api_key.get_secret_value() if judge.api_key else None,
+        headers={key: value.get_secret_value() for key, value in judge.headers.items()},
+        pipeline=judge.pipeline,
+        extract_model=judge.extract_model,
+        claims_per_call=judge.claims_per_call,
+        passages_per_call=judge.passages_per_call,
+        prompt_tokens=judge.prompt_tokens,
+        structured=judge.structured,
+        reasoning_effort=judge.reasoning_effort,
+        evidence=judge.evidence,
+        relevant_to_question=judge.relevant_to_question,
+        attempt_timeout_s=judge.attempt_timeout_s,
+        retries_s=judge.deadline_s,
+        max_calls=judge.max_calls,
+        max_input_tokens=judge.max_input_tokens,
+        calls_at_once=judge.concurrency,
+        version_from=judge.version_from,
+        price=judge.price.pair,
+        redaction=handled,
+    )

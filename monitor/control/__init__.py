@@ -1,0 +1,1 @@
+"""What the control topic says, followed and changed: pauses, bursts, calibrations."""

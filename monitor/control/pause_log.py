@@ -1,0 +1,58 @@
+"""The log of pauses: when each begins and ends, by a command or by its own time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from monitor.control.pauses import Pauses
+from monitor.runtime.logs import logger
+from monitor.runtime.supervision import meanwhile
+
+#: Not of each record: what was paused and resumed before a start is no news.
+LOOK_EVERY_S: Final = 1.0
+
+
+class PauseLog:
+    """Tells what has changed since the last look. ``clock`` gives epoch seconds."""
+
+    def __init__(self, pauses: Pauses, clock: Callable[[], float]) -> None:
+        self._pauses, self._clock = pauses, clock
+        self._told: dict[str, str | None] = {}
+
+    def look(self) -> None:
+        """Say ``paused`` and ``resumed``, once each; a pause whose end has moved is told again."""
+        held = self._pauses.records(self._clock())
+        now = {record.shown: record.end for record in held}
+        for record in held:
+            if self._told.get(record.shown) != record.end:
+                set_at = None if record.set_at is None else record.set_at.isoformat()
+                logger().info(
+                    "paused",
+                    application=record.shown,
+                    until=record.end,
+                    set_at=set_at,
+                    set_by=record.set_by or "nobody who gave a name",
+                )
+        for name in self._told.keys() - now.keys():
+            logger().info("resumed", application=name)
+        self._told = now
+
+
+@asynccontextmanager
+async def pauses_logged(pauses: Pauses, clock: Callable[[], float]) -> AsyncIterator[None]:
+    """Meanwhile the log says what is paused, and what no longer is.
+
+    Should that fail, the block ends with it: ``meanwhile``.
+    """
+    log = PauseLog(pauses, clock)
+
+    async def look() -> None:
+        while True:
+            log.look()
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async with meanwhile(("the log of pauses", look())):
+        yield

@@ -1,0 +1,1 @@
+"""``rag-monitor evaluate``: a file of interactions in, their score records out."""

@@ -1,0 +1,243 @@
+"""``evaluate``: a file of interactions judged as live traffic is, one score record a line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from monitor.app.caches import Caches
+from monitor.app.policies import build_judges, build_redactor, traffic
+from monitor.config import Settings
+from monitor.errors import MessageRejected
+from monitor.ingest.formats import native
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.limits.deadline import Deadline
+from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
+from monitor.scorer import score_records
+from monitor.scorer.intake import Traffic
+from monitor.scorer.judging import Treatment, hidden, judged
+from monitor.scorer.score_records import Ending
+from monitor.telemetry import ScorerTelemetry
+
+#: How often it is looked who has come to wait, once told to stop.
+_LOOK_EVERY_S = 0.2
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of a file; the number of the line, from 1, before which it was told to stop."""
+
+    records: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    rejected: int = 0
+    answered: int = 0
+    stopped_before: int | None = None
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: ScoreRecord) -> None:
+        """One more record has been written."""
+        self.records += 1
+        self.outcomes[f"{record.outcome}{f' ({record.reason})' if record.reason else ''}"] += 1
+        self.usage += record.usage
+        if record.outcome is Outcome.JUDGE_FAILED:
+            self.failed[record.reason or ""] += 1
+        elif record.outcome is Outcome.SCORED or record.usage.calls:
+            self.answered += 1
+
+    @property
+    def refused(self) -> str | None:
+        """Why the judge has failed at all that it was asked; None where it answered anything."""
+        if self.answered or not self.failed:
+            return None
+        reason, times = self.failed.most_common(1)[0]
+        return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
+
+
+async def evaluate(
+    settings: Settings,
+    telemetry: ScorerTelemetry,
+    name: str,
+    lines: Iterable[bytes],
+    write: Callable[[bytes], object],
+    rejected: Callable[[str], object],
+    stop: asyncio.Event,
+    clock: Callable[[], float] = time.time,
+) -> Summary:
+    """Judge every line, and write the records in the order of the lines.
+
+    From ``stop`` on no further line is begun, and those under way have ``ingest.drain_s`` seconds,
+    unless they only wait: for a place, or for a limit.
+    When ``write`` raises ``BrokenPipeError``, nobody wants more: that is the end, too.
+
+    ``name`` stands for the topic and the line's number, from 0, for the offset. A line that is no
+    interaction is told to ``rejected`` and left out; blank ones are passed over. Every interaction
+    is judged: sampling and rules do not apply. Judgements of a model are kept in ``judge.cache``,
+    so that evaluating the same content again costs nothing.
+    """
+    caches = Caches(telemetry.judge_cache)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(caches.aclose)
+        seats = build_judges(settings, telemetry, caches, whole=True)
+        for seat in seats:
+            stack.push_async_callback(seat.judge.aclose)
+            await seat.judge.prepare()
+        desk, summary = _Desk(traffic(settings, seats), clock), Summary()
+        reader = _Reader(name, build_redactor(settings, telemetry), rejected, summary, clock)
+        # Some more than are judged at a time: the oldest may take longest.
+        ahead = 4 * sum(seat.section.concurrency for seat in seats)
+        lines_in_order = _InOrder(desk, summary, write, ahead)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                drained = _drained(stop, limit, settings.ingest.drain_s, lines_in_order.leave)
+                waiting = asyncio.create_task(drained)
+                try:
+                    await lines_in_order.run(reader, lines, stop)
+                finally:
+                    waiting.cancel()
+    return summary
+
+
+async def _drained(
+    stop: asyncio.Event,
+    limit: asyncio.Timeout,
+    drain_s: float,
+    leave: Callable[[float], None],
+) -> None:
+    """From ``stop`` on leave what waits, also what comes to; leave all when the time is over."""
+    await stop.wait()
+    loop = asyncio.get_running_loop()
+    end = loop.time() + drain_s
+    limit.reschedule(end)
+    while True:
+        leave(end - loop.time())
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+class _LeftError(Exception):
+    """The oldest was left: no record after it can be written."""
+
+
+@dataclass(slots=True)
+class _InOrder:
+    """Judges up to ``ahead`` interactions at a time, and writes them in the order they came in."""
+
+    desk: _Desk
+    summary: Summary
+    write: Callable[[bytes], object]
+    ahead: int
+    under_way: deque[tuple[int, asyncio.Task[ScoreRecord]]] = field(default_factory=deque)
+
+    async def run(self, reader: _Reader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for line, interaction in reader.interactions(lines):
+                    if stop.is_set():
+                        self.summary.stopped_before = line
+                        break
+                    task = group.create_task(self.desk.record(interaction))
+                    self.under_way.append((line, task))
+                    while len(self.under_way) >= self.ahead or self._oldest_is_done():
+                        await self._write_oldest()
+                while self.under_way:
+                    await self._write_oldest()
+        except* (BrokenPipeError, _LeftError):
+            pass  # what is under way has been cancelled: it would cost, and nobody reads it
+        finally:
+            if self.under_way:
+                self.summary.stopped_before = self.under_way[0][0]
+
+    def leave(self, within_s: float) -> None:
+        """Give up those that only wait, and cannot go on in so many seconds."""
+        for _, task in self.under_way:
+            if self.desk.may_be_left(task, within_s) and not task.cancelling():
+                task.cancel()
+
+    def _oldest_is_done(self) -> bool:
+        return bool(self.under_way) and self.under_way[0][1].done()
+
+    async def _write_oldest(self) -> None:
+        task = self.under_way[0][1]
+        await asyncio.wait({task})
+        if task.cancelled():
+            raise _LeftError
+        record = task.result()
+        self.write(record.to_json() + b"\n")
+        self.under_way.popleft()
+        self.summary.add(record)
+
+
+class _Desk:
+    """Where a line becomes a record."""
+
+    def __init__(self, chosen: Traffic, clock: Callable[[], float]) -> None:
+        self._traffic, self._clock = chosen, clock
+        self._judging: dict[asyncio.Task[Any] | None, Deadline] = {}
+
+    def may_be_left(self, task: asyncio.Task[ScoreRecord], within_s: float) -> bool:
+        """Whether it waits for a place; or for limits, as ``Deadline`` says."""
+        deadline = self._judging.get(task)
+        return deadline is None or deadline.may_be_left(within_s)
+
+    async def record(self, interaction: Interaction) -> ScoreRecord:
+        treatment = self._traffic.treatment(interaction)
+        ending = hidden(interaction, treatment) or await self._judged(interaction, treatment)
+        return score_records.build(
+            interaction,
+            ending,
+            rate=1.0,
+            segment_by=treatment.segment_by,
+            metrics=treatment.metrics,
+            now=datetime.fromtimestamp(self._clock(), UTC),
+        )
+
+    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        waiting_since = self._clock()
+        async with treatment.limits.admitted():
+            admitted = self._clock()
+            ending = await self._watched(interaction, treatment)
+        timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
+        return ending._replace(timings=timings)
+
+    async def _watched(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        task, deadline = asyncio.current_task(), treatment.limits.deadline()
+        self._judging[task] = deadline
+        try:
+            return await judged(interaction, treatment, deadline)
+        finally:
+            del self._judging[task]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Lines in, interactions out, as redacted as live traffic is."""
+
+    name: str
+    redactor: Redactor
+    rejected: Callable[[str], object]
+    summary: Summary
+    clock: Callable[[], float]
+
+    def interactions(self, lines: Iterable[bytes]) -> Iterator[tuple[int, Interaction]]:
+        """Each with the number of its line, from 1."""
+        for number, line in enumerate(lines):
+            if number == 0:  # some editors write one
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            if not line.strip():
+                continue
+            source = Source(topic=self.name, partition=0, offset=number)
+            try:
+                found = native.decode(line, source, int(self.clock() * 1000)).interaction
+                found = self.redactor.interaction(found)
+            except MessageRejected as error:
+                self.summary.rejected += 1
+                self.rejected(f"line {number + 1}: {self.redactor.message(error)}")
+            else:
+                yield number + 1, found

@@ -1,0 +1,1 @@
+"""When a change is an alarm, what it says, and how it is told once."""

@@ -1,0 +1,208 @@
+"""From the slots of a detector to the record of its alarm: what changed, since when, where.
+
+A function of the slots, the baseline and the clock: two exporters write the same bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from monitor.exporter.alarms.worst import cut, moment, worst
+from monitor.exporter.scores.detector import Counted
+from monitor.exporter.scores.detectors import DriftState, History
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records.alarm import (
+    MOST_SEGMENTS,
+    NAME_CHARACTERS,
+    AlarmRecord,
+    Change,
+    JudgeFailures,
+    SegmentChange,
+    answered,
+)
+from monitor.stats.attribution import Shift, Split, split
+from monitor.stats.baseline import Baseline
+from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.failures import fails_more
+from monitor.stats.onset import Course, course
+from monitor.stats.sums import ZERO, Sums, as_worse
+
+OTHER = "other"
+#: With fewer scored slots before the change, the baseline stands in for them.
+ENOUGH_BEFORE = 30
+
+#: Event times (both included) of slots that are no example of what is normal.
+Span = tuple[float, float]
+_By = dict[str, Sums]
+
+
+class _Sides(NamedTuple):
+    """The sums by segment before the change and since, and whether before is enough to go by."""
+
+    before: _By
+    since: _By
+    enough: bool
+
+
+class Story(NamedTuple):
+    """The slots of a detector before the change and since, and the course of its evidence."""
+
+    before: list[Counted]
+    since: list[Counted]
+    crossed: float | None
+
+
+def story(history: History, threshold: float, worse_then: Span | None = None) -> Story | None:
+    """Cut a history in two at the estimated start; None without evidence.
+
+    ``threshold`` is A. Slots of ``worse_then``, an earlier alarm, are left out of those before.
+    """
+    counted = history.counted
+    first = next((i for i, one in enumerate(counted) if one.event_time >= history.start), None)
+    found: Course | None = None
+    if first is not None:
+        found = course((one.deviation for one in counted[first:]), threshold)
+    if first is None or found is None:
+        return None
+    onset = first + found.onset
+    begin, end = worse_then or (1.0, 0.0)
+    before = [one for one in counted[:onset] if not begin <= one.event_time <= end]
+    crossed = None if found.crossed is None else counted[first + found.crossed].event_time
+    return Story(before, counted[onset:], crossed)
+
+
+def explained(
+    state: DriftState, told: Story, history: History, now: float, segment_by: str | None
+) -> AlarmRecord:
+    """The record of an alarm that opens at ``now`` (epoch seconds); its claims are added later.
+
+    ``segment_by`` is the name of the attribute that the segments are values of.
+    """
+    better = CATALOGUE[state.key.metric].higher_is_better
+    sides = _sides(told)
+    parts = _split(sides, history.baseline)
+    segments = _segments(parts, sides, better) if parts and segment_by else ()
+    return answered(
+        AlarmRecord(
+            state="open",
+            **state.key._asdict(),
+            higher_is_better=bool(better),
+            since=moment(told.since[0].event_time),
+            opened_at=moment(now),
+            baseline=state.baseline,
+            change=_change(state, told, parts, sides.enough, better),
+            evidence=state.evidence,
+            threshold=state.threshold,
+            evidence_until=moment(told.since[-1].event_time),
+            judge_failures=_failures(told),
+            segment_by=segment_by,
+            segments=segments,
+            worst=worst(told.since, better),
+        )
+    )
+
+
+def _names(told: Story) -> Callable[[str], str]:
+    """The most frequent segments keep their names, ties by name; the rest is ``other``."""
+    counts = Counter(one.slot.segment for part in told[:2] for one in part)
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_SEGMENTS]
+    kept = {name: cut(name, NAME_CHARACTERS) for name in ranked}
+    return lambda name: kept.get(name, OTHER)
+
+
+def _sides(told: Story) -> _Sides:
+    named = _names(told)
+    before, since = (_by_segment(part, named) for part in (told.before, told.since))
+    return _Sides(before, since, sum(sums.scored for sums in before.values()) >= ENOUGH_BEFORE)
+
+
+def _split(sides: _Sides, baseline: Baseline) -> Split | None:
+    if sides.enough:
+        return split(sides.before, sides.since, None)
+    usual = {cut(name, NAME_CHARACTERS): mean for name, mean in baseline.segments.items()}
+    return split({}, sides.since, lambda name: usual.get(name, baseline.mean))
+
+
+def _by_segment(slots: Iterable[Counted], named: Callable[[str], str]) -> _By:
+    found: _By = {}
+    for one in slots:
+        name = named(one.slot.segment)
+        found[name] = found.get(name, ZERO).plus(one.slot.segment_terms(one.value))
+    return found
+
+
+def _change(
+    state: DriftState, told: Story, parts: Split | None, enough: bool, better: bool | None
+) -> Change:
+    before, since = (_sums(part, state.key.metric) for part in (told.before, told.since))
+    now = estimate(since, before.plus(since), better)
+    usual = estimate(before, before.plus(since), better).value if enough else None
+    if usual is None:
+        usual = as_worse(parts.before, better) if parts else state.baseline
+    sign = -1.0 if better else 1.0
+    # Traffic that is not told apart has no mix that could have changed.
+    mix = parts.mix if parts is not None and _is_told_apart(parts) else None
+    return Change(
+        before=usual,
+        value=now.value,
+        lower=now.lower,
+        upper=now.upper,
+        n=now.samples,
+        # + 0.0: no change is 0.0 in either direction, and never −0.0.
+        mix=None if mix is None else sign * mix + 0.0,
+        within=sign * parts.within + 0.0 if parts is not None else 0.0,
+        explained_by_mix=None if parts is None or mix is None else parts.explained_by_mix,
+    )
+
+
+def _is_told_apart(parts: Split) -> bool:
+    return any(shift.segment for shift in parts.segments)
+
+
+def _sums(slots: Iterable[Counted], metric: str) -> Sums:
+    return functools.reduce(Sums.plus, (one.slot.terms(metric, one.value) for one in slots), ZERO)
+
+
+def _segments(parts: Split, sides: _Sides, better: bool | None) -> tuple[SegmentChange, ...]:
+    found = []
+    for shift in parts.segments:
+        since = sides.since.get(shift.segment, ZERO)
+        horizon = sides.before.get(shift.segment, ZERO).plus(since)
+        found.append(_segment(shift, estimate(since, horizon, better), better))
+    return tuple(found)
+
+
+def _segment(shift: Shift, found: Estimate, better: bool | None) -> SegmentChange:
+    return SegmentChange(
+        segment=shift.segment,
+        share_before=shift.share_before,
+        share=shift.share,
+        before=as_worse(shift.before, better),
+        value=found.value,
+        lower=found.lower,
+        upper=found.upper,
+        n=found.samples,
+        within=0.0 - shift.within if better else shift.within,
+    )
+
+
+def _failures(told: Story) -> JudgeFailures:
+    (failed_before, before), (failed, since) = (
+        (sum(one.slot.failed for one in part), len(part)) for part in told[:2]
+    )
+    return JudgeFailures(
+        before=failed_before / before if before else None,
+        rate=failed / since,
+        picks=since,
+        verdict=fails_more(failed_before, before, failed, since),
+    )
+
+
+def span_of(record: AlarmRecord | None) -> Span | None:
+    """The event times during which an earlier alarm found the slots worse than normal."""
+    if record is None or record.state == "open" or record.evidence_until is None:
+        return None
+    return record.since.timestamp(), record.evidence_until.timestamp()

@@ -1,0 +1,71 @@
+"""The alarms as they stand on their topic, for a command: read once, without a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from monitor.errors import RecordSkipped
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.replay import TopicScan
+from monitor.records.alarm import AlarmRecord, WorstInteraction, read_alarm_record
+from monitor.runtime.health import Health
+
+
+class Alarms(NamedTuple):
+    """The latest record of each alarm, open ones first; ``unreadable`` counts what was left out."""
+
+    records: tuple[AlarmRecord, ...]
+    unreadable: int
+
+
+async def read_alarms(connection: Connection, topic: str, health: Health, limit_s: float) -> Alarms:
+    """All that is known of alarms.
+
+    Raises ``DependencyRefused`` when the topic is missing, may not be read, or not in time.
+    """
+    latest: dict[bytes | None, AlarmRecord | None] = {}
+    unreadable = 0
+    async with one_shot.in_time(connection, health, limit_s, "reading"):
+        scan = await TopicScan.start(connection, health)
+        try:
+            async for record in scan.records(topic):
+                try:
+                    latest[record.key] = read_alarm_record(record.key, record.value)
+                except RecordSkipped:
+                    unreadable += 1
+        finally:
+            await scan.stop()
+    return Alarms(_ordered([one for one in latest.values() if one is not None]), unreadable)
+
+
+def _ordered(records: list[AlarmRecord]) -> tuple[AlarmRecord, ...]:
+    newest = sorted(records, key=lambda one: one.closed_at or one.opened_at, reverse=True)
+    return tuple(sorted(newest, key=lambda one: one.state != "open"))
+
+
+def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
+    """One alarm for people: its sentence and its worst interactions.
+
+    ``with_claims`` also what they claim, which is text of the application's traffic.
+    """
+    yield f"{record.state:6}  {record.answer}"
+    yield f"        judge {record.judge}, opened at {record.opened_at.isoformat()}"
+    for one in record.worst:
+        segment = f", {record.segment_by}={one.segment}" if record.segment_by else ""
+        yield (
+            f"        {record.metric} {one.value:.2f}  {one.interaction_id}{segment}, "
+            f"{one.event_time.isoformat()}"
+        )
+        yield from _claims(one) if with_claims else ()
+
+
+def _claims(one: WorstInteraction) -> Iterator[str]:
+    for claim in one.claims:
+        places = ", ".join(
+            f"passage {each.number}" + (f" ({each.id})" if each.id else "")
+            for each in claim.passages
+        )
+        said = "(its text is not on record)" if claim.text is None else claim.text
+        yield f"            {said}" + (f"  ← {places}" if places else "")

@@ -1,0 +1,100 @@
+"""When an alarm opens and closes: the last records of ``rag.alarms.v1`` against the detectors.
+
+An open alarm is one event, with the threshold it was opened at. So of a threshold that changes:
+
+- raised, it closes no open alarm: that takes evidence below the threshold of the opening, too;
+- lowered, it keeps an open alarm open while the evidence is at or above it, and does not open a
+  closed one again for slots that the closing had seen: the evidence must come up to the present
+  threshold with a later slot;
+- no record is ever written with a time in the past, or for a crossing that is over.
+
+Where no record was ever written there is no past to compare with: the present threshold decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+
+from monitor.exporter.alarms.explanation import explained, span_of, story
+from monitor.exporter.scores.detectors import DriftKey, DriftState, History
+from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
+
+#: ``DriftBook.history``.
+Histories = Callable[[DriftKey, float], History | None]
+
+
+def transitions(
+    last: Mapping[str, AlarmRecord],
+    states: Iterable[DriftState],
+    histories: Histories,
+    now: float,
+    segment_by: str | None = None,
+) -> list[AlarmRecord]:
+    """The records to publish at ``now`` (epoch seconds), in the order of their keys.
+
+    ``last`` holds the latest record of each key; ``states`` are all detectors with a baseline,
+    after the replay (half a replay would close what is open). Publishing what comes back, and
+    asking again, gives nothing.
+    """
+    current = {alarm_key(*state.key): state for state in states}
+    found: list[AlarmRecord | None] = []
+    for key in sorted({*last, *current}):
+        state, record = current.get(key), last.get(key)
+        becomes = due(record, state)
+        if becomes == "closed" and record is not None:
+            found.append(_closing(record, state, histories, now))
+        elif becomes == "open" and state is not None:
+            found.append(_opening(record, state, histories, now, segment_by))
+    return [record for record in found if record is not None]
+
+
+def due(record: AlarmRecord | None, state: DriftState | None) -> State | None:
+    """What an alarm may become now, as far as that shows without its history; None: it stays.
+
+    Cheap, and asked at every look; a history is a day of slots.
+    """
+    if record is not None and record.state == "open":
+        if state is None or state.evidence is None:
+            return "closed"
+        return "closed" if state.evidence < min(record.threshold, state.threshold) else None
+    return "open" if state is not None and state.alarm else None
+
+
+def _opening(
+    record: AlarmRecord | None,
+    state: DriftState,
+    histories: Histories,
+    now: float,
+    segment_by: str | None,
+) -> AlarmRecord | None:
+    history = histories(state.key, now)
+    told = history and story(history, 10.0**state.threshold, span_of(record))
+    if history is None or told is None:
+        return None
+    seen = None if record is None else record.evidence_until
+    if seen is not None and told.crossed is not None and told.crossed <= seen.timestamp():
+        return None
+    return explained(state, told, history, now, segment_by)
+
+
+def _closing(
+    record: AlarmRecord, state: DriftState | None, histories: Histories, now: float
+) -> AlarmRecord:
+    because: Cause = "recovered"
+    if state is not None and state.baseline != record.baseline:
+        because = "new_baseline"
+    elif state is None or state.evidence is None:
+        because = "not_watched"
+    history = None if state is None else histories(state.key, now)
+    last = history.counted[-1].event_time if history and history.counted else None
+    closed = record.model_copy(
+        update={
+            "state": "closed",
+            "closed_at": datetime.fromtimestamp(now, UTC),
+            "closed_because": because,
+            "evidence": None if state is None else state.evidence,
+            "evidence_until": None if last is None else datetime.fromtimestamp(last, UTC),
+        }
+    )
+    return answered(closed)

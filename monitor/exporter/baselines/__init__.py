@@ -1,0 +1,1 @@
+"""What is normal: learned from scored slots, published, set by people."""

@@ -1,0 +1,151 @@
+"""Baselines between the control topic, the learner and the detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import NamedTuple
+
+from monitor.errors import RecordSkipped
+from monitor.exporter.baselines.learning import Learner, Lesson, Pair, Progress, normal_of
+from monitor.exporter.scores.detectors import DriftBook, Normal
+from monitor.exporter.scores.steps import at_once
+from monitor.exporter.scores.training_slots import Pupils
+from monitor.records.control import (
+    BaselineRecord,
+    ControlRecord,
+    Removed,
+    baseline_key,
+    read_control_record,
+)
+from monitor.records.keyed import Keyed
+from monitor.stats.trail import Trail
+
+
+class Status(NamedTuple):
+    """How it stands with an application and judge.
+
+    ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
+    the configuration fixes all of it.
+    """
+
+    pair: Pair
+    slots: int | None
+    is_learning: bool
+
+
+class Baselines:
+    """Control records in, baselines to publish out."""
+
+    def __init__(self, drift: DriftBook, learner: Learner) -> None:
+        self._drift, self._learner = drift, learner
+        self._records: dict[str, BaselineRecord] = {}
+        self.progress: list[Progress] = []
+
+    def take_in(self, key: bytes | None, value: bytes | None) -> None:
+        """Let a record of the control topic hold; the latest of a key does.
+
+        Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
+        """
+        self.hold(read_control_record(key, value))
+
+    def hold(self, found: ControlRecord | Removed) -> list[Trail]:
+        """Let it hold, if it is about a baseline; the others are for those who pick and judge.
+
+        What is given back is not needed any more, and may be let go of step by step.
+        """
+        if isinstance(found, Removed):
+            gone = self._records.pop(found.key, None)
+            return [] if gone is None else self._apply(gone.application, gone.judge, None)
+        if isinstance(found, BaselineRecord):
+            self._records[found.key] = found
+            return self._apply(found.application, found.judge, found)
+        return []
+
+    def held_in_steps(
+        self, found: ControlRecord | Removed, now: Callable[[], float]
+    ) -> Generator[None, None, None]:
+        """The same step by step: with one of them all of it holds. ``now`` gives epoch seconds.
+
+        The steps behind it let go of what is not needed any more.
+        """
+        if isinstance(found, BaselineRecord):
+            pair = found.application, found.judge
+            try:
+                yield from self._drift.prepared(*pair, _normal(found), now)
+                gone = self.hold(found)
+            finally:
+                self._drift.abandon(*pair)
+        else:  # without a baseline nothing is to be held against it
+            gone = self.hold(found)
+        for trail in gone:
+            yield from trail.emptied()
+
+    @property
+    def drift(self) -> DriftBook:
+        """The detectors that are held against them."""
+        return self._drift
+
+    @property
+    def lesson(self) -> Lesson:
+        """How much is learned from."""
+        return self._learner.lesson
+
+    def records(self) -> Mapping[str, BaselineRecord]:
+        """What holds, by key."""
+        return self._records
+
+    def learn(self, pupils: Pupils, now: float) -> list[Keyed]:
+        """Look how far learning is; the records to publish now, if any, baselines last.
+
+        They hold once they have come back through ``take_in``, as on every other exporter. A
+        baseline that is there says that all was published.
+        """
+        return at_once(self.learned_in_steps(pupils, now))
+
+    def learned_in_steps(self, pupils: Pupils, now: float) -> Generator[None, None, list[Keyed]]:
+        """The same step by step; ``progress`` is what it was until the last one."""
+        lessons = []
+        if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
+            for lesson in (yield from self._learner.lessons(pupils, now)):
+                lessons.append((lesson.progress, (yield from lesson.taught())))
+        self.progress = [progress for progress, _ in lessons]
+        found = [taught for _, taught in lessons if taught is not None]
+        calibrations = [one.calibration for one in found if one.calibration is not None]
+        return [*calibrations, *(one.baseline for one in found)]
+
+    def status(self) -> Iterator[Status]:
+        """Every application and judge that has detectors, in order; as of the last ``learn``."""
+        learned_from = {progress.pair: progress.slots for progress in self.progress}
+        for pair in sorted(self._drift.pairs()):
+            record = self._records.get(baseline_key(*pair))
+            if not self._is_known(pair):
+                yield Status(pair, min(learned_from.get(pair, 0), self.lesson.slots), True)
+            else:
+                yield Status(pair, record.slots if record and record.metrics else None, False)
+
+    def _is_known(self, pair: Pair) -> bool:
+        return self._drift.is_known(*pair)
+
+    def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> list[Trail]:
+        normal = _normal(record)
+        gone = self._drift.set_normal(application, judge, normal)
+        reset = record is not None and normal is None
+        self._learner.learn_after(
+            (application, judge),
+            record.effective_from.timestamp() if record is not None and reset else None,
+        )
+        return gone
+
+
+def _normal(record: BaselineRecord | None) -> Normal | None:
+    """None for a record without metrics, which says that all is to be learned anew."""
+    return normal_of(record) if record is not None and record.metrics else None
+
+
+def take_in(baselines: Baselines, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+    """Let a control record hold; what was wrong with one that was left out."""
+    try:
+        baselines.take_in(key, value)
+    except RecordSkipped as skipped:
+        return skipped
+    return None

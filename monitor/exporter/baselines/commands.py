@@ -1,0 +1,173 @@
+"""What people do with baselines: look at them, freeze what is normal now, set, begin anew.
+
+Topics are read to their ends and written without a group; all of it within a time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from monitor.errors import RecordSkipped
+from monitor.exporter.baselines.baselines import Baselines, take_in
+from monitor.exporter.baselines.learning import Pair, frozen
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.detectors import DriftBook
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.replay import TopicScan
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import read_score_record
+from monitor.records.control import BaselineRecord, MetricBaseline, baseline_key
+from monitor.runtime.health import Health
+from monitor.stats.sums import as_worse
+
+#: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
+SLACK_S = 3600
+Row = dict[str, Any]
+
+
+class Desk(NamedTuple):
+    """Where the records are, what they are read into, and for how many seconds at most."""
+
+    connection: Connection
+    scores_topic: str
+    control_topic: str
+    health: Health
+    limit_s: float
+    book: ScoreBook
+    drift: DriftBook
+    baselines: Baselines
+
+
+async def decide(
+    desk: Desk, now: float, make: Callable[[], list[BaselineRecord]], *, scores: bool
+) -> list[BaselineRecord]:
+    """Read as ``read`` does, and publish what is then made of it."""
+    await read(desk, now, scores=scores)
+    records = make()
+    if records:
+        await publish(desk, records)
+    return records
+
+
+async def read(desk: Desk, now: float, *, scores: bool) -> None:
+    """Read all control records, and with ``scores`` those of the horizon, as of ``now``.
+
+    Raises ``DependencyRefused`` when a topic is missing, may not be read, or not in time.
+    """
+    async with one_shot.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
+        scan = await TopicScan.start(desk.connection, desk.health)
+        try:
+            async for record in scan.records(desk.control_topic):
+                take_in(desk.baselines, record.key, record.value)
+            if scores:
+                await _read_scores(desk, scan, now)
+        finally:
+            await scan.stop()
+
+
+async def _read_scores(desk: Desk, scan: TopicScan, now: float) -> None:
+    start_ms = max(0, desk.book.horizon_start(now) - SLACK_S) * 1000
+    desk.book.advance(now)
+    async for record in scan.records(desk.scores_topic, start_ms=start_ms):
+        if record.value is not None:
+            try:
+                desk.book.add(read_score_record(record.value), record.value)
+            except RecordSkipped:
+                continue  # the exporter counts and names them
+    desk.baselines.learn(desk.book.pupils, now)
+
+
+async def publish(desk: Desk, records: Sequence[BaselineRecord]) -> None:
+    """Write them; raises ``DependencyRefused`` when that is not possible in time."""
+    written = [(record.key, record.to_json()) for record in records]
+    await one_shot.publish(desk.connection, desk.health, desk.limit_s, desk.control_topic, written)
+
+
+def rows(desk: Desk) -> list[Row]:
+    """What holds and what is being learned, for every application and judge that is known."""
+    status = {found.pair: found for found in desk.baselines.status()}
+    records = {(r.application, r.judge): r for r in desk.baselines.records().values()}
+    found = []
+    for pair in sorted({*status, *records}):
+        record = records.get(pair)
+        learning = not desk.drift.is_known(*pair)
+        seen = status.get(pair)
+        slots = record.slots if record and record.metrics else None
+        found.append(
+            {
+                "application": pair[0],
+                "judge": pair[1],
+                "learning": learning,
+                "slots": (seen.slots if seen else 0) if learning else slots,
+                "needed": desk.baselines.lesson.slots,
+                "origin": _origin(record),
+                "effective_from": record.effective_from.isoformat() if record else None,
+                "metrics": _metrics(desk, pair, record),
+            }
+        )
+    return found
+
+
+def _origin(record: BaselineRecord | None) -> str | None:
+    """Where a record is from; None without one."""
+    if record is None:
+        return None
+    return record.origin if record.metrics else "reset"
+
+
+def _metrics(desk: Desk, pair: Pair, record: BaselineRecord | None) -> dict[str, Row]:
+    """What every metric is held against; the configuration goes before the record."""
+    found: dict[str, Row] = {}
+    if record is not None:
+        for name, metric in record.metrics.items():
+            found[name] = {"origin": record.origin, **metric.model_dump()}
+    fixed = desk.drift.fixed(*pair)
+    for name, baseline in (fixed.metrics if fixed else {}).items():
+        better = CATALOGUE[name].higher_is_better
+        found[name] = {
+            "origin": "configuration",
+            "mean": as_worse(baseline.mean, better),
+            "se": 0.0,
+            "segments": {k: as_worse(mean, better) for k, mean in baseline.segments.items()},
+        }
+    return {name: found[name] for name in CATALOGUE if name in found}
+
+
+def freeze(desk: Desk, wanted: Callable[[Pair], bool], now: float) -> list[BaselineRecord]:
+    """Records that say that what is now is normal."""
+    return frozen(desk.book.watched(), desk.baselines.lesson.slots, wanted, now)
+
+
+def reset(
+    desk: Desk, wanted: Callable[[Pair], bool], named: Pair | None, now: float
+) -> list[BaselineRecord]:
+    """Records that say that it is to be learned from later slots.
+
+    For the wanted ones that have a baseline on the topic, and the one that was ``named`` in full.
+    """
+    found = desk.baselines.records().values()
+    pairs = {(record.application, record.judge) for record in found if record.metrics}
+    chosen = {named} if named is not None else set(filter(wanted, pairs))
+    return [_made(pair, "learned", now, {}) for pair in sorted(chosen)]
+
+
+def changed(desk: Desk, pair: Pair, means: dict[str, float], now: float) -> BaselineRecord:
+    """A record with these means; the other metrics keep what they have."""
+    before = desk.baselines.records().get(baseline_key(*pair))
+    metrics = {name: MetricBaseline(mean=mean) for name, mean in means.items()}
+    return _made(pair, "set", now, {**(before.metrics if before else {}), **metrics})
+
+
+def _made(
+    pair: Pair, origin: Any, now: float, metrics: dict[str, MetricBaseline]
+) -> BaselineRecord:
+    return BaselineRecord(
+        application=pair[0],
+        judge=pair[1],
+        origin=origin,
+        effective_from=datetime.fromtimestamp(now, UTC),
+        metrics=metrics,
+    )

@@ -1,0 +1,61 @@
+"""Baselines that come while scores are served: they hold step by step, in nobody's way.
+
+Until all slots stand against a new baseline the gauges are those of the old one; then all of it
+holds at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from monitor.errors import RecordSkipped
+from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.scores.steps import in_turns, no_garbage
+from monitor.records.control import ControlRecord, Removed, read_control_record
+
+
+class Holding:
+    """Control records on their way to ``baselines``. ``clock`` gives epoch seconds.
+
+    ``changed`` is told when one holds that was taken step by step.
+    """
+
+    def __init__(
+        self, baselines: Baselines, clock: Callable[[], float], changed: Callable[[], None]
+    ) -> None:
+        self._baselines, self._clock, self._changed = baselines, clock, changed
+        self._waiting: asyncio.Queue[ControlRecord | Removed] = asyncio.Queue()
+        self._left = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was taken in holds."""
+        return self._left == 0
+
+    def take_in(
+        self, key: bytes | None, value: bytes | None, *, at_once: bool
+    ) -> RecordSkipped | None:
+        """Let a record hold, in its order; what was wrong with one that was left out.
+
+        ``at_once``: nobody is served yet, and what is half done would be taken for all there is.
+        """
+        try:
+            found = read_control_record(key, value)
+        except RecordSkipped as skipped:
+            return skipped
+        if at_once and self.is_done:
+            self._baselines.hold(found)
+        else:
+            self._left += 1
+            self._waiting.put_nowait(found)
+        return None
+
+    async def run(self) -> None:
+        """Work on them for ever, one after the other."""
+        while True:
+            found = await self._waiting.get()
+            with no_garbage():
+                await in_turns(self._baselines.held_in_steps(found, self._clock))
+            self._left -= 1
+            self._changed()

@@ -1,0 +1,346 @@
+"""The exporter: replays scores, control and alarms, follows them, serves gauges, opens alarms.
+
+Its only state is what stands on the topics; two exporters at one clock serve identical series.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, ClassVar, NamedTuple
+
+from monitor.control.bursts import BurstAllowance, Bursts
+from monitor.control.follower import State, StateFollower
+from monitor.control.publisher import Outbox
+from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.exporter.alarms.burst_requests import BurstDesk
+from monitor.exporter.alarms.evidence import ScoreRecords
+from monitor.exporter.alarms.publisher import WRITER, AlarmDesk
+from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.holding import Holding
+from monitor.exporter.baselines.schedule import Lessons
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.folding_log import FoldingLog
+from monitor.exporter.scores.observation import position
+from monitor.exporter.timekeeping import Timekeeper
+from monitor.kafka.clock import in_words, steady_seconds
+from monitor.kafka.connection import Connection
+from monitor.kafka.reader import GroupWatch, TopicReader
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.topics import check_retention
+from monitor.records import read_score_record
+from monitor.records.alarm import AlarmRecord
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.runtime.supervision import supervised
+from monitor.telemetry import ExporterTelemetry
+
+#: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
+REPLAY_SLACK_S = 3600
+WATCH_EVERY_S = 5.0
+#: Records between two steps back to the event loop, so that a replay does not delay a scrape.
+YIELD_EVERY = 200
+
+
+class Followed(NamedTuple):
+    """The topics that are read; score records must be kept for ``keep_s`` seconds."""
+
+    scores: str
+    keep_s: int
+    control: str
+    alarms: str
+
+
+def _show(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
+    """What does not count, since another slot has its offsets; and what has no name of its own."""
+    telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
+    telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
+    telemetry.applications_folded.set_function(lambda: book.folded.applications)
+    telemetry.judges_folded.set_function(lambda: book.folded.judges)
+
+
+class Exporter:
+    """Follows all three topics, and publishes baselines, alarms and, where ``allowed``, bursts.
+
+    ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the
+    attribute that the segments of an application are values of. ``writer`` is a name that no other
+    process has. ``heard`` is told of every control record.
+    """
+
+    #: Who writes its records.
+    outbox: ClassVar[type[Outbox]] = Outbox
+
+    def __init__(
+        self,
+        connection: Connection,
+        topics: Followed,
+        book: ScoreBook,
+        baselines: Baselines,
+        telemetry: ExporterTelemetry,
+        health: Health,
+        clock: Callable[[], float],
+        *,
+        segment_of: Callable[[str], str | None] = lambda _application: None,
+        writer: str,
+        heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
+        allowed: BurstAllowance | None = None,
+        steady: Callable[[], float] = steady_seconds,
+    ) -> None:
+        self._heard = heard
+        self._connection, self._topics, self._book = connection, topics, book
+        self._telemetry, self._health = telemetry, health
+        #: The time that gauges and alarms go by.
+        self.clock = clock = Timekeeper(clock, steady, connection.clock.told_of(clock))
+        _show(book, telemetry)
+        self._folding_log = FoldingLog(lambda: book.folded)
+        self._replayed = False
+        #: Held while the book changes, or while somebody reads it in steps.
+        self.still = asyncio.Lock()
+        self._lessons = Lessons(book, baselines, telemetry, clock)
+        self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
+        self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
+        #: What was granted of the day.
+        self.bursts = Bursts()
+        self._burst_desk = None
+        if allowed is not None:
+            self._burst_desk = BurstDesk(
+                baselines.drift, self._bursts_out, self.bursts, allowed, health, clock
+            )
+        self._holding = Holding(baselines, clock, self._lessons.show)
+        self._control = self._control_follower()
+        wrote = [(WRITER, writer.encode())]
+        self._alarms_out = self.outbox(
+            connection, topics.alarms, health, what="alarm", headers=wrote
+        )
+        self._desk = self._alarm_desk(baselines, segment_of, writer)
+        self._alarms = self._alarms_follower()
+
+    def _alarm_desk(
+        self, baselines: Baselines, segment_of: Callable[[str], str | None], writer: str
+    ) -> AlarmDesk:
+        return AlarmDesk(
+            baselines.drift,
+            self._alarms_out,
+            segment_of,
+            ScoreRecords(self._connection, self._topics.scores),
+            self._health,
+            self.clock,
+            writer,
+        )
+
+    def _alarms_follower(self) -> StateFollower:
+        return StateFollower(
+            self._connection,
+            State(self._topics.alarms, "alarms", "alarms would be forgotten and told again"),
+            self._desk.take_in,
+            lambda result: self._telemetry.alarm_records.labels(result).inc(),
+            self._health,
+        )
+
+    def _control_follower(self) -> StateFollower:
+        def take(record: KafkaRecord) -> RecordSkipped | None:
+            for outbox in (self._baselines_out, self._bursts_out):
+                outbox.came_back(record.key)
+            self.bursts.take_in(record.key, record.value)
+            self._heard(record)  # what is wrong with it is said below
+            at_once = not self.is_ready
+            return self._holding.take_in(record.key, record.value, at_once=at_once)
+
+        lost = "baselines would be forgotten and learned anew"
+        return StateFollower(
+            self._connection,
+            State(self._topics.control, "control", lost),
+            take,
+            lambda result: self._telemetry.control_records.labels(result).inc(),
+            self._health,
+            self._lessons.show,
+        )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all three topics were replayed: half of any of them gives wrong gauges.
+
+        And whether the clock has not gone back since: what it had passed was forgotten.
+        """
+        self.clock()
+        told = self._replayed and not self.clock.has_gone_back
+        return told and self._control.is_ready and self._alarms.is_ready
+
+    @property
+    def alarms(self) -> Mapping[str, AlarmRecord]:
+        """The latest record of each alarm, open or closed, by its key on the topic."""
+        return self._desk.alarms
+
+    async def run(self) -> None:
+        """Replay and follow until cancelled."""
+        self._health.waits("exporter", f"replay of {self._topics.scores}")
+        async with asyncio.TaskGroup() as group:
+            for what, work in self._works():
+                group.create_task(supervised(what, work))
+
+    def _works(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+        yield "reading control records", self._control.run()
+        yield "holding slots against baselines", self._holding.run()
+        yield "reading alarms", self._alarms.run()
+        yield "writing baselines", self._baselines_out.run()
+        yield "writing bursts", self._bursts_out.run()
+        yield "writing alarms", self._alarms_out.run()
+        yield "the alarm desk", self._desk.run(lambda: self.is_ready)
+        if self._burst_desk is not None:
+            yield "the burst desk", self._burst_desk.run(lambda: self.is_ready)
+        yield "reading score records", self._follow_scores()
+
+    async def _follow_scores(self) -> None:
+        """For ever: where the clock goes back, all of it begins anew, as with a restart."""
+        while True:
+            await self._replay_and_follow()
+            self._replayed = False
+            self._health.waits("exporter", f"replay of {self._topics.scores}: the clock was ahead")
+            logger().warning(
+                "replay_begins_anew",
+                topic=self._topics.scores,
+                what="the clock was ahead and has gone back: what it had passed was forgotten",
+            )
+            self.clock.begin_anew()
+            gc.unfreeze()
+            async with self.still:
+                self._book.begin_anew()
+
+    async def _replay_and_follow(self) -> None:
+        """Until the clock has gone back."""
+        topic = self._topics.scores
+        start = self._book.horizon_start(self.clock()) - REPLAY_SLACK_S
+        await check_retention(self._connection, topic, self._topics.keep_s, self._health)
+        reader = await TopicReader.start(
+            self._connection, topic, self._health, start_ms=max(0, start) * 1000
+        )
+        try:
+            async for records in reader.batches():
+                self._health.beat("exporter")
+                now = self._time(records)
+                if self.clock.has_gone_back:
+                    return
+                async with self.still:
+                    # First, so that records count as they come, and not all at once at the end.
+                    self._book.advance(now)
+                await self._take_in(records)
+                self._folding_log.look()
+                if not self._replayed:
+                    await self._look_whether_replayed(reader)
+                elif self.is_ready and self._holding.is_done:  # else what comes is learned again
+                    for baseline in await self._lessons.look(reader):
+                        self._baselines_out.offer(baseline)
+        finally:
+            self._health.finished("exporter")
+            await reader.stop()
+
+    def _time(self, records: list[KafkaRecord]) -> float:
+        """The time, and whether it can be believed, going by what has been read just now."""
+        if records:
+            self.clock.seen(max(record.timestamp for record in records) / 1000)
+        now = self.clock()
+        if self.clock.is_doubted:
+            ahead_s = self.clock.ahead_s
+            off = f"{in_words(abs(ahead_s))} {'ahead' if ahead_s > 0 else 'behind'}"
+            self._health.waits("exporter_clock", f"this clock is {off}; set it right")
+        else:
+            self._health.ready("exporter_clock")
+        return now
+
+    async def _take_in(self, records: list[KafkaRecord]) -> None:
+        for start in range(0, len(records), YIELD_EVERY):
+            some = records[start : start + YIELD_EVERY]
+            async with self.still:
+                for result, number in Counter(map(self._take_in_one, some)).items():
+                    self._telemetry.records.labels(result).inc(number)
+            await asyncio.sleep(0)
+
+    def _take_in_one(self, record: KafkaRecord) -> str:
+        """Add a score record; how it is counted."""
+        if record.value is None:
+            return "tombstone"
+        try:
+            place = position(record.partition, record.offset)
+            if not self._book.add(read_score_record(record.value), record.value, place):
+                raise RecordSkipped(
+                    f"more than {self._book.most_ahead} records are dated ahead of the clock: the "
+                    "furthest one is left out",
+                    cause="malformed",
+                )
+        except RecordSkipped as skipped:
+            logger().warning(
+                "score_record_skipped",
+                topic=record.topic,
+                partition=record.partition,
+                offset=record.offset,
+                reason=skipped.cause,
+                error=str(skipped),
+            )
+            return skipped.cause
+        return "read"
+
+    async def _look_whether_replayed(self, reader: TopicReader) -> None:
+        try:
+            left = await reader.left_to_replay()
+        except TimeoutError:  # the broker is away: not ready yet
+            return
+        self._telemetry.replay_left.set(left)
+        # What a replay takes in stays: looking through it for garbage again and again is in vain.
+        gc.freeze()
+        if left == 0:
+            await self._warm_up()
+            self._replayed = True
+            self._health.ready("exporter")
+            logger().info("scores_replayed", topic=self._topics.scores)
+
+    async def _warm_up(self) -> None:
+        """Compute the evidence of the replay step by step, and not all in the first scrape."""
+        now = self.clock()
+        self._book.advance(now)
+        for _ in self._book.drift.states(now) if self._book.drift is not None else ():
+            await asyncio.sleep(0)
+
+
+async def watch_group(
+    connection: Connection,
+    group_id: str,
+    topics: Sequence[str],
+    telemetry: ExporterTelemetry,
+    health: Health,
+) -> None:
+    """Export the lag of the scorer's group for ever, so that a dead scorer is seen.
+
+    Without the right to look at the group there are no such gauges, and the log says so.
+    """
+    async with AsyncExitStack() as stack:
+        watches = []
+        for topic in topics:
+            try:
+                watch = await GroupWatch.start(connection, group_id, topic, health)
+            except DependencyRefused as error:
+                logger().error("group_watch_refused", topic=topic, error=str(error))
+                health.ready("group_watch")
+                continue
+            stack.push_async_callback(watch.stop)
+            watches.append(watch)
+        while watches:
+            await _look(watches, telemetry)
+            await asyncio.sleep(WATCH_EVERY_S)
+
+
+async def _look(watches: Sequence[GroupWatch], telemetry: ExporterTelemetry) -> None:
+    try:
+        looks = [await watch.look() for watch in watches]
+    except Exception as error:  # noqa: BLE001 - the gauges stay absent; reading goes on
+        # Its end that stands still would look like a topic that nothing comes in on.
+        telemetry.group_lag.clear()
+        telemetry.input_end.clear()
+        logger().warning("group_watch_failed", error=str(error))
+        return
+    for partition, (committed, end) in (item for found in looks for item in found.items()):
+        labels = (partition.topic, str(partition.partition))
+        telemetry.input_end.labels(*labels).set(end)
+        telemetry.group_lag.labels(*labels).set(max(0, end - committed))

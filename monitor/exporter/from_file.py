@@ -1,0 +1,86 @@
+"""The same gauges from a file of score records, without Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.exporter.baselines.baselines import Baselines, take_in
+from monitor.exporter.baselines.schedule import show
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.steps import no_garbage
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.objectives import Promised
+from monitor.records import NEWER_SCHEMA, read_score_record
+from monitor.records.control import BASELINE, CALIBRATION, baseline_key, calibration_key
+from monitor.telemetry import ExporterTelemetry
+
+_KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
+
+
+def gauges(
+    book: ScoreBook,
+    baselines: Baselines,
+    lines: Iterable[bytes],
+    at: float,
+    control: Iterable[bytes] | None = None,
+    promised: Promised = lambda _application: (),
+) -> str:
+    """Prometheus text of the quality families at ``at`` (epoch seconds).
+
+    Baselines are those of the ``control`` records; without any they are learned from the scores as
+    of that time. ``rag_monitor_score_records_total`` and ``rag_monitor_control_records_total`` in
+    it count the lines that were left out, and why.
+    """
+    registry = CollectorRegistry()
+    telemetry = ExporterTelemetry(registry)
+    # First, so that records count as they come, and not all at once at the end.
+    book.advance(at)
+    with no_garbage():
+        for result, number in Counter(_take_in(book, line) for line in _filled(lines)).items():
+            telemetry.records.labels(result).inc(number)
+    book.advance(at)
+    for line in _filled(control or ()):
+        left_out = take_in(baselines, _key_of(line), line)
+        telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
+    learned = baselines.learn(book.pupils, at)
+    for record in learned if control is None else ():
+        baselines.take_in(record.key.encode(), record.to_json())
+    show(baselines, book, telemetry)
+    registry.register(QualityCollector(book, lambda: at, lambda: True, promised))
+    return generate_latest(registry).decode()
+
+
+def _take_in(book: ScoreBook, line: bytes) -> str:
+    """Add a score record; how it is counted."""
+    try:
+        book.add(read_score_record(line), line)
+    except RecordSkipped as skipped:
+        if skipped.cause == NEWER_SCHEMA:  # gauges of half a file, and somebody is there to be told
+            raise DependencyRefused(str(skipped)) from skipped
+        return skipped.cause
+    return "read"
+
+
+def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:
+    return filter(None, (line.strip() for line in lines))
+
+
+def _key_of(line: bytes) -> bytes:
+    """The key under which a control record stands on its topic; none for what has no such fields.
+
+    Lines of a topic's values come without their keys.
+    """
+    try:
+        found = json.loads(line)
+        key = _KEYS.get(str(found["kind"]))
+        if key is None:
+            return str(found["kind"]).encode()
+        return key(str(found["application"]), str(found["judge"])).encode()
+    except (ValueError, TypeError, KeyError):
+        return b"baseline/"  # unreadable, and counted as that

@@ -1,0 +1,1 @@
+"""Score records in: which of them count, their sums and their detectors."""

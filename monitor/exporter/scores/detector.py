@@ -1,0 +1,143 @@
+"""One detector: the slots of a metric, application and judge, held against their baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
+from monitor.stats.baseline import Baseline
+from monitor.stats.drift import Deviation, combined, directed, uniform
+from monitor.stats.trail import Place, Trail
+
+#: So many steps of the next period's evidence are taken whenever this one's is asked for.
+_STEPS_AHEAD: Final = 200
+
+
+class Counted(NamedTuple):
+    """A slot of a detector, its value (larger is worse) and how it stands to the baseline."""
+
+    event_time: float
+    interaction_id: str
+    slot: Slot
+    value: float | None
+    deviation: Deviation
+
+
+class Detector:
+    """Slots come and go, and so does the baseline; without one there is no evidence."""
+
+    def __init__(self, metric: str, tolerate: float) -> None:
+        self._metric, self._tolerate = metric, tolerate
+        #: By hours of event time, so that a period is dropped without looking at its slots.
+        self._slots: dict[int, dict[Place, Entry]] = {}
+        self._number = 0
+        self._trail = Trail()
+        self._next: Rebuilding | None = None
+        self.baseline: Baseline | None = None
+
+    def __len__(self) -> int:
+        return self._number
+
+    def hold_against(self, baseline: Baseline | None) -> Trail:
+        """Another baseline, or none: all slots are held against it anew, if they are not yet.
+
+        What is given back is not needed any more: a day of slots, for which a step is too short.
+        """
+        (made, self._next), old = (self._next, None), self._trail
+        if baseline is None:
+            self.baseline, self._trail = None, Trail()
+            return old
+        if made is None or not made.is_filled or made.baseline != baseline:
+            made = self._rebuilding(baseline)
+            for _ in made.filled():
+                pass
+        self.baseline, self._trail = baseline, made.trail
+        return old
+
+    def rebuild(self, baseline: Baseline) -> Rebuilding:
+        """Begin to hold all slots against another baseline; ``hold_against`` is the end of it."""
+        self._next = self._rebuilding(baseline)
+        return self._next
+
+    def abandon(self) -> None:
+        """What was begun is not wanted any more."""
+        self._next = None
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether it was begun, and is still wanted."""
+        return self._next is not None
+
+    def _rebuilding(self, baseline: Baseline) -> Rebuilding:
+        return Rebuilding(self._slots, baseline, lambda entry: self._deviation(baseline, *entry))
+
+    def put(self, place: Place, entry: Entry) -> None:
+        """A slot counts."""
+        hour = hour_of(place[0])
+        held = self._slots.get(hour)
+        if held is None:
+            held = self._slots[hour] = {}
+        held[place] = entry
+        self._number += 1
+        if self.baseline is not None:
+            self._trail.put(place, self._deviation(self.baseline, *entry))
+        if self._next is not None:
+            self._next.put(place, entry)
+
+    def take(self, place: Place) -> None:
+        """A slot counts no longer."""
+        del self._slots[hour_of(place[0])][place]
+        self._number -= 1
+        if self.baseline is not None:
+            self._trail.take(place)
+        if self._next is not None:
+            self._next.take(place)
+
+    def drop_before(self, event_time: float) -> None:
+        """Forget the slots before this time, all at once."""
+        limit = hour_of(event_time)
+        for hour in [hour for hour in self._slots if hour <= limit]:
+            held = self._slots.pop(hour)
+            kept = {} if hour < limit else {p: e for p, e in held.items() if p[0] >= event_time}
+            self._number -= len(held) - len(kept)
+            if kept:
+                self._slots[hour] = kept
+        self._trail.drop_before(event_time)
+        if self._next is not None:
+            self._next.drop_before(event_time)
+
+    def evidence(self, starts: tuple[float, float], end: float, threshold: float) -> float | None:
+        """R over the slots from the first start to ``end``; None without a slot.
+
+        The second start is kept going, a little at a time: with the next period it becomes the
+        first.
+        """
+        self._trail.prepare(starts[1], end, threshold, _STEPS_AHEAD)
+        found = self._trail.evidence(starts[0], end, threshold)
+        self._trail.keep(set(starts))
+        return None if found is None else combined(found)
+
+    def counted(self, end: float) -> Callable[[], list[Counted]]:
+        """All slots up to an event time in their order; none without a baseline.
+
+        They are those of now, but only put together when they are asked for: a day of them takes a
+        second, which another thread may have.
+        """
+        places = self._trail.between(-math.inf, end)
+        slots = {hour: held.copy() for hour, held in self._slots.items()}
+        return lambda: [
+            Counted(*place, *slots[hour_of(place[0])][place], deviation)
+            for place, deviation in places
+        ]
+
+    def _deviation(self, baseline: Baseline, slot: Slot, value: float | None) -> Deviation:
+        own = baseline.of(slot.segment, self._tolerate)
+        if self._metric not in slot.expected:
+            return uniform(value, own)
+        members = slot.segments or {slot.segment: 1}
+        total = sum(n * baseline.of(name, self._tolerate) for name, n in members.items())
+        f_mean, f = slot.expected[self._metric]
+        return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))

@@ -1,0 +1,298 @@
+"""The drift detectors of all series, over the slots that count.
+
+What they say at a time is a function of the set of score records, the baselines, the settings and
+the clock: not of order, duplicates or restarts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from monitor.exporter.scores.detector import Counted, Detector
+from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.rebuilding import Entry
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.baseline import Baseline
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import as_worse
+from monitor.stats.threshold import Pace, threshold
+from monitor.stats.trail import Place, Trail
+
+ALWAYS: Final = -math.inf
+
+
+@dataclass(frozen=True)
+class DriftSettings:
+    """What the detectors are told; times in seconds.
+
+    Without ``judged_per_week`` it is taken from the traffic.
+    """
+
+    metrics: tuple[str, ...]
+    false_alarms_per_week: float
+    judged_per_week: float | None
+    tolerate: float
+    period_s: int
+    settle_s: int
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The baselines of one application and judge by metric, larger meaning worse.
+
+    Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it.
+    """
+
+    metrics: Mapping[str, Baseline]
+    effective_from: float = ALWAYS
+
+
+class DriftKey(NamedTuple):
+    """One detector; ``judge`` is ``name@version``."""
+
+    metric: str
+    application: str
+    judge: str
+
+
+class DriftState(NamedTuple):
+    """What one detector says; log10 of evidence (None before the first slot) and threshold.
+
+    ``baseline`` is the application's, in the direction of the metric.
+    """
+
+    key: DriftKey
+    baseline: float
+    evidence: float | None
+    threshold: float
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the quality is worse than the baseline."""
+        return self.evidence is not None and self.evidence >= self.threshold
+
+
+class History(NamedTuple):
+    """The slots of a detector in their order, and the event time from which evidence counts.
+
+    Those before ``start`` are what the baseline was learned from, or older than the evidence.
+    """
+
+    counted: list[Counted]
+    start: float
+    baseline: Baseline
+
+
+class _Held(NamedTuple):
+    baseline: Baseline
+    effective_from: float
+
+
+class DriftBook:
+    """Changes of counted slots and baselines in, states of the detectors out.
+
+    ``fixed`` gives the baselines that the configuration fixes for an application and judge; for
+    the metrics of which it gives none, those of ``set_normal`` hold.
+    """
+
+    def __init__(
+        self,
+        settings: DriftSettings,
+        fixed: Callable[[str, str], Normal | None] = lambda _application, _judge: None,
+    ) -> None:
+        self.settings = settings
+        self._fixed = fixed
+        self._detectors: dict[DriftKey, Detector] = {}
+        self._normal: dict[tuple[str, str], Normal] = {}
+        self._pace = Pace(settings.period_s)
+        self._floor = ALWAYS
+
+    @property
+    def held(self) -> int:
+        """How many detectors there are."""
+        return len(self._detectors)
+
+    @property
+    def floor(self) -> float:
+        """Slots before this event time are forgotten."""
+        return self._floor
+
+    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """A slot counts from now on (+1), or no longer (−1), and its detectors are told."""
+        self.pace(candidate.event_time, sign)
+        self.watch(candidate, slot, sign)
+
+    def pace(self, event_time: float, sign: int) -> None:
+        """A slot counts, or no longer: thresholds go by how many there are of all together."""
+        if sign > 0:
+            self._pace.add(event_time)
+        else:
+            self._pace.take(event_time)
+
+    def watch(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+        """The detectors of its application and judge take in a slot (+1), or let it go (−1)."""
+        if candidate.event_time < self._floor:
+            return  # dropped together with all others of its time
+        place = (candidate.event_time, candidate.interaction_id)
+        for metric, index in _watched(slot.metrics, self.settings.metrics):
+            key = DriftKey(metric, candidate.application, slot.judge_label)
+            self._change(key, place, (slot, slot.numbers[index]), sign)
+
+    def begin_anew(self) -> None:
+        """Forget all slots; baselines stay."""
+        self._detectors.clear()
+        self._pace = Pace(self.settings.period_s)
+        self._floor = ALWAYS
+
+    def pairs(self) -> set[tuple[str, str]]:
+        """The applications and judges (``name@version``) that have detectors."""
+        return {(key.application, key.judge) for key in self._detectors}
+
+    def watched(self) -> Iterator[tuple[DriftKey, bool]]:
+        """Every detector in the order of the keys, and whether it has a baseline."""
+        for key in sorted(self._detectors):
+            yield key, self._held(key) is not None
+
+    def fixed(self, application: str, judge: str) -> Normal | None:
+        """What the configuration fixes for an application and judge."""
+        return self._fixed(application, judge)
+
+    def is_known(self, application: str, judge: str) -> bool:
+        """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
+        if (application, judge) in self._normal:
+            return True
+        fixed = self._fixed(application, judge)
+        return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
+
+    def set_normal(self, application: str, judge: str, normal: Normal | None) -> list[Trail]:
+        """Give an application and judge (``name@version``) its baselines, or take them away.
+
+        What is given back is not needed any more, and may be let go of step by step.
+        """
+        gone = []
+        if normal is None:
+            self._normal.pop((application, judge), None)
+        else:
+            self._normal[application, judge] = normal
+        for key, detector in self._of((application, judge)):
+            held = self._held(key)
+            if held is None or held.baseline != detector.baseline or detector.is_rebuilding:
+                gone.append(detector.hold_against(None if held is None else held.baseline))
+        return gone
+
+    def prepared(
+        self, application: str, judge: str, normal: Normal | None, now: Callable[[], float]
+    ) -> Iterator[None]:
+        """Do the work of ``set_normal`` step by step; until it is called, all stays as it is.
+
+        ``now`` gives epoch seconds. What is prepared and not wanted must be ``abandoned``.
+        """
+        for key, detector in self._of((application, judge)):
+            held = self._held(key, normal)
+            if held is None or held == self._held(key):
+                continue
+            made = detector.rebuild(held.baseline)
+            yield from made.filled()
+            while made.followed(*self._until(held, now())):
+                yield
+
+    def abandon(self, application: str, judge: str) -> None:
+        """Nothing of what was prepared is wanted any more."""
+        for _, detector in self._of((application, judge)):
+            detector.abandon()
+
+    def _of(self, pair: tuple[str, str]) -> list[tuple[DriftKey, Detector]]:
+        return sorted((k, detector) for k, detector in self._detectors.items() if k[1:] == pair)
+
+    def _until(self, held: _Held, now: float) -> tuple[tuple[float, float], float, float]:
+        """Where evidence begins, its end, and the threshold."""
+        starts = self._starts(held.effective_from, now)
+        return starts, now - self.settings.settle_s, self.threshold(now)
+
+    def advance(self, now: float, start: float) -> None:
+        """Forget slots from before the previous period, all at once.
+
+        Those from ``start`` on, where the horizon begins, still say how many there are.
+        """
+        self._pace.drop_before(start)
+        period = self.settings.period_s
+        floor = now // period * period - period
+        if floor <= self._floor:
+            return
+        self._floor = floor
+        for key, detector in list(self._detectors.items()):
+            detector.drop_before(floor)
+            if not len(detector):
+                del self._detectors[key]
+
+    def threshold(self, now: float) -> float:
+        """A at a time, in epoch seconds."""
+        chosen = self.settings
+        weekly = chosen.judged_per_week or self._pace.per_week(now)
+        return threshold(weekly, len(chosen.metrics), chosen.false_alarms_per_week)
+
+    def states(self, now: float) -> Iterator[DriftState]:
+        """Every detector that has a baseline, in the order of the keys."""
+        a = self.threshold(now)
+        for key, detector in sorted(self._detectors.items()):
+            held = self._held(key)
+            if held is not None:
+                starts = self._starts(held.effective_from, now)
+                found = detector.evidence(starts, now - self.settings.settle_s, a)
+                shown = as_worse(
+                    held.baseline.overall(self.settings.tolerate),
+                    CATALOGUE[key.metric].higher_is_better,
+                )
+                evidence = None if found is None else math.log10(found)
+                yield DriftState(key, shown, evidence, math.log10(a))
+
+    def history(self, key: DriftKey, now: float) -> History | None:
+        """What a detector with a baseline has seen by now; None when there is none."""
+        return self.snapshot(key, now)()
+
+    def snapshot(self, key: DriftKey, now: float) -> Callable[[], History | None]:
+        """The history as it is now, put together when it is asked for, in any thread."""
+        detector, held = self._detectors.get(key), self._held(key)
+        if detector is None or held is None:
+            return lambda: None
+        counted = detector.counted(now - self.settings.settle_s)
+        start = self._starts(held.effective_from, now)[0]
+        return lambda: History(counted(), start, held.baseline)
+
+    def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
+        """Where the evidence of this period and of the next one begins."""
+        current = now // self.settings.period_s * self.settings.period_s
+        after = math.nextafter(effective_from, math.inf)
+        return max(current - self.settings.period_s, after), max(current, after)
+
+    def _change(self, key: DriftKey, place: Place, entry: Entry, sign: int) -> None:
+        detector = self._detectors.get(key)
+        if detector is None:
+            detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)
+            held = self._held(key)
+            detector.hold_against(None if held is None else held.baseline)
+        if sign > 0:
+            detector.put(place, entry)
+            return
+        detector.take(place)
+        if not len(detector):
+            del self._detectors[key]
+
+    def _held(self, key: DriftKey, *instead: Normal | None) -> _Held | None:
+        """What a detector is held against, or would be with another ``set_normal``."""
+        pair = key.application, key.judge
+        own = instead[0] if instead else self._normal.get(pair)
+        for normal in (self._fixed(*pair), own):
+            if normal is not None and key.metric in normal.metrics:
+                return _Held(normal.metrics[key.metric], normal.effective_from)
+        return None
+
+
+@lru_cache(256)
+def _watched(metrics: tuple[str, ...], watched: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Which of the metrics of a slot have detectors, and where they stand."""
+    return [(metric, index) for index, metric in enumerate(metrics) if metric in watched]

@@ -1,0 +1,92 @@
+"""The slots of a detector held against another baseline: made in steps, while slots come and go.
+
+A day of slots takes seconds. Until it is complete the detector goes on as before; then all of it
+holds at once, and is the same as if it had been made in one step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from monitor.exporter.scores.observation import Slot
+from monitor.stats.baseline import Baseline
+from monitor.stats.drift import Deviation
+from monitor.stats.trail import Place, Trail
+
+#: Slots in a step, which takes a few milliseconds.
+STEP: Final = 200
+Entry = tuple[Slot, float | None]
+#: Slots by hours of event time.
+Slots = Mapping[int, Mapping[Place, Entry]]
+
+
+class Rebuilding:
+    """The trail of ``slots``, which may change between two steps if they are told here, too."""
+
+    def __init__(
+        self, slots: Slots, baseline: Baseline, deviation: Callable[[Entry], Deviation]
+    ) -> None:
+        self._slots, self._deviation = slots, deviation
+        self.baseline, self.trail = baseline, Trail()
+        #: So many slots in a step.
+        self.step = STEP
+        #: What came or went (None) of hours that had been looked at.
+        self._changes: list[tuple[Place, Entry | None]] = []
+        self._hour, self._floor = -math.inf, -math.inf
+        self.is_filled = False
+
+    def put(self, place: Place, entry: Entry) -> None:
+        """A slot counts."""
+        if self.is_filled:
+            self.trail.put(place, self._deviation(entry))
+        elif hour_of(place[0]) <= self._hour:
+            self._changes.append((place, entry))
+
+    def take(self, place: Place) -> None:
+        """A slot counts no longer."""
+        if self.is_filled:
+            self.trail.take(place)
+        elif hour_of(place[0]) <= self._hour:
+            self._changes.append((place, None))
+
+    def drop_before(self, event_time: float) -> None:
+        """The slots before this time are forgotten."""
+        self._floor = event_time
+        self.trail.drop_before(event_time)
+
+    def filled(self) -> Iterator[None]:
+        """Hold all slots against the baseline, step by step."""
+        while later := [hour for hour in self._slots if hour > self._hour]:
+            self._hour = min(later)
+            held = sorted(self._slots[int(self._hour)].items(), key=lambda item: item[0])
+            for number, (place, entry) in enumerate(held, 1):
+                self.trail.put(place, self._deviation(entry))
+                if number % self.step == 0:
+                    yield
+            yield
+        # What was dropped amid an hour has been put in again by the rest of it.
+        self.trail.drop_before(self._floor)
+        self.is_filled = True
+        for place, changed in self._changes:
+            if place[0] < self._floor:
+                continue
+            if changed is None:
+                self.trail.take(place)
+            else:
+                self.trail.put(place, self._deviation(changed))
+        self._changes.clear()
+
+    def followed(self, starts: tuple[float, float], end: float, threshold: float) -> bool:
+        """Take a step of the evidence since one of the starts; False when none is left."""
+        for start in starts:
+            if self.trail.left(start, end):
+                self.trail.prepare(start, end, threshold, self.step)
+                return True
+        return False
+
+
+def hour_of(event_time: float) -> int:
+    """The hour of an event time, from the epoch on."""
+    return math.floor(event_time) // 3_600

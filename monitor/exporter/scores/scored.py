@@ -1,0 +1,189 @@
+"""The scored slots of an application and judge, in their order; and gathered from all that counts.
+
+A day of slots takes a second to gather. It is done in steps, and slots may come and go between
+them: the result is what counts at its end.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Final
+
+from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.rebuilding import hour_of
+from monitor.stats.candidates import Candidate
+
+#: Application and judge (``name@version``).
+Pair = tuple[str, str]
+#: Event time in epoch seconds and interaction id: the order of the slots.
+Place = tuple[float, str]
+#: Candidates looked at in a step, which takes a millisecond.
+STEP: Final = 500
+
+
+class Scored:
+    """The scored slots of one application and judge."""
+
+    def __init__(self, found: Iterable[tuple[Place, Slot]] = ()) -> None:
+        ordered = sorted(found, key=lambda item: item[0])
+        self._places = [place for place, _ in ordered]
+        self._slots = [slot for _, slot in ordered]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def latest(self) -> float:
+        """The event time of the last one; −∞ without any."""
+        return self._places[-1][0] if self._places else -math.inf
+
+    def put(self, place: Place, slot: Slot) -> None:
+        """Take in a slot; its place must be free."""
+        index = bisect_left(self._places, place)
+        self._places.insert(index, place)
+        self._slots.insert(index, slot)
+
+    def take(self, place: Place) -> None:
+        """Take out a slot, if it is there."""
+        index = bisect_left(self._places, place)
+        if self._places[index : index + 1] == [place]:
+            del self._places[index], self._slots[index]
+
+    def extend(self, found: Sequence[tuple[Place, Slot]]) -> None:
+        """Take in slots in their order, all of them behind what is there."""
+        self._places += [place for place, _ in found]
+        self._slots += [slot for _, slot in found]
+
+    @property
+    def first(self) -> float:
+        """The event time of the first one; ∞ without any."""
+        return self._places[0][0] if self._places else math.inf
+
+    def drop_before(self, event_time: float, most: int | None = None) -> float:
+        """Forget the slots before this time, the first ``most`` of them.
+
+        Gives the event time of the last of them, −∞ without any.
+        """
+        beyond = len(self) if most is None else min(most, len(self))
+        gone = bisect_left(self._places, (event_time, ""), hi=beyond)
+        latest = self._places[gone - 1][0] if gone else -math.inf
+        del self._places[:gone], self._slots[:gone]
+        return latest
+
+    def between(self, after: float, until: float) -> Sequence[int]:
+        """The numbers of the slots with after < event time ≤ until."""
+        first, beyond = (
+            bisect_left(self._places, (math.nextafter(time, math.inf), ""))
+            for time in (after, until)
+        )
+        return range(first, beyond)
+
+    def __getitem__(self, number: int) -> tuple[float, Slot]:
+        """Event time and slot."""
+        return self._places[number][0], self._slots[number]
+
+
+class Gathering:
+    """All scored slots of some applications and judges, on their way to being in order.
+
+    Whoever changes what counts between two steps says so here, too. ``step`` is how many candidates
+    are looked at in one.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], step: int = STEP) -> None:
+        self._parts = {pair: _Part() for pair in pairs}
+        self._step = step
+
+    def put(self, pair: Pair, place: Place, slot: Slot) -> None:
+        """A slot that teaches counts."""
+        if (part := self._parts.get(pair)) is not None:
+            part.put(place, slot)
+
+    def take(self, pair: Pair, place: Place) -> None:
+        """A slot counts no longer."""
+        if (part := self._parts.get(pair)) is not None:
+            part.take(place)
+
+    def drop_before(self, event_time: float) -> None:
+        """The slots before this time are forgotten."""
+        for part in self._parts.values():
+            part.drop_before(event_time)
+
+    def done(self, counted: Iterator[Candidate]) -> Generator[None, None, dict[Pair, Scored]]:
+        """The slots of those that have any, as of the last step.
+
+        ``counted`` is looked at bit by bit, and gives nothing that counts no longer.
+        """
+        for number, candidate in enumerate(counted, 1):
+            slot = candidate.payload
+            if isinstance(slot, Slot) and teaches(slot):
+                place = candidate.event_time, candidate.interaction_id
+                self.put((candidate.application, slot.judge_label), place, slot)
+            if number % self._step == 0:
+                yield
+        for part in self._parts.values():
+            yield from part.ordered()
+        return {pair: part.scored for pair, part in self._parts.items() if len(part.scored)}
+
+
+class _Part:
+    """The slots of one application and judge, by hours until they are in order."""
+
+    def __init__(self) -> None:
+        self.scored = Scored()
+        self._hours: dict[int, dict[Place, Slot]] = {}
+        #: Up to this hour they are.
+        self._ordered = -math.inf
+
+    def put(self, place: Place, slot: Slot) -> None:
+        hour = hour_of(place[0])
+        if hour <= self._ordered:
+            self.scored.put(place, slot)
+        else:
+            self._hours.setdefault(hour, {})[place] = slot
+
+    def take(self, place: Place) -> None:
+        hour = hour_of(place[0])
+        if hour <= self._ordered:
+            self.scored.take(place)
+        else:
+            self._hours.get(hour, {}).pop(place, None)
+
+    def drop_before(self, event_time: float) -> None:
+        self.scored.drop_before(event_time)
+        limit = hour_of(event_time)
+        for hour in [hour for hour in self._hours if hour <= limit]:
+            kept = {p: slot for p, slot in self._hours.pop(hour).items() if p[0] >= event_time}
+            if kept:
+                self._hours[hour] = kept
+
+    def ordered(self) -> Iterator[None]:
+        """Put them in order, an hour a step."""
+        while self._hours:
+            self._ordered = hour = min(self._hours)
+            self.scored.extend(sorted(self._hours.pop(hour).items(), key=_place))
+            yield
+
+
+def _place(item: tuple[Place, Slot]) -> Place:
+    return item[0]
+
+
+def gathered(counted: Iterable[Candidate], wanted: Callable[[Pair], bool]) -> dict[Pair, Scored]:
+    """The scored slots of the wanted ones, from all that count."""
+    found: dict[Pair, list[tuple[Place, Slot]]] = {}
+    for candidate in counted:
+        slot = candidate.payload
+        if isinstance(slot, Slot) and teaches(slot):
+            pair = candidate.application, slot.judge_label
+            if wanted(pair):
+                place = candidate.event_time, candidate.interaction_id
+                found.setdefault(pair, []).append((place, slot))
+    return {pair: Scored(items) for pair, items in found.items()}
+
+
+def teaches(slot: Slot) -> bool:
+    """Whether there is something to learn from it."""
+    return any(value is not None for value in slot.numbers)

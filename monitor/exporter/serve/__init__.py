@@ -1,0 +1,1 @@
+"""The pages: gauges for Prometheus, one for people, and reading them back."""

@@ -1,0 +1,54 @@
+"""What changed, as gauges: what stands on the alarms' topic of the alarms that are open.
+
+The sentence is the label of a series of its own, so that an alert can tell it and stays the same
+alert. Every exporter reads it from the same record, and so all serve the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Final
+
+from prometheus_client.core import GaugeMetricFamily
+
+from monitor.records.alarm import AlarmRecord
+
+_LABELS: Final = ("metric", "application", "judge")
+INFO: Final = "rag_drift_change_info"
+SINCE: Final = "rag_drift_change_since_timestamp_seconds"
+WITHIN: Final = "rag_drift_segment_within"
+CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    INFO: ("1 while an alarm is open; what changed, in one sentence.", (*_LABELS, "answer")),
+    SINCE: ("Estimated start of the change that an open alarm is about, epoch seconds.", _LABELS),
+    WITHIN: (
+        "What a segment adds to the change of an open alarm, not counting another mix of traffic.",
+        (*_LABELS, "segment"),
+    ),
+}
+#: A sentence of ours is shorter; the topic may hold what another has written.
+MOST_CHARACTERS: Final = 1_000
+
+#: The latest record of each alarm, open or closed.
+Alarms = Callable[[], Mapping[str, AlarmRecord]]
+
+
+def change_families(
+    alarms: Mapping[str, AlarmRecord] | None = None, named: Container[str] = ()
+) -> list[GaugeMetricFamily]:
+    """The families; an alarm shows in them while it is open, and its application is ``named``."""
+    families = {
+        name: GaugeMetricFamily(name, meaning, labels=labels)
+        for name, (meaning, labels) in CHANGE_FAMILIES.items()
+    }
+    for _, record in sorted((alarms or {}).items()):
+        if record.state == "open" and record.application in named:
+            _add(families, record)
+    return list(families.values())
+
+
+def _add(families: Mapping[str, GaugeMetricFamily], record: AlarmRecord) -> None:
+    labels = [record.metric, record.application, record.judge]
+    families[INFO].add_metric([*labels, record.answer[:MOST_CHARACTERS]], 1)
+    families[SINCE].add_metric(labels, record.since.timestamp())
+    for segment, within in {one.segment: one.within for one in record.segments}.items():
+        families[WITHIN].add_metric([*labels, segment], within)

@@ -1,0 +1,175 @@
+"""The quality families, computed at scrape time: windows drain also without traffic.
+
+No value is exported where there is none (a NaN would poison averages and match no alert); the
+sample count of a series stays, at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from monitor.exporter.scores.aggregator import Block, ScoreBook
+from monitor.exporter.serve.change_gauges import Alarms, change_families
+from monitor.exporter.serve.objectives import ObjectiveState, Promised, standings
+from monitor.exporter.serve.rolling import Prepared, Rolling
+
+LABELS = ("metric", "window", "application", "judge")
+FAMILIES = {
+    "rag_score": "Rolling mean of a metric, weighted by sampling.",
+    "rag_score_lower": "Lower bound of the 95 % interval of rag_score.",
+    "rag_score_upper": "Upper bound of the 95 % interval of rag_score.",
+    "rag_score_samples": "Effective number of scored interactions behind rag_score.",
+    "rag_score_missing_ratio": "Weighted share of the picks whose judgement failed.",
+}
+SEGMENT_LABELS = (*LABELS, "segment")
+SEGMENT_FAMILIES = {
+    name.replace("rag_score", "rag_segment_score"): meaning.replace(
+        "rag_score", "rag_segment_score"
+    )
+    for name, meaning in FAMILIES.items()
+}
+DRIFT_LABELS = ("metric", "application", "judge")
+DRIFT_FAMILIES = {
+    "rag_score_baseline": "What the metric is held against: mean, its standard error, tolerance.",
+    "rag_drift_evidence": "log10 of the evidence that the metric is worse than its baseline.",
+    "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
+}
+ALARM = "rag_drift_alarm"
+OBJECTIVE_FAMILIES = {
+    "rag_objective_bound": "The worst mean that is still good enough.",
+    "rag_objective_known": "1 while there is enough in the window to tell, else 0.",
+    "rag_objective_breached": "1 while the better end of the interval is worse than the bound.",
+}
+
+
+class QualityCollector(Collector):
+    """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
+
+    ``promised`` gives the objectives of an application, ``alarms`` the latest record of each.
+    """
+
+    def __init__(
+        self,
+        book: ScoreBook,
+        clock: Callable[[], float],
+        is_ready: Callable[[], bool],
+        promised: Promised = lambda _application: (),
+        alarms: Alarms = dict,
+    ) -> None:
+        self._book, self._clock, self._is_ready = book, clock, is_ready
+        self._promised, self._alarms = promised, alarms
+        self._plain = Rolling(FAMILIES, LABELS)
+        self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
+        self._blocks: list[Block] = []
+        self._segments: list[Block] = []
+        self._others: list[GaugeMetricFamily] = []
+        #: What the last ``steps`` have made.
+        self.prepared = Prepared([], [])
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """The families, so that registering needs no scrape."""
+        yield from self._plain.families()
+        if self._book.has_segments:
+            yield from self._by_segment.families()
+        yield from _drift_families().values()
+        yield from _objective_families().values()
+        yield from change_families()
+        yield _judge_info()
+        yield _series(0)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """All families, as objects."""
+        for _ in self.steps():
+            pass
+        yield from self._plain.families(self._blocks)
+        if self._book.has_segments:
+            yield from self._by_segment.families(self._segments)
+        yield from self._others
+
+    def steps(self) -> Iterator[None]:
+        """Make ``prepared`` step by step; meanwhile nothing is added to the book.
+
+        Half a replay would give half a mean: before it is over there are families without values.
+        """
+        self._blocks, self._segments = [], []
+        drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
+        changes = change_families()
+        if self._is_ready():
+            now = self._clock()
+            self._book.advance(now)
+            yield
+            _add_drift(drift, self._book, now)
+            changes = change_families(self._alarms(), self._book.named())
+            for judge in self._book.judges():
+                info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
+            yield from _gathered(self._book.blocks(), self._blocks)
+            _add_objectives(objectives, standings(chain(*self._blocks), self._promised))
+            yield from _gathered(self._book.segment_blocks(), self._segments)
+        written = yield from self._plain.written(self._blocks)
+        if self._book.has_segments:
+            written += yield from self._by_segment.written(self._segments)
+        others = [*drift.values(), *objectives.values()]
+        count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
+        self._others = [*others, *changes, info, _series(count)]
+        self.prepared = Prepared(self._others, written)
+
+
+def _gathered(blocks: Iterable[Block], into: list[Block]) -> Iterator[None]:
+    for block in blocks:
+        into.append(block)
+        yield
+
+
+def _drift_families() -> dict[str, GaugeMetricFamily]:
+    families = {
+        name: GaugeMetricFamily(name, meaning, labels=DRIFT_LABELS)
+        for name, meaning in DRIFT_FAMILIES.items()
+    }
+    meaning = "1 while the evidence is at or above the threshold."
+    families[ALARM] = GaugeMetricFamily(ALARM, meaning, labels=(*DRIFT_LABELS, "direction"))
+    return families
+
+
+def _add_drift(families: dict[str, GaugeMetricFamily], book: ScoreBook, now: float) -> None:
+    for state in book.drift.states(now) if book.drift is not None else ():
+        labels = list(state.key)
+        families["rag_score_baseline"].add_metric(labels, state.baseline)
+        families["rag_drift_threshold"].add_metric(labels, state.threshold)
+        if state.evidence is not None:
+            families["rag_drift_evidence"].add_metric(labels, state.evidence)
+        families[ALARM].add_metric([*labels, "worse"], float(state.alarm))
+
+
+def _objective_families() -> dict[str, GaugeMetricFamily]:
+    return {
+        name: GaugeMetricFamily(name, meaning, labels=LABELS)
+        for name, meaning in OBJECTIVE_FAMILIES.items()
+    }
+
+
+def _add_objectives(
+    families: dict[str, GaugeMetricFamily], states: Iterable[ObjectiveState]
+) -> None:
+    for key, objective, standing in states:
+        labels = [key.metric, objective.window, key.application, key.judge]
+        families["rag_objective_bound"].add_metric(labels, objective.bound)
+        families["rag_objective_known"].add_metric(labels, float(standing != "unknown"))
+        if standing != "unknown":  # neither kept nor broken: no value would be right
+            families["rag_objective_breached"].add_metric(labels, float(standing == "breached"))
+
+
+def _judge_info() -> GaugeMetricFamily:
+    return GaugeMetricFamily(
+        "rag_judge_info",
+        "Judges of the scores within the horizon; offline is a lexical screen.",
+        labels=("judge", "model", "prompts", "pipeline"),
+    )
+
+
+def _series(count: int) -> GaugeMetricFamily:
+    # Here and not in the telemetry: it must count this very scrape.
+    return GaugeMetricFamily("rag_monitor_series", "Series of the quality families.", count)

@@ -1,0 +1,144 @@
+"""One assignment of one partition: what has been read, what waits for a place, what is under way.
+
+A new assignment of the same partition is a new object, so nothing that belongs to the old one can
+move the new watermark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from monitor.ingest.consumer.offsets import OffsetTracker
+from monitor.kafka.record import KafkaRecord, Partition, last_offset, size
+
+
+class Pick(NamedTuple):
+    """A record that waits for a place, and the last offset behind it that needs no work."""
+
+    record: KafkaRecord
+    through: int
+
+
+@dataclass
+class UnderWay:
+    """Work on one offset, of a record of ``size`` bytes.
+
+    ``busy_s`` is for how long it has been about something of its own.
+    """
+
+    offset: int
+    size: int = 0
+    busy_s: float = 0.0
+    told: bool = False
+    handed_over: bool = False
+
+
+@dataclass(eq=False)
+class Held:
+    """One assignment of one partition, and of one log; times in epoch seconds.
+
+    Once it is ``fenced``, what ends is not settled any more, so nothing more is committed.
+    ``next_log`` is what was read of another log that has taken the place of this one: it waits
+    until all of this one has ended, since that can be read only now.
+    """
+
+    partition: Partition
+    tracker: OffsetTracker = field(default_factory=OffsetTracker)
+    waiting: deque[Pick] = field(default_factory=deque)
+    under_way: dict[asyncio.Task[None], UnderWay] = field(default_factory=dict)
+    committed: int | None = None
+    last_record_time: float = 0.0
+    fenced: bool = False
+    #: The last offset that was read; -1 before the first.
+    read_to: int = -1
+    #: What keys and values take, of records that wait, and of those under way.
+    bytes_waiting: int = 0
+    bytes_under_way: int = 0
+    next_log: list[Sequence[KafkaRecord]] = field(default_factory=list)
+    is_left: bool = False
+
+    def read(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
+        """A batch of the partition has been read, and ``left`` of it needs work, in order.
+
+        The runs in between advance the watermark at once, or with the record before them.
+        """
+        last = last_offset(batch[-1])
+        ends = [record.offset - 1 for record in left[1:]]
+        picks = [
+            Pick(record, through) for record, through in zip(left, [*ends, last], strict=False)
+        ]
+        before = left[0].offset - 1 if left else last
+        if self.waiting:
+            self.waiting[-1] = self.waiting[-1]._replace(through=before)
+        elif before >= batch[0].offset:
+            self.tracker.skip(before)
+        self.waiting.extend(picks)
+        self.bytes_waiting += sum(map(size, left))
+        self.read_to = last
+        self.last_record_time = batch[-1].timestamp / 1000
+
+    def next_pick(self) -> Pick:
+        """The first that waits, which does so no more."""
+        pick = self.waiting.popleft()
+        self.bytes_waiting -= size(pick.record)
+        return pick
+
+    def leave_waiting(self) -> None:
+        """What waits is somebody else's, who reads on where the next log begins."""
+        self.waiting.clear()
+        self.bytes_waiting = 0
+        self.is_left = True
+
+    def skip(self, pick: Pick) -> None:
+        """The picked record needs no work after all."""
+        self.tracker.skip(pick.through)
+
+    def begin(self, pick: Pick, task: asyncio.Task[None], now: float) -> None:
+        """Work on the picked record begins."""
+        record = pick.record
+        self.tracker.take(record.offset, taken_at=now, record_time=record.timestamp / 1000)
+        if pick.through > record.offset:
+            self.tracker.skip(pick.through)
+        self.under_way[task] = UnderWay(record.offset, size(record))
+        self.bytes_under_way += size(record)
+
+    def end(self, task: asyncio.Task[None]) -> None:
+        """Work has ended, with whatever it produced on Kafka."""
+        self.tracker.settle(self._ended(task).offset)
+
+    def leave(self, task: asyncio.Task[None]) -> None:
+        """Work has ended without a result: its offset stays open, so that it is read again."""
+        self._ended(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> UnderWay:
+        item = self.under_way.pop(task)
+        self.bytes_under_way -= item.size
+        return item
+
+    @property
+    def watermark(self) -> int | None:
+        """The offset to commit: where the next log begins, if there is one."""
+        return self.next_log[0][0].offset if self.next_log else self.tracker.watermark
+
+    @property
+    def mark(self) -> int | None:
+        """The first offset that is not done, also when it still waits; None before the first."""
+        watermark = self.watermark
+        if watermark is None and self.waiting:
+            return self.waiting[0].record.offset
+        return watermark
+
+    @property
+    def oldest_time(self) -> float:
+        """When the first record was written that is not done; 0.0 when nobody knows."""
+        if oldest := self.tracker.oldest:
+            found = oldest[1]
+        elif self.waiting:
+            found = self.waiting[0].record.timestamp / 1000
+        else:
+            found = self.last_record_time
+        return max(0.0, found)  # Kafka gives -1 for a record without a time

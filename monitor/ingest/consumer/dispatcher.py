@@ -1,0 +1,185 @@
+"""Who is under way: places are given to records in turns, and fetching pauses where it must."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from monitor.ingest.consumer.assignment import Held
+from monitor.ingest.consumer.worker import LoopLimits, Worker
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable
+from monitor.records import Reason
+
+PAUSE_AT, RESUME_AT = 0.75, 0.25
+
+
+class Places:
+    """The assignment and the work under way; nothing here waits for anything.
+
+    ``clock`` gives epoch seconds; ``failed`` is told of errors that nothing can be made of.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        limits: LoopLimits,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._worker, self._limits = worker, limits
+        self._clock, self._failed = clock, failed
+        self.held: dict[Partition, Held] = {}
+        self.in_flight = self.ended = 0
+        self.draining = False
+        self._turns: deque[Held] = deque()  # who has records that wait, the next one first
+        self._full = False
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Fresh trackers: from now on these partitions, and nothing of what was before."""
+        for held in self.held.values():  # never without having been revoked; and if so, fenced
+            self.fence(held, Reason.REVOKED)
+        self.held = {partition: Held(partition) for partition in partitions}
+        self._turns.clear()
+        self.draining = self._full = False
+
+    def receive(self, batch: Sequence[KafkaRecord]) -> None:
+        """A batch of one partition has been read."""
+        held = self.held.get(Partition(batch[0].topic, batch[0].partition))
+        if held is None or self.draining:  # revoked since it was read, the next owner reads it
+            return
+        for run in _runs(batch):
+            if held.next_log or run[0].offset <= held.read_to:
+                held.next_log.append(run)
+            else:
+                self._take_in(held, run)
+
+    def _take_in(self, held: Held, batch: Sequence[KafkaRecord]) -> None:
+        has_turn = bool(held.waiting)
+        held.read(batch, self._worker.screen(batch))
+        if held.waiting and not has_turn:
+            self._turns.append(held)
+
+    def hand_out(self) -> None:
+        """Fill the places that are free, one record of each partition in turn."""
+        self._begin_next_logs()
+        without_room = []
+        while self._turns and self._has_place() and not self.draining:
+            held = self._turns.popleft()
+            if held.fenced or not held.waiting:
+                continue
+            if self._worker.room(held.partition) == 0:
+                without_room.append(held)
+                continue
+            self._begin(held)
+            if held.waiting:
+                self._turns.append(held)
+        self._turns.extend(without_room)
+
+    def _has_place(self) -> bool:
+        """Whether one more record may begin; a large one does when it is alone."""
+        under_way = sum(held.bytes_under_way for held in self.held.values())
+        return self.taken < self._limits.max_in_flight and under_way <= self._limits.most_bytes
+
+    def _begin_next_logs(self) -> None:
+        """Go on in the logs that have taken the place of others, where all of those has ended."""
+        for held in [held for held in self.held.values() if held.next_log]:
+            if held.is_left or held.fenced or held.waiting:
+                continue
+            if held.under_way:
+                self._worker.log_ended(held.partition)
+                continue
+            self.held[held.partition] = Held(held.partition)
+            for batch in held.next_log:
+                self.receive(batch)
+
+    def _begin(self, held: Held) -> None:
+        pick = held.next_pick()
+        work = self._worker.begin(pick.record)
+        if work is None:
+            held.skip(pick)
+            return
+        task = asyncio.create_task(work)
+        held.begin(pick, task, self._clock())
+        self.in_flight += 1
+        task.add_done_callback(lambda done: self._done(done, held))
+
+    def _done(self, task: asyncio.Task[None], held: Held) -> None:
+        self.in_flight -= 1
+        self.ended += 1
+        error = None if task.cancelled() else task.exception()
+        if held.fenced or (task.cancelled() and held.under_way[task].handed_over):
+            held.leave(task)  # the offset stays open, so that it is never committed
+            return
+        if task.cancelled() or error is not None:
+            self._failed(error or RuntimeError("work was cancelled by nobody"))
+            return
+        try:
+            held.end(task)
+            self.hand_out()
+        except Exception as bug:  # noqa: BLE001 - in a callback it would be lost
+            self._failed(bug)
+
+    def full(self) -> frozenset[Partition]:
+        """The partitions of which nothing more may be fetched for now.
+
+        A partition with nothing under way is read however much is: no other can keep it waiting.
+        """
+        cap = self._limits.max_in_flight
+        if self.taken >= PAUSE_AT * cap:
+            self._full = True
+        elif self.taken <= RESUME_AT * cap:
+            self._full = False
+        bytes_held = sum(one.bytes_waiting + one.bytes_under_way for one in self.held.values())
+        heavy = bytes_held > self._limits.most_bytes
+        return frozenset(p for p, held in self.held.items() if self._is_full(held, heavy))
+
+    @property
+    def taken(self) -> int:
+        """How many works are under way that may be expected to end."""
+        return self.in_flight - self._worker.parked()
+
+    def _is_full(self, held: Held, heavy: bool) -> bool:
+        return (
+            bool(held.waiting or held.next_log)
+            or ((self._full or heavy) and bool(held.under_way))
+            or held.tracker.span > self._limits.most_span
+            or self._worker.room(held.partition) == 0
+        )
+
+    def end_what_is_stuck(self, elapsed_s: float) -> None:
+        """Work that is about something of its own for too long goes to the dead letters."""
+        for held in self.held.values():
+            for task, item in held.under_way.items():
+                item.busy_s = item.busy_s + elapsed_s if self._worker.is_busy(task) else 0.0
+                if item.busy_s > self._limits.stuck_after_s and not item.told:
+                    item.told = True
+                    task.cancel(Reason.STUCK.value)
+
+    def hand_over_waiting(self, held: Held, reason: Reason, within_s: float) -> None:
+        """What waits is left to the next owner at once; the rest may end in so many seconds."""
+        for task, item in held.under_way.items():
+            if self._worker.waits(task, within_s):
+                item.handed_over = True
+                task.cancel(reason.value)
+
+    def fence(self, held: Held, reason: Reason) -> list[asyncio.Task[None]]:
+        """From now on nothing of it is settled; the work that was told to end."""
+        held.fenced = True
+        for task in held.under_way:
+            task.cancel(reason.value)
+        return list(held.under_way)
+
+
+def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:
+    """Parts of one log each; and behind what stands for many offsets begins another part.
+
+    Blocks are cut of all offsets of a part: a gap between two parts is none of them.
+    """
+    begin = 0
+    for index in range(1, len(batch)):
+        before = batch[index - 1]
+        if batch[index].offset <= before.offset or isinstance(before, Unreadable):
+            yield batch[begin:index]
+            begin = index
+    yield batch[begin:] if begin else batch

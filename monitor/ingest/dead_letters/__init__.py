@@ -1,0 +1,1 @@
+"""Records that cannot be used: written, listed, sent back; and when there are too many."""

@@ -1,0 +1,138 @@
+"""What people do with dead letters: list them, look at one, send them back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime
+from typing import NamedTuple
+
+from monitor.ingest.dead_letters.listing import LetterGroups, LetterList, Row, in_full
+from monitor.ingest.dead_letters.redrive import QUIET, Answer, Redriver, Selection, Told
+from monitor.ingest.headers import read_letter
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.producer import Producer
+from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.kafka.replay import Redelivery
+from monitor.runtime.health import Health
+
+
+class Desk(NamedTuple):
+    """Where dead letters lie, and where their records came from.
+
+    What is done at it raises ``DependencyRefused`` where a broker is away for too long.
+    """
+
+    letters: Connection
+    topic: str
+    inputs: Connection
+    input_topics: tuple[str, ...]
+    group_id: str
+    health: Health
+    #: Seconds to wait for brokers that are away.
+    limit_s: float
+
+
+async def listed(desk: Desk, collect: LetterList | LetterGroups) -> None:
+    """Read the whole dead letter topic."""
+    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s)
+    try:
+        async for record in scan.records(desk.topic):
+            collect.add(record)
+    finally:
+        await scan.stop()
+
+
+async def shown(
+    desk: Desk, topic: str | None, partition: int, offset: int, *, with_value: bool
+) -> Row | str:
+    """The letter at a place; with ``topic``, the last one of the record that was there.
+
+    Or why there is none.
+    """
+    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s)
+    last = None
+    try:
+        if topic is None:
+            record = await scan.one(desk.topic, partition, offset)
+            letter = read_letter(record) if record else None
+            if record is None or letter is None:
+                return _no_letter(record)
+            return in_full(record, letter, with_value=with_value)
+        async for record in scan.records(desk.topic):
+            letter = read_letter(record)
+            if letter and letter.history.origin[:3] == (topic, partition, offset):
+                found = in_full(record, letter, with_value=with_value)
+                last = max(last or found, found, key=lambda one: int(one["attempts"]))
+    finally:
+        await scan.stop()
+    return last or "no letter names that place"
+
+
+def _no_letter(record: KafkaRecord | None) -> str:
+    """Why there is none where this record is."""
+    if record is None:
+        return "there is no record"
+    if isinstance(record, Unreadable):
+        return f"no client can unpack the record there ({record.error})"
+    return "the record there has no headers of a dead letter"
+
+
+async def redriven(
+    desk: Desk,
+    *,
+    dry_run: bool,
+    most: int | None,
+    since: datetime | None,
+    stop: asyncio.Event,
+) -> tuple[list[Told], Counter[Answer]]:
+    """Send letters back, from where the last redrive ended; what was answered, and how often."""
+    told: list[Told] = []
+    async with AsyncExitStack() as stack:
+        sources = await one_shot.scan(desk.inputs, desk.health, desk.limit_s)
+        stack.push_async_callback(sources.stop)
+        inputs = {t: p for t, p in sources.partitions.items() if t in desk.input_topics}
+        producer = None
+        if not dry_run:
+            async with one_shot.in_time(desk.inputs, desk.health, desk.limit_s, "connecting"):
+                producer = await Producer.start(desk.inputs, desk.health)
+            stack.push_async_callback(producer.stop)
+        redriver = Redriver(
+            Selection(inputs, since, most),
+            lambda origin: sources.one(*origin[:3]),
+            producer,
+            lambda one: told.append(one) if one.answer not in QUIET else None,
+        )
+        await (_rehearse if dry_run else _perform)(desk, redriver, stop)
+    return told, redriver.counts
+
+
+async def _rehearse(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
+    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s, group_id=desk.group_id)
+    try:
+        async for record in scan.records(desk.topic, from_committed=True):
+            if stop.is_set() or not await redriver.take([record]):
+                return
+    finally:
+        await scan.stop()
+
+
+async def _perform(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
+    limit_s = desk.limit_s
+
+    async def take(records: Sequence[KafkaRecord]) -> int:
+        # Those of a chunk that have been sent are sent once more by the next one, as after a kill.
+        async with one_shot.in_time(desk.inputs, desk.health, limit_s, "sending some of them"):
+            return await redriver.take(records)
+
+    async with one_shot.in_time(desk.letters, desk.health, limit_s, "connecting"):
+        member = await Redelivery.start(
+            desk.letters, desk.health, group_id=desk.group_id, topic=desk.topic
+        )
+    try:
+        await member.work_through(take, stop, limit_s)
+    finally:
+        await member.stop()

@@ -1,0 +1,150 @@
+"""May records be taken now? Not from a held partition, and only a few while the circuit is open.
+
+A partition is held while one of its dead letters finds no place: its records stay on their topic,
+and the other partitions go on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from monitor.ingest.dead_letters.circuit_breaker import Circuit, CircuitLimits
+from monitor.kafka.record import Partition
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.telemetry import ScorerTelemetry
+
+#: Names in /readyz.
+CIRCUIT, HELD = "dead_letter_circuit", "dead_letters"
+_MOST_NAMED = 10
+
+
+class Hold:
+    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly.
+
+    ``work`` is whoever waits with it, as the consuming loop knows it.
+    """
+
+    def __init__(self, gate: Gate, partition: Partition, work: object) -> None:
+        self._gate, self._partition, self._work = gate, partition, work
+        self._held = False
+
+    def begin(self, why: str) -> None:
+        """From now on the letter waits; ``why`` names the topic and what to do."""
+        self._gate.hold(self._partition, why, first=not self._held)
+        self._gate.held_works.add(self._work)
+        self._held = True
+
+    def begin_unless_held(self, why: str) -> None:
+        """A guess at ``why``: what a refusal has said stands."""
+        if not self._held:
+            self.begin(why)
+
+    def end(self) -> None:
+        """It waits no more."""
+        if self._held:
+            self._gate.release(self._partition)
+            self._gate.held_works.discard(self._work)
+        self._held = False
+
+
+class Gate:
+    """Between the consuming loop, which asks, and the scorer, which says how records fare.
+
+    ``monotonic`` gives seconds.
+    """
+
+    def __init__(
+        self,
+        limits: CircuitLimits,
+        telemetry: ScorerTelemetry,
+        health: Health,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._telemetry, self._health, self._monotonic = telemetry, health, monotonic
+        self._circuit = Circuit(limits, monotonic())
+        self._shown = False
+        self._held: Counter[Partition] = Counter()
+        #: They may be handed over at once: nothing of theirs is on Kafka yet.
+        self.held_works: set[object] = set()
+        self._waiting = 0
+        self._why = ""
+
+    def room(self, partition: Partition) -> int | None:
+        """How many records of the partition may be taken now; None without a bound."""
+        return 0 if partition in self._held else self._circuit.room
+
+    @property
+    def waiting(self) -> int:
+        """How many dead letters find no place."""
+        return self._waiting
+
+    def turn(self) -> None:
+        """The loop comes round: time passes, and what has changed is said."""
+        self._circuit.roll(self._monotonic())
+        self._show()
+
+    def fine(self) -> None:
+        """A record could be decoded."""
+        self._circuit.fine()
+
+    def glimpsed(self, count: int) -> None:
+        """``count`` records were dropped by their hash, with nothing but their ids read."""
+        self._circuit.glimpsed(count)
+
+    def failed(self, cause: str, *, was_fine: bool = False, unread: bool = False) -> None:
+        """A record becomes a dead letter; ``was_fine``: it could be decoded.
+
+        ``unread``: not even its id could be read.
+        """
+        self._circuit.failed(cause, was_fine=was_fine, unread=unread)
+        self._show()
+
+    def hold(self, partition: Partition, why: str, *, first: bool) -> None:
+        """A dead letter of the partition waits, or (not ``first``) waits on."""
+        if first:
+            if partition not in self._held:
+                logger().error("partition_held", **partition._asdict(), hint=why)
+            self._held[partition] += 1
+            self._waiting += 1
+        self._why = why
+        self._show_held()
+
+    def release(self, partition: Partition) -> None:
+        """One of its dead letters waits no more."""
+        self._held[partition] -= 1
+        self._waiting -= 1
+        if not self._held[partition]:
+            del self._held[partition]
+            logger().info("partition_released", **partition._asdict())
+        self._show_held()
+
+    def _show_held(self) -> None:
+        self._telemetry.dead_letters_waiting.set(self._waiting)
+        if not self._held:
+            self._health.ready(HELD)
+            return
+        names = [f"{topic}/{number}" for topic, number in sorted(self._held)]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        listed = ", ".join(names[:_MOST_NAMED]) + more
+        self._health.waits(HELD, f"{self._why}; held until then: {listed}")
+
+    def _show(self) -> None:
+        is_open = self._circuit.is_open
+        if is_open == self._shown:
+            return
+        self._shown = is_open
+        self._telemetry.circuit_open.set(is_open)
+        if not is_open:
+            self._health.ready(CIRCUIT)
+            logger().info("dead_letter_circuit_closed")
+            return
+        failed, seen = self._circuit.counts
+        why = (
+            f"{failed} of the last {seen} records became dead letters, most of them "
+            f"{self._circuit.cause}: reading pauses, a few are tried now and then; check "
+            "kafka.topics.interactions, ingest.format, and what was deployed last"
+        )
+        self._health.waits(CIRCUIT, why)
+        logger().error("dead_letter_circuit_open", reason=self._circuit.cause, hint=why)

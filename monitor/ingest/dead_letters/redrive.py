@@ -1,0 +1,149 @@
+"""Sending dead letters back to where they came from, as the records that they were.
+
+Each letter gets one answer: it was sent, or why not. Nothing is forgotten by that: the letter stays
+on the dead letter topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from monitor.ingest.headers import Letter, Origin, read_letter, redrive_headers
+from monitor.kafka.producer import Producer, RecordRefused
+from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.records import Reason
+
+MOST_ATTEMPTS = 3
+
+
+class Answer(StrEnum):
+    """What became of a letter."""
+
+    REDRIVEN = "redriven"
+    REFUSED = "refused"  # it has failed often enough
+    VALUE_OMITTED = "value_omitted"  # and the source topic has it no more
+    OTHER_TOPIC = "other_topic"
+    TOO_LARGE = "too_large"  # or refused by the topic for another reason of its own
+    OLDER = "older"  # than asked for
+    NO_DEAD_LETTER = "no_dead_letter"
+
+
+#: Counted only.
+QUIET = (Answer.OLDER, Answer.NO_DEAD_LETTER)
+#: What asks for a person: the records are not where they were wanted.
+LEFT = (Answer.REFUSED, Answer.VALUE_OMITTED, Answer.OTHER_TOPIC, Answer.TOO_LARGE)
+
+
+class Told(NamedTuple):
+    """The answer for one dead letter, with its place on the dead letter topic."""
+
+    answer: Answer
+    partition: int
+    offset: int
+    letter: Letter | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which letters; ``topics``: input topic → its partitions now."""
+
+    topics: Mapping[str, Sequence[int]]
+    since: datetime | None = None
+    most: int | None = None
+
+
+#: The record at an origin, if its topic still has it.
+Fetch = Callable[[Origin], Awaitable[KafkaRecord | None]]
+
+
+class Redriver:
+    """Decides and sends; ``producer`` None is a dry run. ``tell`` hears every answer."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        fetch: Fetch,
+        producer: Producer | None,
+        tell: Callable[[Told], None],
+    ) -> None:
+        self._selection, self._fetch = selection, fetch
+        self._producer, self._tell = producer, tell
+        self.counts: Counter[Answer] = Counter()
+        self._sent = 0
+
+    async def take(self, records: Sequence[KafkaRecord]) -> int:
+        """Answer records of one partition in order; how many, when no more are wanted."""
+        chosen: list[KafkaRecord] = []
+        for record in records:
+            if self._sent == self._selection.most:
+                break
+            chosen.append(record)
+            self._sent += self._unfit(record) is None
+        # All are on Kafka, or answered otherwise, before this returns: the commit comes after.
+        for told in await asyncio.gather(*(self._answer(record) for record in chosen)):
+            self.counts[told.answer] += 1
+            self._tell(told)
+        return len(chosen)
+
+    def _unfit(self, record: KafkaRecord) -> tuple[Answer, str] | None:
+        letter = read_letter(record)
+        if letter is None:
+            return Answer.NO_DEAD_LETTER, "no x-error headers"
+        history, since = letter.history, self._selection.since
+        if since is not None and history.first_failed_at < since:
+            return Answer.OLDER, f"failed at {history.first_failed_at.isoformat()}"
+        if history.attempts >= MOST_ATTEMPTS:
+            return Answer.REFUSED, f"{history.attempts} attempts, last {letter.cause}"
+        if letter.cause == Reason.UNREADABLE:
+            return Answer.VALUE_OMITTED, "no client could unpack the record, which is on its topic"
+        if history.origin.topic not in self._selection.topics:
+            return Answer.OTHER_TOPIC, "its topic is not in kafka.topics.interactions, or is gone"
+        return None
+
+    async def _answer(self, record: KafkaRecord) -> Told:
+        letter = read_letter(record)
+        unfit = self._unfit(record)
+        if unfit is not None or letter is None:
+            answer, why = unfit or (Answer.NO_DEAD_LETTER, "")
+        else:
+            answer, why = await self._send(record, letter)
+        return Told(answer, record.partition, record.offset, letter, why)
+
+    async def _send(self, record: KafkaRecord, letter: Letter) -> tuple[Answer, str]:
+        whole: KafkaRecord | None = record
+        if letter.value_omitted is not None:
+            whole = await self._from_source(letter, letter.value_omitted)
+        elif letter.redacted is not None:
+            # As it was where the source still has it; else redacted, which is judged the same.
+            whole = await self._from_source(letter, letter.redacted) or record
+        if whole is None:
+            return Answer.VALUE_OMITTED, "and its source topic has the record no more"
+        origin, attempts, _ = letter.history
+        there = origin.partition in self._selection.topics[origin.topic]
+        if self._producer is not None:
+            try:
+                await self._producer.write(
+                    origin.topic,
+                    whole.value,
+                    key=whole.key,
+                    partition=origin.partition if there else None,
+                    timestamp_ms=origin.timestamp_ms if origin.timestamp_ms >= 0 else None,
+                    headers=redrive_headers(whole, letter),
+                )
+            except RecordRefused as error:
+                return Answer.TOO_LARGE, f"{error}; raise max.message.bytes of {origin.topic}"
+        return Answer.REDRIVEN, f"attempt {attempts + 1}, after {letter.cause}"
+
+    async def _from_source(self, letter: Letter, size: int) -> KafkaRecord | None:
+        found = await self._fetch(letter.history.origin)
+        if found is None or isinstance(found, Unreadable):
+            return None
+        # The topic may have been made anew since: the size tells most strangers.
+        return found if len(found.value or b"") == size else None

@@ -1,0 +1,282 @@
+"""What one model's provider bears: who asks for it, asks here first."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from monitor.errors import JudgeFailed
+from monitor.judge.limits.adaptive_window import Window
+from monitor.judge.limits.breaker import Breaker, Patience
+from monitor.judge.limits.deadline import asking, held
+from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota, Share
+from monitor.judge.provider.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
+from monitor.judge.provider.refusals import Action
+from monitor.runtime.logs import logger
+
+#: A provider may name a day; it is asked again before that.
+LONGEST_PAUSE_S = 900.0
+_FIRST_PAUSE_S = 0.5
+_LONGEST_BACKOFF_S = 30.0
+
+
+class State(StrEnum):
+    """What is done about a model; the worst that holds."""
+
+    JUDGING = "judging"
+    WAITING = "waiting"
+    CIRCUIT_OPEN = "circuit_open"
+    STOPPED = "stopped"
+
+
+class StateObserver(Protocol):
+    """Who is told of a model's state."""
+
+    def shown_by(self, model: str, state: Callable[[], State]) -> None:
+        """Ask ``state`` whenever the state is to be shown."""
+
+    def changed(self, model: str, state: State) -> None:
+        """It pauses, or goes on."""
+
+
+class Unanswered(Exception):
+    """The model does not answer for now, and another one does."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A request under way; ``tokens`` are those it has used, None where nobody says."""
+
+    tokens: int | None = None
+
+
+class Pressure:
+    """The state of one model, shared by all that ask it.
+
+    Judgements come in through ``judgement`` and wait there while the provider is away, has asked
+    for patience, or bears no more of them. Their calls go through ``call``, which turns them away
+    while judging has stopped, but for one probe at a time. ``clock`` gives monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        patience: Patience | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
+        observe: StateObserver | None = None,
+        quota: Quota | None = None,
+    ) -> None:
+        self.model = model
+        self._quota = quota or LocalQuota(PerMinute(), clock)
+        self._clock, self._rng, self._observe = clock, rng or random.Random(), observe
+        self._breaker = Breaker(patience or Patience())
+        self._window = Window()
+        self._paused_until = 0.0
+        self._pause: Fault | None = None
+        self._pauses, self._refused_at = 0, float("-inf")
+        self._under_way = 0
+        #: All that was ever asked of the model.
+        self.requests = self.tokens = 0
+        self._moved = asyncio.Event()
+        self._said = State.JUDGING
+        if observe is not None:
+            observe.shown_by(model, lambda: self.state)
+
+    @property
+    def state(self) -> State:
+        """The worst that holds now."""
+        if self._breaker.stopped is not None:
+            return State.STOPPED
+        if self._breaker.is_open:
+            return State.CIRCUIT_OPEN
+        waits = self._quota.waiting or self._clock() < self._paused_until
+        return State.WAITING if waits else State.JUDGING
+
+    @property
+    def answers(self) -> bool:
+        """Whether judgements may begin, or soon; also when it is time to find out."""
+        now, breaker = self._clock(), self._breaker
+        if self._paused_until - now > MAX_RETRY_AFTER_S:
+            return False  # its calls are turned away
+        silent = breaker.is_open or breaker.stopped is not None
+        return not silent or breaker.may_probe(now)
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        await self._quota.aclose()
+
+    def count(self, tokens: int) -> None:
+        """One request more was made, and has used so many tokens."""
+        self.requests += 1
+        self.tokens += tokens
+
+    @asynccontextmanager
+    async def judgement(self, leaves: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
+        """Wait until the provider bears one more; it is one more while inside.
+
+        Raises ``Unanswered`` instead of waiting for one that does not answer, where the caller
+        ``leaves``.
+        """
+        probe = await self._admission(leaves)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if probe and self._breaker.stopped is None:  # else probes are single calls
+                self._breaker.probed(self._clock())
+            self._move()
+
+    @asynccontextmanager
+    async def call(self, task: str = "", size: int = 0) -> AsyncIterator[Call]:
+        """One request of ``size`` bytes, made inside; how it ends is noted.
+
+        Waits for the limits. Raises ``CallFailed`` where none may be made.
+        """
+        probe = await self._turn()
+        try:
+            share, call = await self._share(task, size), Call()
+            try:
+                with asking(lambda: call.tokens != 0):
+                    async with self._noted(call):
+                        yield call
+            finally:
+                self.count(call.tokens or 0)
+                if call.tokens is not None:
+                    self._quota.settle(share, call.tokens)
+        finally:
+            if probe:
+                self._breaker.probed(self._clock())
+            self._move()
+
+    @asynccontextmanager
+    async def _noted(self, call: Call) -> AsyncIterator[None]:
+        began = self._clock()
+        try:
+            yield
+        except CallFailed as failure:
+            self._failed(failure.fault, began)
+            if failure.fault.action is not Action.RETRY and call.tokens is None:
+                call.tokens = 0  # refused before anything was computed
+            raise
+        except JudgeFailed:  # an answer, if a bad one
+            self._worked(began)
+            raise
+        else:
+            self._worked(began)
+
+    async def _share(self, task: str, size: int) -> Share:
+        """What the limits allow, when the provider asks for no patience."""
+        while True:
+            await self._paused()
+            share = await self._quota.take(task, size)
+            if not self._quota.waiting:
+                self._move()  # the next judgement may begin
+            if self._clock() >= self._paused_until:
+                return share
+            self._quota.give_back(share)
+
+    async def _admission(self, leaves: Callable[[], bool]) -> bool:
+        """Whether the judgement that may begin now is the circuit's probe."""
+        while True:
+            now, breaker = self._clock(), self._breaker
+            if not self.answers and leaves():
+                raise Unanswered
+            if breaker.stopped is not None and breaker.probing:
+                await self._until(None)  # or all would go on at once when it is answered
+            elif breaker.stopped is not None:
+                return False  # its calls are turned away: it fails at once, and offsets go on
+            elif now < self._paused_until:
+                # Others may answer before that, and nobody tells us.
+                await self._until(min(self._paused_until, now + _LONGEST_BACKOFF_S))
+            elif breaker.is_open:
+                if breaker.may_probe(now):
+                    breaker.probing = True
+                    return True
+                await self._until(None if breaker.probing else breaker.probe_at)
+            elif self._under_way >= self._window.size or self._quota.waiting:
+                await self._until(None)
+            else:
+                return False
+
+    async def _turn(self) -> bool:
+        """Whether this call is the probe of a judge that has stopped."""
+        breaker = self._breaker
+        while breaker.stopped is not None:
+            if breaker.may_probe(self._clock()):
+                breaker.probing = True
+                return True
+            if not breaker.probing:
+                raise CallFailed(breaker.stopped)
+            await self._until(None)
+        return False
+
+    async def _paused(self) -> None:
+        """Wait as long as the provider has asked anybody to; not all come back at once.
+
+        It is a limit like others: the deadline of the judgement stands still.
+        """
+        while (left_s := self._paused_until - self._clock()) > 0 and self._pause is not None:
+            if left_s > MAX_RETRY_AFTER_S:
+                raise CallFailed(self._pause)
+            with held(lambda: self._paused_until - self._clock()):
+                await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
+
+    def _worked(self, began: float) -> None:
+        self._pauses = 0
+        self._breaker.worked(began)
+        self._window.worked(self._under_way, began)
+
+    def _failed(self, fault: Fault, began: float) -> None:
+        now, breaker = self._clock(), self._breaker
+        asked = breaker.stopped is None and not breaker.is_open
+        breaker.failed(fault, began, now)
+        if asked and (breaker.stopped is not None or breaker.is_open):
+            self._window.begin_again(now)
+        elif fault.action is Action.WAIT:
+            self._window.refused(began, now)
+        if fault.action is Action.WAIT:
+            self._wait(fault, began, now)
+
+    def _wait(self, fault: Fault, began: float, now: float) -> None:
+        """Pause for all: as asked, else by full jitter under a bound that doubles.
+
+        It doubles once for a crowd of calls that were all made before the first was refused.
+        """
+        if began >= self._refused_at:
+            self._pauses, self._refused_at = self._pauses + 1, now
+        bound_s = min(_LONGEST_BACKOFF_S, _FIRST_PAUSE_S * 2 ** min(self._pauses, 10))
+        asked_s = self._rng.uniform(0.0, bound_s) if fault.wait_s is None else fault.wait_s
+        until = now + min(asked_s, LONGEST_PAUSE_S)
+        if until > self._paused_until:
+            self._paused_until, self._pause = until, fault
+
+    async def _until(self, then: float | None) -> None:
+        """Wait until ``then``, or until something moves."""
+        timeout_s = None if then is None else max(0.0, then - self._clock())
+        # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the event.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._moved.wait()
+
+    def _move(self) -> None:
+        """Wake all that wait, and say what has changed."""
+        self._moved.set()
+        self._moved = asyncio.Event()
+        found = State.JUDGING if self.state is State.WAITING else self.state
+        if found is self._said:
+            return
+        self._said = found
+        why = self._breaker.stopped
+        note = {} if why is None else {"reason": why.reason, "found": why.note}
+        logger().warning("judge_state", model=self.model, state=found.value, **note)
+        if self._observe is not None:
+            self._observe.changed(self.model, found)

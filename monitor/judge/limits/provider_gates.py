@@ -1,0 +1,63 @@
+"""The pressures of a process: one for each model at an address, whoever asks it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from monitor.judge.limits.breaker import Patience
+from monitor.judge.limits.provider_gate import Pressure, StateObserver
+from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
+from monitor.judge.pipeline.identity import LlmSettings
+from monitor.judge.pipeline.model_ids import Ids
+
+
+class Pressures:
+    """Made as they are asked for; ``clock`` gives monotonic seconds.
+
+    ``quota`` gives the limits of a model by its name; ``ids`` are those by which models answer.
+    """
+
+    def __init__(
+        self,
+        observe: StateObserver | None = None,
+        patience: Patience | None = None,
+        quota: Callable[[str], Quota] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        self.ids = ids or Ids()
+        self._observe, self._clock, self._rng = observe, clock, rng
+        self._patience = patience or Patience()
+        self._quota = quota or (lambda _: LocalQuota(PerMinute(), clock))
+        self._made: dict[tuple[str, str | None, str | None], Pressure] = {}
+
+    def of(self, settings: LlmSettings) -> Pressure:
+        """That of the settings' first model; another key is another account."""
+        key = settings.model, settings.api_base, settings.api_key
+        if key not in self._made:
+            self._made[key] = Pressure(
+                settings.model,
+                self._patience,
+                clock=self._clock,
+                rng=self._rng,
+                observe=self._observe,
+                quota=self._quota(settings.model),
+            )
+        return self._made[key]
+
+    def made(self) -> list[Pressure]:
+        """Those that were asked for, so far."""
+        return list(self._made.values())
+
+    async def aclose(self) -> None:
+        """Give back what limits keep open."""
+        for pressure in self._made.values():
+            await pressure.aclose()
+
+    def all_of(self, settings: LlmSettings) -> list[Pressure]:
+        """Those of all models that a judge with these settings asks."""
+        return [self.of(settings.of_model(model)) for model in settings.models()]

@@ -1,0 +1,1 @@
+"""The judge that asks a model, through litellm."""

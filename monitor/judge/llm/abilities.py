@@ -1,0 +1,109 @@
+"""What a model can be told beside its messages, and what it therefore is told. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.judge.pipeline.identity import Effort, Structured
+from monitor.judge.pipeline.parsing import ExtractRequest
+from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
+from monitor.judge.ports import Task
+
+_EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
+_JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
+#: Thinking costs output tokens: so much room is given to it beside that of the reply.
+REASONING_TOKENS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What is known of a model.
+
+    ``json_mode``: it can be held to any JSON object; ``json_schema``: to one of given shape.
+    ``efforts``: those of reasoning, from none up, empty for a model that does not reason, or only
+    when it is asked to.
+    """
+
+    json_mode: bool = True
+    json_schema: bool = False
+    efforts: tuple[Effort, ...] = ()
+
+    @classmethod
+    def read(cls, provider: str, parameters: frozenset[str], info: Mapping[str, Any]) -> Abilities:
+        """From a provider's parameters and the client library's table of models."""
+        formats = "response_format" in parameters
+        # These know schemas only: the library leaves a plain json_object out without a word.
+        schema_only = provider in ("anthropic", "bedrock", "bedrock_converse")
+        return cls(
+            json_mode=formats and not schema_only,
+            json_schema=formats and bool(info.get("supports_response_schema")),
+            efforts=_efforts(provider, info) if "reasoning_effort" in parameters else (),
+        )
+
+    def structured(self, wanted: Structured) -> Structured:
+        """The mode to use: as wanted, or the cheapest that the model keeps to."""
+        if wanted != "auto":
+            return wanted
+        # A schema names every claim: some 250 tokens a call.
+        return "json_object" if self.json_mode else "json_schema" if self.json_schema else "prompt"
+
+    def effort(self, wanted: Effort) -> Effort | None:
+        """The effort to ask for, None to ask for none; ``minimal`` is the least that there is."""
+        if not self.efforts or wanted == "minimal":
+            return self.efforts[0] if self.efforts else None
+        return wanted
+
+
+def response_format(structured: Structured, task: Task, user: str) -> Mapping[str, Any] | None:
+    """The parameter of that name, or None; no traffic text is in it.
+
+    ``user`` is the message of the call: a schema asks for its claims or pairs by their ids.
+    """
+    if structured == "json_object":
+        return _JSON_OBJECT
+    if structured != "json_schema":
+        return None
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": task, "strict": True, "schema": _schema(task, user)},
+    }
+
+
+def _schema(task: Task, user: str) -> dict[str, Any]:
+    properties: dict[str, Any]
+    if task == ExtractRequest.task:
+        properties = {"claims": {"type": "array", "items": {"type": "string"}}}
+    else:
+        properties = {"n": {"type": "integer"}}
+        body = json.loads(user)
+        asked = body.get("pairs", body.get("claims"))
+        keys = [ANSWER] if task == RelevanceRequest.task else asked
+        properties |= {key: {"type": "string"} for key in keys}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _efforts(provider: str, info: Mapping[str, Any]) -> tuple[Effort, ...]:
+    if not info.get("supports_reasoning"):
+        return ()
+    levels = info.get("reasoning_effort_levels")
+    if levels:
+        return tuple(effort for effort in _EFFORTS if effort in levels)
+    # Where thinking is off until a request asks for it, the least is not to ask.
+    if provider not in ("openai", "azure", "gemini", "vertex_ai") or _is_claude(info):
+        return ()
+    lowest = provider in ("gemini", "vertex_ai") or info.get("supports_minimal_reasoning_effort")
+    none = info.get("supports_none_reasoning_effort")
+    known = {"none": bool(none), "minimal": bool(lowest)}
+    return tuple(effort for effort in _EFFORTS if known.get(effort, True))
+
+
+def _is_claude(info: Mapping[str, Any]) -> bool:
+    return "claude" in str(info.get("key", ""))

@@ -1,0 +1,47 @@
+"""When a call that failed is made again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from monitor.judge.ports import CallObserver
+from monitor.judge.provider.faults import CallFailed
+from monitor.judge.provider.refusals import Action
+
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 20.0
+
+
+class Backoff:
+    """Whether and how long to wait: full jitter.
+
+    That is uniform between 0 and the exponential bound (AWS Architecture Blog, 2015, "Exponential
+    backoff and jitter"). What the server asks for is waited for before any next call
+    (``Pressure``), so that only a step of jitter is added to it here, or all callers that were
+    told the same second would come back together. ``may_ask`` is whether one call more is allowed.
+    """
+
+    def __init__(
+        self,
+        retries: int,
+        rng: random.Random,
+        observe: CallObserver,
+        may_ask: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._left, self._rng, self._observe, self._may_ask = retries, rng, observe, may_ask
+        self._bound_s = _FIRST_WAIT_S
+
+    def __call__(self, error: Exception) -> bool | float:
+        """Seconds until the next attempt; False for none."""
+        if not isinstance(error, CallFailed) or not error.fault.retriable or not self._left:
+            return False
+        if not self._may_ask():
+            return False
+        self._left -= 1
+        self._observe.retried(error.reason)
+        if error.fault.action is Action.WAIT:
+            return self._rng.uniform(0.0, _FIRST_WAIT_S)
+        bound = self._bound_s
+        self._bound_s = min(_LONGEST_WAIT_S, 2 * bound)
+        return self._rng.uniform(0.0, bound)

@@ -1,0 +1,68 @@
+"""An LLM judge that asks nobody: what would be sent is built, and what it would cost counted.
+
+Claims are the sentences of a text, as the offline judge splits them, and every pair is answered
+with yes. So the calls and their prompts are those of production but for the model's own claims;
+tokens are counted by one tokenizer, cl100k_base, whatever the model has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.llm.library import count_tokens
+from monitor.judge.pipeline.parsing import VerifyRequest, has_words
+from monitor.judge.pipeline.relating import ANSWER
+from monitor.judge.ports import Reply, Task
+from monitor.judge.text import split_claims
+from monitor.records import Claims, Interaction, Usage
+
+
+class RehearsedJudge(LlmJudge):
+    """Costs what the judge of these settings would, without evidence.
+
+    A model without a price costs nothing. What the models would be asked is counted with the
+    ``pressures`` that production shares.
+    """
+
+    def __init__(self, settings: LlmSettings, pressures: Pressures | None = None) -> None:
+        plain = replace(settings, evidence="off")
+        shared = pressures or Pressures()
+        super().__init__(plain, pressures=shared)
+        self._asked = shared.all_of(plain)
+
+    def foresee(self, interaction: Interaction) -> None:
+        """Raises ``TooLarge`` where ``judge`` would; nothing is built, and nothing counted."""
+        texts = interaction.response, interaction.reference or ""
+        found = (tuple(_sentences(text)) if has_words(text) else () for text in texts)
+        self._foresee(interaction, Claims(response=next(found), reference=next(found)))
+
+    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+        text = _reply(task, user)
+        prompt, completion = count_tokens(system) + count_tokens(user), count_tokens(text)
+        price = self.price_per_million() or (0.0, 0.0)
+        usd = (prompt * price[0] + completion * price[1]) / 1e6
+        self._asked[-1 if task == "extract_claims" else 0].count(prompt + completion)
+        usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+        return Reply(text, "stop", usage)
+
+
+def _sentences(text: str) -> Sequence[str]:
+    return split_claims(text) or (text.strip(),)
+
+
+def _reply(task: Task, user: str) -> str:
+    asked = json.loads(user)
+    if task == "extract_claims":
+        return json.dumps({"claims": _sentences(asked["text"])}, ensure_ascii=False)
+    if task == "judge_relevance":
+        said = " ".join(f"{name}y" for name in asked["documents"])
+        return json.dumps({"n": asked["n"], ANSWER: said})
+    request = VerifyRequest(asked["n"], asked["question"], asked["documents"], asked["claims"])
+    answers = {
+        claim: " ".join(f"{name}y" for name in request.asked(claim)) for claim in request.claims
+    }
+    return json.dumps({"n": request.nonce, **answers}, ensure_ascii=False)

@@ -1,0 +1,467 @@
+"""The LLM judge: a pipeline over litellm, with retries, prices and the model's identity."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import stamina
+
+from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.allowance import may_ask_again
+from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
+from monitor.judge.limits.deadline import is_bounded
+from monitor.judge.limits.provider_gate import Call, Pressure
+from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.llm.backoff import Backoff
+from monitor.judge.llm.library import count_tokens, list_price, litellm
+from monitor.judge.pipeline.asking import TOO_LONG, Asker
+from monitor.judge.pipeline.complaints import Complaint
+from monitor.judge.pipeline.evidence import Quoter
+from monitor.judge.pipeline.extraction import Extract, Extractor
+from monitor.judge.pipeline.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.pipeline.material import estimated_tokens
+from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
+from monitor.judge.pipeline.parsing import PassageOrder, passage_order
+from monitor.judge.pipeline.pipeline import Pipeline
+from monitor.judge.pipeline.plans import PLANS
+from monitor.judge.pipeline.prompts import Prompts, load_prompts
+from monitor.judge.pipeline.relevance import Relevance
+from monitor.judge.ports import CallObserver, Reply, Silent, Task
+from monitor.judge.protocol import Bill
+from monitor.judge.provider.answered import written_in
+from monitor.judge.provider.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
+from monitor.judge.provider.refusals import Action
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
+from monitor.runtime.logs import logger
+
+__all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
+
+
+class LlmJudge:
+    """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    Judges with the same ``pressures`` share what their models bear.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        observe: CallObserver | None = None,
+        prompts: Prompts | None = None,
+        rng: random.Random | None = None,
+        cache: ClaimsCache | None = None,
+        listen: Callable[[str], None] | None = None,
+        order: PassageOrder | None = None,
+        pressures: Pressures | None = None,
+    ) -> None:
+        self._settings = settings
+        self._listen = listen
+        self._pressures = pressures or Pressures(rng=rng)
+        quotes = settings.evidence == "quote"
+        relates = settings.relevant_to_question == "judged"
+        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
+        self._clients = tuple(
+            LlmClient(
+                made,
+                observe=observe,
+                rng=rng,
+                pressure=self._pressures.of(made),
+                ids=self._pressures.ids.of(made),
+            )
+            for made in map(settings.of_model, settings.models())
+        )
+        asker = Asker(self._complete, self._prompts, observe)
+        extract: Extract = Extractor(asker)
+        if cache is not None:
+            extract = CachedExtractor(extract, cache, self._extraction_version)
+        self._pipeline = Pipeline(
+            asker,
+            extract,
+            self._identified,
+            planner=PLANS[settings.pipeline],
+            caps=settings.caps,
+            order=order or partial(passage_order, seed=settings.order_seed),
+            quoter=Quoter(asker, settings.caps) if quotes else None,
+            relevance=Relevance(asker, settings.relevance_caps) if relates else None,
+            ceiling=settings.ceiling,
+            at_once=settings.calls_at_once,
+        )
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """Model and version as of the last reply; the configured model before the first."""
+        return self._identified(Bill())
+
+    def _identified(self, spent: Bill) -> JudgeIdentity:
+        """The identity with the models that answered this; otherwise those that did last."""
+        tasks: tuple[Task, ...] = ("verify_claims", "extract_claims")
+        if len(self._clients) == 1:
+            answered = next((spent.models[t] for t in tasks if t in spent.models), None)
+            models: tuple[str, ...] = (answered or self._clients[0].model_id,)
+        else:
+            pairs = zip(tasks, self._clients, strict=True)
+            models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
+        return identify(self._settings, self._prompts.hash, models)
+
+    def _extraction_version(self) -> tuple[str, ...]:
+        model = self._clients[-1].model_id
+        return extraction_version(self._settings, self._prompts.extract, model)
+
+    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+        """The port of the pipeline: extraction to the last client, all else to the first."""
+        if self._listen is not None:
+            self._listen(user)
+        client = self._clients[-1 if task == "extract_claims" else 0]
+        return await client(task, system, user)
+
+    async def prepare(self) -> None:
+        """Import the client library, which takes seconds."""
+        for client in self._clients:
+            await client.prepare()
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far.
+
+        With ``claims`` given, those are verified and nothing is extracted.
+        """
+        return await self._pipeline.judge(interaction, bill, claims)
+
+    def _foresee(self, interaction: Interaction, claims: Claims) -> None:
+        self._pipeline.foresee(interaction, claims)
+
+    def price_per_million(self) -> tuple[float, float] | None:
+        """US dollars for a million prompt and completion tokens; None where it is not known.
+
+        To be asked after ``prepare``. As for the bills: of the configured model, by the library's
+        own list.
+        """
+        return _price_per_million(self._settings)
+
+    def unpriced(self) -> list[str]:
+        """Its models whose price nobody knows. To be asked after ``prepare``."""
+        made = map(self._settings.of_model, self._settings.models())
+        return [one.model for one in made if _price_per_million(one) is None]
+
+    async def aclose(self) -> None:
+        """Close the client library's connections, which it shares between judges."""
+        for client in self._clients:
+            await client.aclose()
+
+
+class LlmClient:
+    """The port ``Complete`` over litellm; keeps the id of the model that answered last."""
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        observe: CallObserver | None = None,
+        rng: random.Random | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        pressure: Pressure | None = None,
+        ids: ModelIds | None = None,
+    ) -> None:
+        self._settings = settings
+        self._ids = ids or ModelIds(settings.model)
+        self._secrets, self._told = secrets_of(settings, os.environ), False
+        self._pressure = pressure or Pressures(rng=rng).of(settings)
+        self._observe = observe or Silent()
+        self._rng = rng or random.Random()
+        self._clock = clock
+        self._route: _Route | None = None
+        self.model_id = settings.model
+
+    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
+        retries = self._settings.retries
+        # A deadline stands still while a call waits for the limits, and stamina's clock does not.
+        limit_s = None if is_bounded() else self._settings.retries_s
+        tokens, size = sum(map(estimated_tokens, (system, user))), _bytes(system, user)
+        backoff = Backoff(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
+        spent = Usage()  # an answer that breaks off with an error has its price, too
+        async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
+            with attempt:
+                route = await self.prepare()
+                try:
+                    async with self._pressure.call(task, size) as call:
+                        reply = await self._attempt(task, system, user, route, call)
+                except JudgeFailed as failure:
+                    spent = failure.usage = spent + (failure.usage or Usage())
+                    raise
+                return replace(reply, usage=spent + reply.usage)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def prepare(self) -> _Route:
+        """Import the library and find the route to the model; quick from the second time on."""
+        if self._route is None:
+            # In a thread: the import would hold up the event loop for seconds.
+            self._route = await asyncio.to_thread(_route, self._settings)
+        return self._route
+
+    async def aclose(self) -> None:
+        """Close litellm's connections; forget them too, or the next judge gets closed ones."""
+        if self._route is not None:
+            library = litellm()
+            await library.close_litellm_async_clients()
+            library.in_memory_llm_clients_cache.flush_cache()
+
+    async def _attempt(
+        self, task: Task, system: str, user: str, route: _Route, call: Call
+    ) -> Reply:
+        started = self._clock()
+        usage = Usage()
+        error: str | None = "cancelled"
+        try:
+            reply = await self._send(task, system, user, route)
+            usage, error = reply.usage, None
+            call.tokens = usage.tokens
+            return reply
+        except JudgeFailed as failure:
+            usage, error = failure.usage or Usage(), failure.reason
+            call.tokens = usage.tokens or None
+            raise
+        finally:
+            self._observe.call_finished(task, self._clock() - started, usage, error)
+
+    async def _send(self, task: Task, system: str, user: str, route: _Route) -> Reply:
+        arguments = {**_arguments(self._settings, system, user), **route.arguments}
+        form = response_format(route.structured, task, user)
+        if form is not None:
+            arguments["response_format"] = form
+        heard = _Heard()
+        try:
+            # The library's own timeout is per read: a trickling server would outlive it.
+            async with asyncio.timeout(self._settings.attempt_timeout_s):
+                response = await litellm().acompletion(**arguments, logger_fn=heard)
+        except Exception as error:  # noqa: BLE001 - the library raises any kind
+            fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            usage = _unread(answer, fault, (system, user), self._settings)
+            # Not chained: its message may quote the traffic.
+            raise _failure(fault, usage) from None
+        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
+            reply = _reply(response, self._settings, self.model_id, (system, user))
+            raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
+        self._answered(getattr(response, "model", None))
+        return _reply(response, self._settings, self.model_id, (system, user))
+
+    def _answered(self, model_id: object) -> None:
+        """Who has answered, as far as that can be told: no record shows what was sent in trust."""
+        if self._settings.version_from == "configured" or not isinstance(model_id, str):
+            return
+        if is_usable(model_id, self._secrets):
+            self.model_id = self._ids.name(model_id)
+        elif model_id:
+            self.model_id = self._settings.model
+            if not self._told:
+                logger().warning("judge_id_unusable", model=self._settings.model)
+            self._told = True
+
+
+def _bytes(*texts: str) -> int:
+    return sum(len(text.encode()) for text in texts)
+
+
+class _Heard:
+    """What the library was given, before it makes something better of it."""
+
+    def __init__(self) -> None:
+        self._body, self._details = "", NO_ANSWER.headers
+
+    def __call__(self, details: Mapping[str, Any]) -> None:
+        """The library's hook for what it sends and gets; the first text is the provider's."""
+        found = details.get("original_response")
+        if not self._body and isinstance(found, str):
+            self._body, self._details = found, details
+
+    def answer(self, made_of_it: Any = None) -> Answer:
+        """With headers where the library tells them: always with what it has made of the answer.
+
+        Of an answer that it rejects, only by some of its routes: OpenAI's and Azure's are among
+        them.
+        """
+        # Put there only after the hook was called.
+        told = self._details.get("response_headers")
+        headers = getattr(made_of_it, "_response_headers", None) or told
+        return Answer(self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers)
+
+
+def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
+    if fault is not None and fault.action is not Action.SHRINK:
+        return CallFailed(fault, usage)
+    rejected = (
+        ReplyRejected(
+            f"the model takes no request as long as this ({fault.note})", kind=None, reason=TOO_LONG
+        )
+        if fault
+        else ReplyRejected("the reply holds no message", kind=Complaint.EMPTY)
+    )
+    rejected.usage = usage or Usage(calls=1)
+    return rejected
+
+
+def _arguments(settings: LlmSettings, system: str, user: str) -> dict[str, Any]:
+    return {
+        "model": settings.model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        "max_tokens": settings.max_tokens,
+        "timeout": settings.attempt_timeout_s,
+        "max_retries": 0,
+        "drop_params": True,
+        "api_base": settings.api_base,
+        "api_key": settings.api_key,
+        "extra_headers": dict(settings.headers) or None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """How a model is reached and told what it can be told: found once, the same for all calls."""
+
+    arguments: Mapping[str, Any]
+    structured: Structured
+
+
+def _route(settings: LlmSettings) -> _Route:
+    provider, arguments = _provider(settings)
+    abilities = _abilities(settings.model, provider)
+    effort = abilities.effort(settings.reasoning_effort)
+    if effort is not None:
+        arguments["reasoning_effort"] = effort
+    if effort not in (None, "none"):
+        arguments["max_tokens"] = settings.max_tokens + REASONING_TOKENS
+    return _Route(arguments, abilities.structured(settings.structured))
+
+
+def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
+    """Who serves the model, and what a private endpoint needs: a provider, and some key."""
+    library = litellm()
+    arguments: dict[str, Any] = {}
+    try:
+        provider = library.get_llm_provider(settings.model, api_base=settings.api_base)[1]
+    except library.BadRequestError:
+        provider = "openai"
+        if settings.api_base is not None:
+            # A bare model name: what serves at a given address speaks the OpenAI protocol. Spoken
+            # without OpenAI's own library, as here, it costs a third less CPU.
+            provider = "hosted_vllm"
+            arguments["custom_llm_provider"] = provider
+    keyless = settings.api_base is not None and not settings.api_key
+    if provider == "hosted_vllm" and keyless:
+        arguments["api_key"] = os.environ.get("OPENAI_API_KEY", "none")
+    elif provider == "openai" and keyless and "OPENAI_API_KEY" not in os.environ:
+        arguments["api_key"] = "none"
+    return provider, arguments
+
+
+def _abilities(model: str, provider: str) -> Abilities:
+    library, name = litellm(), model.removeprefix(f"{provider}/")
+    parameters = library.get_supported_openai_params(name, provider) or ()
+    info: Mapping[str, Any] = {}
+    # Raised for every model that is not in the library's table: nothing is known of it then.
+    with suppress(Exception):
+        info = library.get_model_info(name, provider)
+    return Abilities.read(provider, frozenset(parameters), info)
+
+
+def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, str]) -> Reply:
+    choice = response.choices[0] if getattr(response, "choices", None) else None
+    content = getattr(getattr(choice, "message", None), "content", None)
+    text = content if isinstance(content, str) else ""
+    usage = _usage(response, settings)
+    return Reply(
+        text=text,
+        finish_reason=getattr(choice, "finish_reason", None),
+        model=answered,
+        # Some servers and gateways leave it out; limits and budget would hold nothing back.
+        usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),
+    )
+
+
+def _is_whole(usage: Usage, text: str) -> bool:
+    """Whether it says what was sent, and what came back."""
+    return usage.prompt_tokens > 0 and (usage.tokens > usage.prompt_tokens or not text)
+
+
+def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
+    """The usage of a reply that says none."""
+    prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        usd=_cost(settings, prompt, completion),
+    )
+
+
+def _unread(
+    answer: Answer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+) -> Usage | None:
+    """The usage of an answer that the library rejects, where a model has written something.
+
+    What is no reply at all costs nothing, and neither does an error without a word of a reply.
+    """
+    written = written_in(answer.body)
+    if written is None or (fault is not None and not written):
+        return None
+    return _counted(asked, written, settings)
+
+
+def _cost(settings: LlmSettings, prompt: int, completion: int) -> float:
+    """US dollars for so many tokens, by the settings or the list; 0 where nobody knows."""
+    price = _price_per_million(settings) or (0.0, 0.0)
+    return (prompt * price[0] + completion * price[1]) / 1e6
+
+
+def _usage(response: Any, settings: LlmSettings) -> Usage:
+    """What a reply cost; providers count reasoning among the completion."""
+    usage = getattr(response, "usage", None)
+    completion = _tokens(usage, "completion_tokens")
+    details = getattr(usage, "completion_tokens_details", None)
+    reasoning = min(completion, _tokens(details, "reasoning_tokens"))
+    prompt = _tokens(usage, "prompt_tokens")
+    usd = _price(response, settings.model) if settings.price is None else 0.0
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion - reasoning,
+        reasoning_tokens=reasoning,
+        # The library looks some providers' models up by the name in the reply, which may be a
+        # gateway's own: what has a price would be free, and the budget never spent.
+        usd=usd or _cost(settings, prompt, completion),
+    )
+
+
+def _tokens(usage: Any, name: str) -> int:
+    """A number that a server made up may be below zero; that says nothing."""
+    return max(0, getattr(usage, name, None) or 0)
+
+
+def _price(response: Any, model: str) -> float:
+    # The library has worked it out already; a second time would be a tenth of the call's CPU.
+    hidden = getattr(response, "_hidden_params", None)
+    if isinstance(hidden, dict) and "response_cost" in hidden:
+        return max(0.0, float(hidden["response_cost"] or 0.0))
+    # Unpriced models raise many kinds of error; their tokens are counted all the same.
+    with suppress(Exception):
+        return float(litellm().completion_cost(response, model=model))
+    return 0.0
+
+
+def _price_per_million(settings: LlmSettings) -> tuple[float, float] | None:
+    return settings.price or list_price(settings.model)

@@ -1,0 +1,1 @@
+"""How a judge comes to its verdicts: what is asked in which calls, and how replies are read."""

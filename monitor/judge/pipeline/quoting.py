@@ -1,0 +1,76 @@
+"""The wire format of evidence: which words of a passage support a claim. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from monitor.errors import ReplyRejected
+from monitor.judge.pipeline import parsing
+from monitor.judge.pipeline.complaints import Complaint
+from monitor.judge.ports import Task
+
+Pair = tuple[str, str]
+"""Claim id and name of the passage."""
+
+_QUOTES = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―−", "''''" + '""""""' + "-------")
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRequest:
+    """Ask for the words of ``documents`` that support ``claims``; ``pairs`` says which of which."""
+
+    task: ClassVar[Task] = "quote_evidence"
+    nonce: int
+    question: str
+    documents: Mapping[str, str]
+    claims: Mapping[str, str]
+    pairs: tuple[Pair, ...]
+
+    def message(self, complaint: str | None = None) -> str:
+        """The user message; ``complaint`` is what was wrong with the previous reply."""
+        body = {
+            "task": self.task,
+            "n": self.nonce,
+            "question": self.question,
+            "documents": dict(self.documents),
+            "claims": dict(self.claims),
+            "pairs": [" ".join(pair) for pair in self.pairs],
+        }
+        return parsing.dump(body, complaint)
+
+    def read(self, reply: str) -> dict[Pair, str | None]:
+        """The quotes of a reply, None for what does not stand in its document.
+
+        Raises ``ReplyRejected`` unless it answers exactly the pairs asked, in order.
+        """
+        parsing.refuse_unterminated(reply)
+        asked = [" ".join(pair) for pair in self.pairs]
+        answers = parsing.keyed(reply, self.nonce, asked)
+        found: dict[Pair, str | None] = {}
+        for pair, key in zip(self.pairs, asked, strict=True):
+            quote = answers[key]
+            if not isinstance(quote, str):
+                raise ReplyRejected(f"{key}: the value must be a string", kind=Complaint.VALUES)
+            found[pair] = quote if stands_in(quote, self.documents[pair[1]]) else None
+        return found
+
+
+def stands_in(quote: str, text: str) -> bool:
+    """Whether a quote is a run of the text, but for case, spacing and the shapes of characters.
+
+    >>> stands_in("the “Warranty” lasts", 'The "warranty"  lasts 2 years.'), stands_in(" ", "a b")
+    (True, False)
+    >>> stands_in("lasts … years", "It lasts 2 years."), stands_in("１９８７年", "成立于1987年")
+    (False, True)
+    """
+    wanted = normalised(quote)
+    return parsing.has_words(wanted) and wanted in normalised(text)
+
+
+def normalised(text: str) -> str:
+    """Compatibility forms, one space for any run of them, plain quotes and dashes, case folded."""
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
+    return " ".join(plain.split())

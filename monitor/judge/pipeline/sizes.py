@@ -1,0 +1,71 @@
+"""What judging an interaction takes, before it is begun: by its texts, and by its claims. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from monitor.errors import TooLarge
+from monitor.judge.ceiling import Demand
+from monitor.judge.pipeline import plans
+from monitor.judge.pipeline.material import Caps, Material, estimated_tokens
+from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest, has_words
+from monitor.judge.pipeline.plans import Plan, Planner
+from monitor.judge.pipeline.relating import RelevanceRequest
+from monitor.judge.ports import Task
+from monitor.records import Interaction
+
+#: A judgement holds a verdict for every claim and passage, also for passages that nobody is asked
+#: about since they are blank, or like another one; a tenth of a second's work on the event loop.
+MOST_VERDICTS: Final = 100_000
+
+
+def refuse_verdicts(claims: int, passages: int) -> None:
+    """Raises ``TooLarge`` for more verdicts than a judgement may hold."""
+    if claims * passages > MOST_VERDICTS:
+        raise TooLarge(
+            f"{claims:,} claims and {passages:,} passages make more than the {MOST_VERDICTS:,} "
+            "verdicts that a judgement may hold"
+        )
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of one judge: ``systems`` are its instructions by task."""
+
+    systems: Mapping[Task, str]
+    planner: Planner
+    caps: Caps
+
+    def extraction(self, interaction: Interaction, texts: Iterable[str]) -> Demand:
+        """Of the claims of these texts, each once."""
+        fixed = self._fixed(ExtractRequest.task, interaction)
+        asked = [fixed + estimated_tokens(text) for text in texts if has_words(text)]
+        return Demand(len(asked), sum(asked))
+
+    def least(self, interaction: Interaction) -> Demand:
+        """Of any verification, before the claims are known: with one claim, and no plan made.
+
+        Raises ``TooLarge`` for more passages than a judgement may hold verdicts.
+        """
+        refuse_verdicts(1, len(interaction.retrieved_contexts))
+        passages = [p.text for p in interaction.retrieved_contexts if has_words(p.text)]
+        texts = [*passages, *filter(has_words, [interaction.response, interaction.reference or ""])]
+        calls = max(1, plans.fewest(self.planner, self.caps, passages))
+        # Each is shown once at least; of equal ones some pipelines show one.
+        shown = sum(map(estimated_tokens, texts if self.planner is plans.joint else set(texts)))
+        return Demand(calls, shown + calls * self._fixed(VerifyRequest.task, interaction))
+
+    def whole(
+        self, material: Material, plan: Plan, relevance: Iterable[RelevanceRequest] = ()
+    ) -> Demand:
+        """Of a plan and all that follows from it in any case, and of what is asked beside it."""
+        found = plans.demand(material, self.caps, plan)
+        system = estimated_tokens(self.systems[RelevanceRequest.task])
+        for request in relevance:
+            found += Demand(1, system + estimated_tokens(request.message()))
+        return found
+
+    def _fixed(self, task: Task, interaction: Interaction) -> int:
+        return estimated_tokens(self.systems[task]) + estimated_tokens(interaction.user_input)

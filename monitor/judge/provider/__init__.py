@@ -1,0 +1,1 @@
+"""What a provider's answers mean: errors, refusals, and what asking again can heal."""

@@ -1,0 +1,128 @@
+"""Conditions under which a measured judge is not good enough: ``--fail-if "kappa<0.6"``. Pure.
+
+``[PIPELINE/][SCOPE.]NAME[_lower|_upper] OP NUMBER`` with OP one of ``<``, ``<=``, ``>``, ``>=``.
+The scope is a kind of verdict, or for ``bias`` and ``error`` a metric; without one every scope
+counts, and without a pipeline every pipeline.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from monitor.errors import ConfigurationError
+from monitor.judge_check.labelled import KINDS
+from monitor.judge_check.report import JudgeReport, Report
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.clustered import Estimated
+
+_GATE = re.compile(
+    r"\s*(?:(?P<pipeline>[a-z]+)/)?(?:(?P<scope>[a-z_0-9]+)\.)?(?P<name>[a-z]+(?:_accuracy)?)"
+    r"(?:_(?P<bound>lower|upper))?\s*(?P<op><=|>=|<|>)\s*(?P<number>-?[0-9.]+)\s*"
+)
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_OF_KINDS: Final = (
+    "kappa", "balanced_accuracy", "accuracy", "precision", "recall", "specificity",
+)  # fmt: skip
+NAMES: Final = (*_OF_KINDS, "auc", "flips", "bias", "error", "coverage", "invention", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One condition; where it holds, the judge fails. ``text`` is as it was given."""
+
+    text: str
+    pipeline: str | None
+    scope: str | None
+    name: str
+    bound: str | None
+    op: str
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A gate and why it says no: ``failed`` names what was found; empty if it lets pass."""
+
+    gate: str
+    failed: tuple[str, ...]
+
+
+def parse(text: str) -> Gate:
+    """The gate; raises ``ConfigurationError`` that says what can be asked.
+
+    >>> parse("response_by_passage.kappa_lower < 0.5").bound
+    'lower'
+    """
+    match = _GATE.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(
+            f"--fail-if: found {text!r}, expected [pipeline/][scope.]name<number, like kappa<0.6"
+        )
+    found = match.groupdict()
+    scopes = _scopes(found["name"])
+    if found["name"] not in NAMES:
+        raise ConfigurationError(f"--fail-if: found {found['name']!r}, expected {', '.join(NAMES)}")
+    if found["scope"] is not None and found["scope"] not in scopes:
+        expected = ", ".join(scopes) or f"no scope: {found['name']} is of the whole judge"
+        raise ConfigurationError(f"--fail-if: found {found['scope']!r}, expected {expected}")
+    try:
+        number = float(found.pop("number"))
+    except ValueError:
+        raise ConfigurationError(f"--fail-if: {text!r} has no number to compare with") from None
+    return Gate(text=text, number=number, **found)
+
+
+def _scopes(name: str) -> tuple[str, ...]:
+    if name in ("bias", "error"):
+        return tuple(CATALOGUE)
+    return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
+
+
+def judged(gate: Gate, found: Report) -> Outcome:
+    """Whether the gate lets pass. What cannot be measured does not pass: it is not known."""
+    values = [
+        (f"{judge.pipeline}{'/' + scope if scope else ''}", value)
+        for judge in found.judges
+        if gate.pipeline in (None, judge.pipeline)
+        for scope, estimated in _values(judge, gate.name)
+        if gate.scope in (None, scope)
+        for value in [_read(estimated, gate)]
+    ]
+    known = [(where, value) for where, value in values if value is not None]
+    if not known:
+        return Outcome(gate.text, ("not measured",))
+    holds = _OPERATORS[gate.op]
+    failed = [f"{where} {value:.4g}" for where, value in known if holds(value, gate.number)]
+    return Outcome(gate.text, tuple(failed))
+
+
+def _read(estimated: Estimated, gate: Gate) -> float | None:
+    value: float | None = getattr(estimated, gate.bound or "value")
+    # A bias to either side is one.
+    return abs(value) if value is not None and gate.name == "bias" else value
+
+
+def _values(judge: JudgeReport, name: str) -> Iterator[tuple[str, Estimated]]:
+    """The values of one name, by scope."""
+    if name in _OF_KINDS:
+        for kind, measure in judge.kinds.items():
+            yield kind, getattr(measure.agreement, name)
+    elif name == "auc":
+        yield from ((kind, measure.auc) for kind, measure in judge.kinds.items())
+    elif name == "flips":
+        yield from ((kind, flips.rate) for kind, flips in judge.flips.items())
+    elif name in ("bias", "error"):
+        yield from ((metric, getattr(error, name)) for metric, error in judge.metrics.items())
+    elif name in ("coverage", "invention") and "all" in judge.extraction:
+        yield "", getattr(judge.extraction["all"], name)
+    elif name == "failed":
+        yield "", Estimated(judge.failed_share)

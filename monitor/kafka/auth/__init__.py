@@ -1,0 +1,1 @@
+"""Who we are at a broker: certificates, tokens, and secrets that change."""

@@ -1,0 +1,382 @@
+"""A consumer that never holds more than it may, and says when its log is not what it was.
+
+aiokafka is given two parts of our own. What was fetched is unpacked here, within bounds
+(``batches.py``): a batch that is too large is an ``Unreadable`` among the records. And a position
+that the broker does not know any more is looked at before reading goes on at the beginning:
+retention has taken what was there, or the log is another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
+from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
+from aiokafka.protocol.fetch import FetchRequest
+
+from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
+from monitor.kafka.bounded.unpacking import TooLarge
+from monitor.kafka.connection import Connection
+from monitor.kafka.flexible_requests import TopicIdsRequest, topic_ids
+from monitor.kafka.losses import Losses
+from monitor.kafka.record import Partition, Unreadable
+from monitor.runtime.logs import logger
+
+#: Of one answer of a broker: all of it is held, packed as it is.
+FETCH_BYTES = 50 * 1_048_576
+#: So many records left out together take a while: no further batch is begun with them.
+MANY = 1_000
+#: Seconds between two looks at the topics' ids, and for one.
+LOOK_S, LOOK_LIMIT_S = 10.0, 5.0
+_OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
+
+
+class Room:
+    """The bytes that the partitions of one consumer hold unpacked, ``most`` in all."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._held = self._given = 0
+        #: Drops what is held of others than the one partition that is asked for now.
+        self.drop_others: Callable[[], None] | None = None
+
+    def begin(self) -> None:
+        """Records are asked for: what was given before is somebody else's."""
+        self._given = 0
+
+    def takes(self, size: int) -> bool:
+        """Whether one more batch may be unpacked; one alone always may."""
+        if self.drop_others and not self._given and self._held + size > self.most:
+            self.drop_others()
+        used = max(self._held, self._given)
+        return not used or used + size <= self.most
+
+    def hold(self, size: int) -> None:
+        """A batch is unpacked."""
+        self._held += size
+        self._given += size
+
+    def fill(self) -> None:
+        """No further batch is unpacked before records are asked for again."""
+        self._given = self.most + 1
+
+    def free(self, size: int) -> None:
+        """It has been read, or is not wanted any more."""
+        self._held -= size
+
+
+class BoundedRecords:
+    """What was fetched of one partition, one record after the other.
+
+    Stands for aiokafka's ``PartitionRecords``. Where there is no room for the next batch the
+    records end, as if no more had been fetched: the rest is fetched again.
+    """
+
+    def __init__(
+        self, partition: TopicPartition, fetched: bytes, position: int, room: Room
+    ) -> None:
+        self._reading = _Reading(Partition(*partition), room, position)
+        # Not of ours, which would be a circle: what is dropped half read frees its room at once.
+        self._records = self._reading.records(fetched)
+
+    @property
+    def next_fetch_offset(self) -> int:
+        """The first offset that was not given."""
+        return self._reading.position
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._records)
+
+
+class _Reading:
+    """Where reading of one partition stands."""
+
+    def __init__(self, partition: Partition, room: Room, position: int) -> None:
+        self._partition, self._room, self.position = partition, room, position
+
+    def records(self, fetched: bytes) -> Iterator[Any]:
+        """As far as there is room for them."""
+        for batch in split(fetched):
+            if batch.next_offset <= self.position:
+                continue
+            batch.check()
+            if not batch.is_control:
+                if not self._room.takes(0):
+                    return
+                try:
+                    found = batch.unpacked(self._room.most)
+                except TooLarge:
+                    yield self._left_out(batch.left_out(self.position, "BatchTooLarge"))
+                    return  # to unpack up to the bound takes a while: others have their turn
+                except Exception as error:  # noqa: BLE001 - codecs raise whatever they stumble over
+                    yield self._left_out(batch.left_out(self.position, type(error).__name__))
+                    return
+                if not self._room.takes(found.size):
+                    return
+                yield from self._of(batch, found)
+            self.position = max(self.position, batch.next_offset)
+
+    def _of(self, batch: Batch, found: Unpacked) -> Iterator[Any]:
+        self._room.hold(found.size)
+        try:
+            yield from self._each(found)
+        except Exception as error:  # noqa: BLE001 - as above
+            if self.position < batch.next_offset:
+                yield self._left_out(batch.left_out(self.position, type(error).__name__))
+        finally:
+            self._room.free(found.size)
+
+    def _each(self, found: Unpacked) -> Iterator[Any]:
+        for one in merged(found.records):
+            if type(one) is Left:
+                if one.through >= self.position:  # else read before
+                    yield self._left_out(one.since(self.position))
+            elif one.offset >= self.position:
+                self.position = one.offset + 1
+                yield _consumed(self._partition, one)
+
+    def _left_out(self, left: Left) -> Unreadable:
+        self.position = left.through + 1
+        if left.records >= MANY:
+            self._room.fill()
+        logger().warning(
+            "unreadable_record",
+            **self._partition._asdict(),
+            offset=left.offset,
+            through=left.through,
+            error=left.error,
+        )
+        now_ms = int(time.time() * 1000)
+        return Unreadable(
+            *self._partition,
+            left.offset,
+            now_ms,
+            left.error,
+            through=left.through,
+            records=left.records,
+        )
+
+
+def _consumed(partition: Partition, record: Any) -> ConsumerRecord:
+    key, value = record.key, record.value
+    return ConsumerRecord(
+        *partition,
+        record.offset,
+        record.timestamp,
+        record.timestamp_type,
+        key,
+        value,
+        record.checksum,
+        -1 if key is None else len(key),
+        -1 if value is None else len(value),
+        tuple(record.headers),
+    )
+
+
+class _Answers:
+    """Passes requests on to aiokafka's client, and keeps the answers to fetches for a moment."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.kept: dict[int, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def send(self, node_id: int, request: Any) -> Any:
+        """The client's own."""
+        answer = await self._client.send(node_id, request)
+        if isinstance(request, FetchRequest):
+            self.kept[id(request)] = answer
+        return answer
+
+
+class BoundedFetcher(Fetcher):
+    """aiokafka's fetcher, made of one that has not fetched yet: see ``take_over``."""
+
+    _client: _Answers
+    _room: Room
+    _losses: Losses
+    _out_of_range: dict[TopicPartition, int]
+    _begun_again: set[TopicPartition]
+
+    @classmethod
+    def take_over(cls, fetcher: Fetcher, most: int, losses: Losses) -> None:
+        """The fetcher holds ``most`` bytes of unpacked records at most, and tells of losses."""
+        fetcher.__class__ = cls
+        fetcher._client = _Answers(fetcher._client)
+        fetcher._room, fetcher._losses = Room(most), losses
+        fetcher._out_of_range, fetcher._begun_again = {}, set()
+
+    async def fetched_records(self, *args: Any, **kwargs: Any) -> Any:
+        """What was fetched; what was given before is not held here any more."""
+        self._room.begin()
+        return await super().fetched_records(*args, **kwargs)
+
+    async def next_record(self, partitions: Any) -> Any:
+        """The next one, likewise."""
+        self._room.begin()
+        return await super().next_record(partitions)
+
+    @contextmanager
+    def only(self, partition: TopicPartition) -> Iterator[None]:
+        """Whoever asks now wants this one, whatever is held of the others."""
+
+        def drop() -> None:
+            self.forget([other for other in self._records if other != partition])
+
+        self._room.drop_others = drop
+        try:
+            yield
+        finally:
+            self._room.drop_others = None
+
+    def forget(self, partitions: Any) -> None:
+        """Drop what was fetched of these, and hold nothing for them."""
+        for partition in partitions:
+            self._records.pop(partition, None)
+
+    async def _proc_fetch_request(self, assignment: Any, node_id: int, request: Any) -> bool:
+        try:
+            woken: bool = await super()._proc_fetch_request(assignment, node_id, request)
+        finally:
+            answer = self._client.kept.pop(id(request), None)
+        if answer is not None and assignment.active:
+            asked = {(topic, part[0]): part[1] for topic, parts in request.topics for part in parts}
+            for topic, parts in answer.topics:
+                for number, code, _, *rest in parts:
+                    partition = TopicPartition(topic, number)
+                    if code == _OUT_OF_RANGE and assignment.state_value(partition).awaiting_reset:
+                        self._out_of_range[partition] = asked[partition]
+                    elif not code:
+                        self._unpack(partition, rest[-1])
+        return woken
+
+    def _unpack(self, partition: TopicPartition, fetched: bytes) -> None:
+        """In our way what aiokafka is about to unpack in its own."""
+        result = self._records.get(partition)
+        if not isinstance(result, FetchResult):
+            return
+        if isinstance(theirs := result._partition_records, PartitionRecords):
+            result._partition_records = BoundedRecords(
+                partition, fetched, theirs.next_fetch_offset, self._room
+            )
+
+    async def _update_fetch_positions(self, assignment: Any, node_id: int, tps: Any) -> Any:
+        woken = await super()._update_fetch_positions(assignment, node_id, tps)
+        for partition in tps:
+            state = assignment.state_value(partition)
+            if state is None or not state.has_valid_position:
+                continue
+            before = self._out_of_range.pop(partition, None)
+            if before is not None and assignment.active:
+                self._tell(Partition(*partition), before, state.position)
+        return woken
+
+    def _tell(self, partition: Partition, before: int, begin: int) -> None:
+        if before < begin:
+            self._losses.lost(partition, before, begin)
+        else:
+            self._losses.went_back(partition, before, begin)
+            self._begun_again.add(TopicPartition(*partition))
+
+    def has_begun_again(self, partition: TopicPartition) -> bool:
+        """Whether it was moved to the beginning, since that was forgotten last."""
+        return partition in self._begun_again
+
+    def forget_beginnings(self, topic: str) -> None:
+        """The topic's log is known to be what it is now."""
+        self._begun_again = {part for part in self._begun_again if part.topic != topic}
+
+
+class BoundedConsumer(AIOKafkaConsumer):
+    """aiokafka's consumer with the bounds of its connection."""
+
+    def __init__(self, connection: Connection, **options: Any) -> None:
+        most = connection.max_read_bytes
+        options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
+        super().__init__(**connection.options(), **options)
+        self._bounds = most, connection.losses
+        self._known: dict[str, bytes] = {}
+        self._looked_at = 0.0
+
+    async def start(self) -> None:
+        """Connect."""
+        await super().start()
+        BoundedFetcher.take_over(self._fetcher, *self._bounds)
+
+    async def since(
+        self, partitions: Sequence[TopicPartition], start_ms: int
+    ) -> dict[TopicPartition, int]:
+        """The first offset at or after this time (epoch milliseconds), where the broker finds one.
+
+        To find it a broker unpacks batches itself, and one that cannot hold them fails: of those
+        partitions nothing is known, either.
+        """
+        if start_ms <= 0:
+            return {}
+        try:
+            found = await self.offsets_for_times(dict.fromkeys(partitions, start_ms))
+        except errors.UnknownError:
+            if len(partitions) == 1:
+                logger().warning("time_not_found", **partitions[0]._asdict())
+                return {}
+            each = [await self.since([partition], start_ms) for partition in partitions]
+            return {partition: offset for one in each for partition, offset in one.items()}
+        return {partition: one.offset for partition, one in found.items() if one is not None}
+
+    async def look_at_logs(self) -> None:
+        """Go to the beginning of every topic that was made anew under its name.
+
+        Its new log may be longer than the old one: then no offset tells. Brokers before Kafka 2.8
+        do not tell, either; one that does not answer is asked again. Asks every ``LOOK_S`` seconds
+        at most.
+        """
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S or not self.assignment():
+            return
+        self._looked_at = now
+        try:
+            async with asyncio.timeout(LOOK_LIMIT_S):
+                for topic, found in (await self._ids(self.assignment())).items():
+                    if self._known.get(topic, found) != found:
+                        await self._begin_again(topic)
+                    self._known[topic] = found
+                    self._fetcher.forget_beginnings(topic)
+        except (errors.KafkaError, NotImplementedError, OSError, TimeoutError) as error:
+            logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+
+    async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
+        topics = sorted({partition.topic for partition in partitions})
+        node = self._client.get_random_node()
+        if not topics or node is None:
+            return {}
+        return topic_ids(await self._client.send(node, TopicIdsRequest(topics)))
+
+    async def _begin_again(self, topic: str) -> None:
+        parts = [part for part in self.assignment() if part.topic == topic]
+        begins = await self.beginning_offsets(parts)
+        for part in parts:
+            if not self._fetcher.has_begun_again(part):  # else the broker has refused its position
+                before = await self.position(part)
+                self._bounds[1].went_back(Partition(*part), before, begins[part])
+                self.seek(part, begins[part])
+
+    async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:
+        """``getmany`` of one partition, which never waits for the others to be read.
+
+        Where they hold what it needs, theirs is dropped, and fetched again.
+        """
+        with self._fetcher.only(partition):
+            return await self.getmany(partition, timeout_ms=timeout_ms, max_records=most)
+
+    def forget(self, *partitions: TopicPartition) -> None:
+        """Drop what was fetched ahead of these partitions; it is fetched again."""
+        self._fetcher.forget(partitions)

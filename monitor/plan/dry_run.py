@@ -1,0 +1,268 @@
+"""``score --dry-run``: the scorer itself, with nobody to ask and nothing to write.
+
+From where the scorers' group has committed to where the topics end now. The group is not joined.
+Time passes as it did between the records, from now on: so limits, the rest of the day's money and
+blocks hold as they would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from monitor import __version__
+from monitor.app.connections import connection, output_connection
+from monitor.app.policies import (
+    Seat,
+    build_budget,
+    build_judges,
+    build_redactor,
+    handling,
+    llm_settings,
+    meters,
+    redaction_rules,
+    require_prices,
+    slots,
+    traffic,
+    unpriced,
+)
+from monitor.config import Settings
+from monitor.control.calibrations import Calibrations
+from monitor.control.pauses import Pauses
+from monitor.ingest.consumer.worker import Work
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.producer import Outgoing, Producer
+from monitor.kafka.replay import TopicScan
+from monitor.plan.passing import Passing
+from monitor.records import Outcome, Usage, read_score_record
+from monitor.runtime.health import Health
+from monitor.scorer.scorer import Scorer, ScorerSettings
+from monitor.scorer.spending import SLACK_S, add
+from monitor.telemetry import ScorerTelemetry, new_registry
+
+#: Taken in at once: so many records of a partition, so much time of all.
+_CHUNK: Final = 50
+_SLICE_MS: Final = 1_000
+#: The reason of ``handed_over`` where a block is not full yet.
+_CANCEL: Final = "open_block"
+_JUDGED: Final = ("scored", "judge_failed")
+
+
+class Counting(Producer):
+    """Takes everything, writes nothing, and adds up what the score records say they cost."""
+
+    def __init__(self, connection: Connection, health: Health, scores_topic: str) -> None:
+        super().__init__(connection, None, health, lambda _topic: None)
+        self._scores_topic = scores_topic
+        self.usage = Usage()
+        self.judged = 0
+
+    async def deliver(self, record: Outgoing) -> None:
+        """Nothing goes out."""
+        if record.topic == self._scores_topic and record.value is not None:
+            found = read_score_record(record.value)
+            self.usage += found.usage
+            self.judged += found.outcome != Outcome.OVER_BUDGET
+
+
+async def rehearse(
+    settings: Settings, now: float, health: Health, limit_s: float = 60.0
+) -> dict[str, Any]:
+    """What would be judged and spent from ``now`` on (epoch seconds).
+
+    A broker that is away is waited for, for ``limit_s`` seconds.
+
+    Raises ``DependencyRefused``, and ``ConfigurationError`` for a budget without a price.
+    """
+    cluster = connection(settings)
+    stage = await _Stage.built(settings, now, cluster, health)
+    try:
+        await stage.know(output_connection(settings, cluster), limit_s)
+        # A client of its own: one that knows a group does not bear being assigned anew.
+        group = settings.kafka.group_id
+        scan = await one_shot.scan(cluster, health, limit_s, group_id=group)
+        try:
+            await stage.work_through(scan)
+        finally:
+            await scan.stop()
+    finally:
+        await stage.aclose()
+    return _told(stage)
+
+
+class _Stage:
+    """A scorer with all that it goes by, but a clock of its own, and nobody to ask or tell."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        seats: Sequence[Seat],
+        counting: Counting,
+        telemetry: ScorerTelemetry,
+        health: Health,
+        now: float,
+    ) -> None:
+        self.settings, self.health, self._seats = settings, health, seats
+        self.counting, self.telemetry = counting, telemetry
+        self.unpriced: list[str] = []
+        self.budget = build_budget(settings)
+        self.calibrations, self.pauses = Calibrations(), Pauses()
+        self.passing = Passing(
+            now,
+            [meter for meter in meters(settings, seats) if meter.is_shared],
+            lambda: counting.judged,
+            self._passes,
+            most=settings.ingest.max_in_flight,
+        )
+        redactor = build_redactor(settings, telemetry)
+        self.slots = slots(
+            settings,
+            redactor,
+            self.calibrations,
+            seats,
+            self.budget,
+            wall=self._clock,
+            monotonic=self._clock,
+        )
+        self.scorer = self._scorer(redactor)
+
+    @classmethod
+    async def built(
+        cls, settings: Settings, now: float, cluster: Connection, health: Health
+    ) -> _Stage:
+        telemetry = ScorerTelemetry(new_registry())
+        seats = build_judges(settings, telemetry)
+        for seat in seats:
+            await seat.judge.prepare()
+        if build_budget(settings) is not None:
+            require_prices(seats)
+        counting = Counting(cluster, health, settings.kafka.topics.scores)
+        rehearsed = [_rehearsed(settings, seat) for seat in seats]
+        stage = cls(settings, rehearsed, counting, telemetry, health, now)
+        stage.unpriced = unpriced(seats)
+        return stage
+
+    def _clock(self) -> float:
+        return self.passing.now
+
+    def _passes(self, lag_s: float) -> None:
+        self.scorer.behind(lag_s)
+        self.scorer.turn()
+
+    def _scorer(self, redactor: Redactor) -> Scorer:
+        settings, topics = self.settings, self.settings.kafka.topics
+        circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
+        return Scorer(
+            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
+            traffic(settings, self._seats, self.budget),
+            self.counting,
+            DeadLetters(
+                self.counting,
+                topics.dead_letters,
+                Gate(circuit, self.telemetry, self.health, time.monotonic),
+                group=settings.kafka.group_id,
+                version=__version__,
+                redactor=redactor,
+            ),
+            self.telemetry,
+            self._clock,
+            redactor,
+            self.slots,
+            self.pauses,
+        )
+
+    async def know(self, output: Connection, limit_s: float) -> None:
+        """What was spent today, what is paused, and what is known of the screen."""
+        scan = await one_shot.scan(output, self.health, limit_s)
+        try:
+            await self._learn(scan)
+        finally:
+            await scan.stop()
+
+    async def _learn(self, scan: TopicScan) -> None:
+        topics, now = self.settings.kafka.topics, self.passing.now
+        if topics.control in scan.partitions:
+            async for record in scan.records(topics.control):
+                self.calibrations.take_in(record.key, record.value)
+                at = record.timestamp / 1000
+                self.pauses.take_in(record.key, record.value, at, record.headers)
+        if self.budget is not None and topics.scores in scan.partitions:
+            since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
+            async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
+                if record.value is not None:
+                    add(self.budget, record.value, now)
+
+    async def work_through(self, scan: TopicScan) -> None:
+        """Take all in, in the order of their times."""
+        works: set[asyncio.Task[None]] = set()
+        topics = self.settings.kafka.topics.interactions
+        async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
+            self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
+            for record in self.scorer.screen(batch):
+                work = self.scorer.begin(record)
+                if work is not None:
+                    works.add(asyncio.create_task(_done(work)))
+            self.scorer.turn()
+            works = await _settled(self.scorer, works)
+        for task in works:  # in blocks that are still open: later interactions join them
+            task.cancel(_CANCEL)
+        for ended in await asyncio.gather(*works, return_exceptions=True):
+            if isinstance(ended, Exception):
+                raise ended
+
+    async def aclose(self) -> None:
+        """Give back what limits keep open."""
+        for seat in self._seats:
+            await seat.pressures.aclose()
+
+
+def _told(stage: _Stage) -> dict[str, Any]:
+    usage = stage.counting.usage
+    outcomes = {
+        "/".join(filter(None, (sample.labels["outcome"], sample.labels["reason"]))): sample.value
+        for family in stage.telemetry.outcomes.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    }
+    judged = sum(n for name, n in outcomes.items() if name.partition("/")[0] in _JUDGED)
+    return {
+        "consumed": int(sum(outcomes.values())),
+        "judged": int(judged),
+        "outcomes": {name: int(n) for name, n in sorted(outcomes.items())},
+        # Summed in whatever order judgements end.
+        "usage": {**usage.model_dump(), "usd": round(usage.usd, 9)},
+        "unpriced": stage.unpriced,
+        "block": 1 if stage.slots is None else stage.slots.pace.plan.length,
+        "seconds": round(stage.passing.now - stage.passing.started, 3),
+    }
+
+
+def _rehearsed(settings: Settings, seat: Seat) -> Seat:
+    """The same, with a judge that asks nobody."""
+    if seat.section.kind == "offline":
+        return seat
+    handled = handling(seat.section, redaction_rules(settings))
+    return replace(seat, judge=RehearsedJudge(llm_settings(seat.section, handled), seat.pressures))
+
+
+async def _done(work: Work) -> None:
+    await work
+
+
+async def _settled(scorer: Scorer, works: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+    """Those that wait for others of their block; all else has ended. Raises what they raise."""
+    while busy := {task for task in works if not (task.done() or scorer.waits_for_block(task))}:
+        await asyncio.wait(busy, timeout=0.05)
+    for task in works:
+        if task.done():
+            task.result()
+    return {task for task in works if not task.done()}

@@ -1,0 +1,176 @@
+"""What a budget buys, from settings and assumptions: the whole of ``rag-monitor plan``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from monitor.app.scores import most_series
+from monitor.config import Settings, seconds
+from monitor.plan.delay import Simulation, Watch
+from monitor.plan.spend import Judged, judged
+from monitor.plan.world import Quality
+from monitor.sampling.pace import Allowance, Cost
+from monitor.stats.estimate import wilson
+from monitor.stats.threshold import WEEK_S, threshold
+
+#: Calls, prompt and completion tokens of a judgement: docs/judge.md, "What it costs".
+TYPICAL: Final = {
+    "joint": (3.0, 2_147.0, 206.0),
+    "single": (9.1, 7_329.0, 381.0),
+    "ragas": (15.7, 12_517.0, 417.0),
+}
+#: Of three equally frequent segments against the mean of all.
+_SEGMENTS: Final = (3 / 7, 6 / 7, 12 / 7)
+_SPREAD_LEAST, _SPREAD_MOST = 0.05, 1.5
+FACTORS: Final = (1.5, 2.0)
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What one judgement takes: calls and tokens, US dollars; and where that is known from.
+
+    ``too_large`` is the share that nobody is asked about, None where it is not known.
+    """
+
+    calls: float
+    prompt_tokens: float
+    completion_tokens: float
+    usd: float
+    source: str
+    too_large: float | None = None
+
+    @property
+    def tokens(self) -> float:
+        """Of prompt and reply."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Interactions a minute, their normal ``mean`` (larger is worse), and what the screen knows.
+
+    ``correlation`` is that of its signal with the judge's values.
+    """
+
+    per_minute: float
+    mean: float
+    correlation: float
+
+
+def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
+    """The plan, as ``--json`` prints it; every duration is in seconds."""
+    found = bought(settings, assumed, takes)
+    probability = found.per_minute / assumed.per_minute
+    simulation = Simulation(quality(settings, assumed), watch(settings, found, probability))
+    lengths = simulation.delays(FACTORS)
+    delays = [None if n is None else round(60 * n / found.per_minute, 1) for n in lengths]
+    series, _, _ = most_series(settings)
+    spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulation.relative_variance()))
+    return {
+        "traffic_per_minute": assumed.per_minute,
+        "sampling_probability": probability,
+        "judged_per_minute": found.per_minute,
+        "bound_by": found.bound_by,
+        "usd_per_day": found.usd_per_day,
+        "judgement": {**vars(takes)},
+        "interval_width": {
+            window: _width(assumed.mean, found.per_minute * seconds(window) / 60 / spread)
+            for window in settings.export.windows
+        },
+        "mean": assumed.mean,
+        "delay_for_doubling_s": delays[FACTORS.index(2.0)],
+        "delay_s": {f"{factor:g}": delay for factor, delay in zip(FACTORS, delays, strict=True)},
+        "delay_judged": {
+            f"{factor:g}": None if n is None else round(n, 1)
+            for factor, n in zip(FACTORS, lengths, strict=True)
+        },
+        "settle_s": seconds(settings.drift.settle),
+        "series": series.total,
+    }
+
+
+def bought(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
+    """How much is judged by these settings, and what bounds it."""
+    # How many at once is another matter: judge.concurrency costs nothing.
+    cost = Cost(takes.calls, takes.tokens, takes.usd, 0.0)
+    allowed = Allowance(settings.judge.concurrency, *settings.limits.of(settings.judge.model or ""))
+    money, sampling = settings.limits.usd_per_day, settings.sampling
+    # As short as ``auto`` may make them: limits ask for more than that.
+    block = 1 if sampling.block == "auto" else sampling.block
+    return judged(assumed.per_minute, sampling.rate, cost, allowed, money, block)
+
+
+def quality(settings: Settings, assumed: Assumed) -> Quality:
+    """What is watched: three unlike segments where there are any."""
+    parts = _SEGMENTS if settings.export.segment else (1.0,)
+    directs = settings.sampling.directed
+    means = tuple(assumed.mean * part for part in parts)
+    return Quality(means, assumed.correlation if directs else 0.0)
+
+
+def watch(settings: Settings, found: Judged, probability: float) -> Watch:
+    """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
+    drift = settings.drift
+    week = drift.judged_per_week or found.per_minute * WEEK_S / 60
+    return Watch(
+        threshold(week, len(drift.metrics), drift.false_alarms_per_week),
+        0 if drift.baselines else drift.learn_slots,
+        max(1, round(1 / probability)),
+        drift.tolerate,
+    )
+
+
+def _width(mean: float, n: float) -> float:
+    lower, upper = wilson(mean, n)
+    return round(upper - lower, 4)
+
+
+def text(plan: dict[str, Any]) -> list[str]:
+    """The plan for people."""
+    one, widths = plan["judgement"], plan["interval_width"]
+    taken, sent = _number(plan["judged_per_minute"]), _number(plan["traffic_per_minute"])
+    delays = zip(plan["delay_judged"].items(), plan["delay_s"].values(), strict=True)
+    rows = {
+        "judged": f"{taken} of {sent} a minute "
+        f"(probability {plan['sampling_probability']:.3g}), bounded by {plan['bound_by']}",
+        "money": f"{plan['usd_per_day']:,.2f} USD a day, {one['usd']:.3g} a judgement of "
+        f"{one['calls']:.3g} calls and {one['prompt_tokens']:,.0f} + "
+        f"{one['completion_tokens']:,.0f} tokens ({one['source']})",
+        **_too_large(one["too_large"]),
+        "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
+        + f" at a mean of {plan['mean']:g}",
+        "delay": " · ".join(_delay(factor, n, s) for (factor, n), s in delays)
+        + f"; evidence counts after another {plan['settle_s']} s",
+        "series": f"at most {plan['series']:,}",
+    }
+    return [f"{name:15} {said}" for name, said in rows.items()]
+
+
+def _too_large(share: float | None) -> dict[str, str]:
+    """A row only where there are any."""
+    if not share:
+        return {}
+    return {"too large": f"{share:.1%} of the interactions are not judged: judge.max_calls"}
+
+
+def _number(value: float) -> str:
+    """Four digits of a small one, all of a large one.
+
+    >>> _number(12_000.0), _number(31.16546), _number(0.00519)
+    ('12,000', '31.17', '0.00519')
+    """
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
+
+
+def _delay(factor: str, judged_until: float | None, delay_s: float | None) -> str:
+    if judged_until is None or delay_s is None:
+        return f"×{factor} hardly ever seen"
+    return f"×{factor} after {judged_until:.0f} judged, {_span(delay_s)}"
+
+
+def _span(duration_s: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if duration_s >= 2 * length:
+            return f"{duration_s / length:.1f} {unit}"
+    return f"{duration_s:.0f} s"

@@ -1,0 +1,114 @@
+"""What the real traffic is like: read without a group, and nothing is committed or asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from monitor.app.connections import connection
+from monitor.app.policies import llm_settings
+from monitor.config import Settings
+from monitor.errors import MessageRejected, TooLarge
+from monitor.ingest.formats import native
+from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.kafka import one_shot
+from monitor.kafka.record import KafkaRecord
+from monitor.plan.plan import Takes
+from monitor.records import Interaction, Source, Usage
+from monitor.runtime.health import Health
+from monitor.sampling.rules import Filter
+from monitor.scorer.judging import judgeable
+
+#: Interactions that a judgement is rehearsed for: the mean of more would hardly be another one.
+MOST_REHEARSED: Final = 200
+#: Kept of a topic while it is read: every nth, and n doubles when there are too many.
+_MOST_KEPT: Final = 2 * MOST_REHEARSED
+
+
+class Measured(NamedTuple):
+    """Interactions a minute that filters let through, and what a judgement of them takes."""
+
+    per_minute: float
+    takes: Takes
+
+
+class Thinned:
+    """Evenly spread over what comes, at most 400, however much that is."""
+
+    def __init__(self) -> None:
+        self.kept: list[Interaction] = []
+        self.count, self._every = 0, 1
+
+    def add(self, interaction: Interaction) -> None:
+        """One more."""
+        if self.count % self._every == 0:
+            self.kept.append(interaction)
+        self.count += 1
+        if len(self.kept) > _MOST_KEPT:
+            self.kept, self._every = self.kept[::2], 2 * self._every
+
+
+async def measured(
+    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
+) -> Measured | None:
+    """The last ``minutes`` of the topics, by the broker's time; ``now`` is epoch seconds.
+
+    Connecting may take ``limit_s`` seconds.
+
+    None where nothing was sent in them that could be judged. Raises ``DependencyRefused``.
+    """
+    seen = await _read(settings, now, minutes, health, limit_s)
+    if not seen.count:
+        return None
+    return Measured(seen.count / minutes, await _rehearsed(settings, seen.kept))
+
+
+async def _read(
+    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
+) -> Thinned:
+    seen, start_ms = Thinned(), int((now - 60 * minutes) * 1000)
+    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    scan = await one_shot.scan(connection(settings), health, limit_s)
+    try:
+        for topic in settings.kafka.topics.interactions:
+            async for record in scan.records(topic, start_ms=start_ms, strictly=True):
+                found = _decoded(record) if record.timestamp >= start_ms else None
+                if found is not None and let_through.against(found) is None:
+                    seen.add(found)
+    finally:
+        await scan.stop()
+    return seen
+
+
+def _decoded(record: KafkaRecord) -> Interaction | None:
+    if record.value is None:
+        return None
+    source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+    try:
+        return native.decode(record.value, source, record.timestamp).interaction
+    except MessageRejected:
+        return None
+
+
+async def _rehearsed(settings: Settings, kept: Sequence[Interaction]) -> Takes:
+    if settings.judge.kind == "offline":
+        return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
+    judge = RehearsedJudge(llm_settings(settings.judge))
+    chosen = kept[:: math.ceil(len(kept) / MOST_REHEARSED)]
+    total, too_large = Usage(), 0
+    for interaction in chosen:
+        try:
+            total += (await judge.judge(judgeable(interaction))).usage
+        except TooLarge as error:  # what was asked before that was known is paid for
+            total += error.usage or Usage()
+            too_large += 1
+    n = len(chosen)
+    return Takes(
+        total.calls / n,
+        total.prompt_tokens / n,
+        total.completion_tokens / n,
+        total.usd / n,
+        f"estimated from {n} interactions of the topic",
+        too_large / n,
+    )

@@ -1,0 +1,153 @@
+"""Made-up quality to plan with: scores as answers have them, a signal, and picks from slots.
+
+An answer has 1 + Poisson(4) claims, of which those of one answer agree (each is wrong at a rate
+from a Beta distribution, correlation 1/3). Larger means worse. Randomness is an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final, NamedTuple
+
+from monitor.sampling.picks import MOST_EXPECTED, weights
+from monitor.stats import calibration
+from monitor.stats.baseline import Baseline, Pick, learned
+from monitor.stats.calibration import Calibration, Seen
+from monitor.stats.drift import Deviation, directed, uniform
+
+_MORE_CLAIMS: Final = 4.0
+_AGREEMENT: Final = 1 / 3
+_METRIC: Final = "x"
+#: Members of a slot, at most: more cost time and change little.
+MOST_MEMBERS: Final = 20
+_POOL: Final = 12_000
+
+
+class Answer(NamedTuple):
+    """The segment of an answer, its value, and the screen's signal."""
+
+    segment: str
+    value: float
+    signal: float
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Mean value per segment, the segments equally frequent; the signal's ``correlation``."""
+
+    means: tuple[float, ...]
+    correlation: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Over all segments."""
+        return math.fsum(self.means) / len(self.means)
+
+    def times(self, factor: float) -> Quality:
+        """The same, so much worse in every segment."""
+        return Quality(tuple(min(0.999, mean * factor) for mean in self.means), self.correlation)
+
+
+class Pool:
+    """Answers of one quality, drawn once and taken at random; the signal's noise is ``noise``."""
+
+    def __init__(self, quality: Quality, random: Random, noise: float | None = None) -> None:
+        self.segments = len(quality.means)
+        values = []
+        for number in range(_POOL):
+            segment = number % len(quality.means)
+            values.append((str(segment), _value(random, quality.means[segment])))
+        #: How far the pool's mean is from that of its quality, by chance.
+        self.off = math.fsum(value for _, value in values) / _POOL - quality.mean
+        self.mean = quality.mean
+        variance = math.fsum((value - quality.mean) ** 2 for _, value in values) / _POOL
+        #: The noise does not grow with the spread of the values when they get worse.
+        self.noise = _noise(variance, quality.correlation) if noise is None else noise
+        self.answers = [
+            Answer(segment, value, value + random.gauss(0.0, self.noise))
+            for segment, value in values
+        ]
+
+
+def _noise(variance: float, correlation: float) -> float:
+    if correlation <= 0.0:
+        return 0.0
+    return math.sqrt(variance * (1 / correlation**2 - 1))
+
+
+def _value(random: Random, mean: float) -> float:
+    spread = (1 - _AGREEMENT) / _AGREEMENT
+    claims = 1 + _poisson(random, _MORE_CLAIMS)
+    rate = random.betavariate(mean * spread, (1 - mean) * spread)
+    return sum(random.random() < rate for _ in range(claims)) / claims
+
+
+def _poisson(random: Random, mean: float) -> int:
+    """Knuth's: as many uniform numbers as can be multiplied above exp(−mean)."""
+    number, product, least = 0, random.random(), math.exp(-mean)
+    while product > least:
+        number, product = number + 1, product * random.random()
+    return number
+
+
+@dataclass(frozen=True)
+class Known:
+    """What one monitor goes by: its baseline, and its calibration where it directs picks."""
+
+    baseline: Baseline
+    calibration: Calibration | None = None
+
+    @classmethod
+    def learned(cls, pool: Pool, slots: int, random: Random, *, directs: bool) -> Known:
+        """From so many uniform picks, like the exporter."""
+        seen = random.choices(pool.answers, k=slots)
+        baseline = learned(Pick(each.segment, 1.0, each.value) for each in seen)
+        assert baseline is not None
+        if not directs:
+            return cls(baseline)
+        picks = (Seen(each.signal, 1.0, {_METRIC: each.value}) for each in seen)
+        return cls(baseline, calibration.learned(picks, [_METRIC]))
+
+    def slots(
+        self, number: int, pool: Pool, members: int, random: Random, tolerate: float, mean: float
+    ) -> list[Deviation]:
+        """So many slots, moved to the ``mean`` value that is known: what is drawn of it is noise.
+
+        Where all are moved down, so is the least that one can be.
+        """
+        own = {str(n): self.baseline.of(str(n), tolerate) for n in range(pool.segments)}
+        found = [self._slot(pool, members, random, own) for _ in range(number)]
+        drawn = math.fsum(each.by for each in found) / number
+        move = mean - math.fsum(own.values()) / len(own) - drawn
+        return [Deviation(by + move, reach + max(0.0, -move)) for by, reach in found]
+
+    def _slot(
+        self, pool: Pool, members: int, random: Random, own: Mapping[str, float]
+    ) -> Deviation:
+        """How much worse than the baseline, ``own`` of each segment, the pick of one slot is."""
+        if self.calibration is None or members == 1:
+            picked = random.choice(pool.answers)
+            return uniform(picked.value, own[picked.segment])
+        slot = random.choices(pool.answers, k=members)
+        # Not by ``bin``, which would be called two million times for a plan.
+        edges, expected = self.calibration.edges, self.calibration.expected[_METRIC]
+        bins = [bisect_left(edges, each.signal) for each in slot]
+        w = weights([self.calibration.spreads[k] for k in bins])
+        f = _expected([expected[k] for k in bins], w)
+        (number,) = random.choices(range(members), weights=w)
+        return directed(
+            slot[number].value,
+            1 / w[number],
+            sum(f) / members,
+            f[number],
+            own[slot[number].segment],
+            sum([own[each.segment] for each in slot]) / members,
+        )
+
+
+def _expected(f: Sequence[float], w: Sequence[float]) -> list[float]:
+    return [min(one, MOST_EXPECTED * weight) for one, weight in zip(f, w, strict=True)]

@@ -1,0 +1,270 @@
+"""The records of ``rag.alarms.v1``: what is worse than normal, since when, and why.
+
+One JSON object a record, compacted by key: the latest of a metric, application and judge holds. It
+begins with its answer, one sentence. Values are in the direction of the metric, times in UTC. Pure,
+like ``records``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
+
+from monitor.records import AnyMinor, Frozen, Score
+from monitor.records.keyed import Keyed, read_keyed
+
+ALARM_SCHEMA: Final = "rag.alarm/1"
+MOST_SEGMENTS: Final = 20
+MOST_WORST: Final = 5
+MOST_CLAIMS: Final = 5
+MOST_PASSAGES: Final = 10
+#: Characters of a claim, and of the name of a segment or passage.
+CLAIM_CHARACTERS: Final = 300
+NAME_CHARACTERS: Final = 200
+
+#: In the sentence, a mix hides at most so many times what happened within the segments.
+_MOST_HIDDEN: Final = 9.99
+
+State = Literal["open", "closed"]
+Cause = Literal["recovered", "not_watched", "new_baseline"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+_CLOSED: Final[dict[Cause, str]] = {
+    "recovered": "recovered",
+    "not_watched": "no longer watched",
+    "new_baseline": "held against another baseline",
+}
+
+
+def _is_told_in_utc(moment: datetime) -> datetime:
+    """The same; a moment that lies outside the calendar in UTC could never be told."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_is_told_in_utc)]
+
+
+class Change(Frozen):
+    """The mean of the slots before the change and of those since, with its 95 % interval.
+
+    ``before`` is the baseline's mean where too little was scored before; ``mix`` is then null, as
+    it is where nothing has a segment.
+    ``mix`` + ``within`` is the change that the segments add up to; ``explained_by_mix`` is the
+    part of the worsening that a shift of traffic between segments explains (negative: hides).
+    """
+
+    before: Score
+    value: Score | None
+    lower: Score | None
+    upper: Score | None
+    n: Number
+    mix: Number | None
+    within: Number
+    explained_by_mix: Annotated[float, Field(allow_inf_nan=False, le=1.0)] | None
+
+
+class SegmentChange(Frozen):
+    """One segment: its share of the traffic, its mean, and what it adds to ``within``."""
+
+    segment: str
+    share_before: Share | None
+    share: Share
+    before: Score
+    value: Score | None
+    lower: Score | None
+    upper: Score | None
+    n: Number
+    within: Number
+
+
+class JudgeFailures(Frozen):
+    """Shares of the picks whose judgement failed; ``more``: Fisher's exact test at 5 %."""
+
+    before: Share | None
+    rate: Share
+    picks: int
+    verdict: Literal["normal", "more", "unknown"]
+
+
+class PassageOfClaim(Frozen):
+    """A passage that supports a claim: its number in the interaction, from 1, and its id."""
+
+    number: int
+    id: str | None
+    relevant: bool | None
+
+
+class OffendingClaim(Frozen):
+    """A claim that counts against the response; its text is null where the record had none."""
+
+    number: int
+    text: str | None
+    passages: tuple[PassageOfClaim, ...] = ()
+
+
+class WorstInteraction(Frozen):
+    """One of the worst since the change; ``claims_left_out`` counts those beyond the limit."""
+
+    interaction_id: str
+    event_time: Moment
+    segment: str
+    value: Score
+    claims: tuple[OffendingClaim, ...] = ()
+    claims_left_out: int = 0
+
+
+class AlarmRecord(Keyed):
+    """What is known of one alarm, written when it opens and once more when it closes.
+
+    ``since`` is the estimated start of the change, ``opened_at`` and ``closed_at`` when it was
+    seen. ``evidence`` and ``threshold`` are log10; ``evidence_until`` is the event time of the
+    last slot in them. ``baseline`` is what the detector held the scores against.
+    """
+
+    schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
+    answer: str = ""
+    state: State
+    metric: str
+    application: str
+    judge: str
+    direction: Literal["worse"] = "worse"
+    higher_is_better: bool
+    since: Moment
+    opened_at: Moment
+    closed_at: Moment | None = None
+    closed_because: Cause | None = None
+    baseline: Score
+    change: Change
+    evidence: Number | None
+    threshold: Number
+    evidence_until: Moment | None
+    judge_failures: JudgeFailures
+    segment_by: str | None = None
+    segments: tuple[SegmentChange, ...] = Field((), max_length=MOST_SEGMENTS + 1)
+    worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return alarm_key(self.metric, self.application, self.judge)
+
+
+def alarm_key(metric: str, application: str, judge: str) -> str:
+    """Key of the alarm of a metric, application and judge (``name@version``).
+
+    >>> alarm_key("faithfulness", "support-bot", "offline@3f2a91")
+    'faithfulness/support-bot/offline@3f2a91'
+    """
+    return f"{metric}/{application}/{judge}"
+
+
+def read_alarm_record(key: bytes | None, value: bytes | None) -> AlarmRecord | None:
+    """Parse one record; None for a tombstone: nothing is known under the key any more.
+
+    Raises ``RecordSkipped`` with cause ``malformed`` for what cannot be read, or does not belong
+    to its key.
+    """
+    name = (key or b"").decode("utf-8", "replace")
+    return None if value is None else read_keyed(AlarmRecord, "alarm", name, value)
+
+
+def answered(record: AlarmRecord) -> AlarmRecord:
+    """The record with its sentence at its beginning."""
+    return record.model_copy(update={"answer": sentence(record)})
+
+
+def sentence(record: AlarmRecord) -> str:
+    """What changed, in one line; for a closed alarm, that it is over and what it was."""
+    found = _change(record)
+    if record.state == "open":
+        return found
+    closed = record.closed_at or record.opened_at
+    return f"{_CLOSED[record.closed_because or 'not_watched']} at {_time(closed, closed)}: {found}"
+
+
+def _change(record: AlarmRecord) -> str:
+    parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}"]
+    parts.append(_failures(record.judge_failures))
+    if record.change.explained_by_mix is not None:
+        # Where next to nothing happened within the segments, the share is of no size any more.
+        share = round(100 * max(-_MOST_HIDDEN, record.change.explained_by_mix))
+        parts.append(f"traffic mix {'hides' if share < 0 else 'explains'} {abs(share)} %")
+    if record.segment_by and any(one.segment for one in record.segments):
+        worst = record.segments[0].segment or "(absent)"
+        parts.append(f"worst segment {record.segment_by}={worst}")
+    return "; ".join(parts)
+
+
+def _moved(record: AlarmRecord) -> str:
+    change, who = record.change, f"{record.metric} of {record.application}"
+    if change.value is None or change.lower is None or change.upper is None:
+        return f"{who} is worse than {change.before:.2f} (nothing scored)"
+    worse = (
+        change.value < change.before if record.higher_is_better else change.value > change.before
+    )
+    verb = ("fell" if record.higher_is_better else "rose") if worse else _hidden(record)
+    # Two decimals, or three where they would hide the change.
+    places = 3 if f"{change.before:.2f}" == f"{change.value:.2f}" else 2
+    before, value, lower, upper = (
+        f"{number:.{places}f}"
+        for number in (change.before, change.value, change.lower, change.upper)
+    )
+    return f"{who} {verb} {before} → {value} ({lower}–{upper}, n = {change.n:.0f})"
+
+
+def _hidden(record: AlarmRecord) -> str:
+    """What is said when the mean itself has not become worse."""
+    several = len(record.segments) > 1
+    return "worsened within segments," if several else "is worse than its baseline,"
+
+
+def _failures(failures: JudgeFailures) -> str:
+    rate = f"judge failures {100 * failures.rate:.1f} %"
+    if failures.verdict == "more" and failures.before is not None:
+        return f"{rate} (more, {100 * failures.before:.1f} % before)"
+    return f"{rate} (normal)" if failures.verdict == "normal" else f"{rate} (nothing before)"
+
+
+def _time(moment: datetime, today: datetime) -> str:
+    found, day = moment.astimezone(UTC), today.astimezone(UTC).date()
+    return found.strftime("%H:%M" if found.date() == day else "%Y-%m-%d %H:%M")
+
+
+def log_fields(record: AlarmRecord) -> dict[str, JsonValue]:
+    """The fields of the log event after its answer: numbers, names and ids, but no texts."""
+    change = record.change
+    return {
+        "answer": record.answer,
+        "state": record.state,
+        "key": record.key,
+        "mix_shift": change.mix,
+        "within_segment_shift": change.within,
+        "segments": [
+            f"{one.segment or '(absent)'}: {_plain(one.before)} → {_plain(one.value)}"
+            f" ({_plain(one.lower)}–{_plain(one.upper)}, n = {one.n:.0f})"
+            for one in record.segments
+        ],
+        "since": record.since.isoformat(),
+        "worst": [_worst(one) for one in record.worst],
+    }
+
+
+def _plain(score: float | None) -> str:
+    return "–" if score is None else f"{score:.2f}"
+
+
+def _worst(one: WorstInteraction) -> JsonValue:
+    return {
+        "interaction_id": one.interaction_id,
+        "value": one.value,
+        "claims": [
+            {"number": claim.number, "passages": [p.id or p.number for p in claim.passages]}
+            for claim in one.claims
+        ],
+    }

@@ -1,0 +1,254 @@
+"""The records of ``rag.control.v1``: what the monitor and its people have decided.
+
+One JSON object a record, compacted by key: the latest with a key holds. Pure, like ``records``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import Annotated, Final, Literal, NamedTuple, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from monitor.errors import RecordSkipped
+from monitor.records import AnyMinor, Frozen, Score
+from monitor.records.keyed import Keyed, read_keyed
+from monitor.runtime.visible import visible
+
+CONTROL_SCHEMA: Final = "rag.control/1"
+BASELINE: Final = "baseline"
+CALIBRATION: Final = "calibration"
+PAUSE: Final = "pause"
+BURST: Final = "burst"
+#: There is one for all: a block holds the interactions of every application.
+BURST_KEY: Final = f"{BURST}/"
+LONGEST_BURST_S: Final = 120
+#: Seconds for which a pause holds that says nothing of its end, and for which any holds at most.
+PAUSE_S: Final = 86_400
+LONGEST_PAUSE_S: Final = 30 * 86_400
+#: Header of a pause: who has set it, as far as is known. Whoever may write there may write any.
+SET_BY: Final = "by"
+MOST_NAME: Final = 100
+#: The year 9000: what is written as a record's time need not be one.
+_LAST: Final = 221_845_392_000.0
+#: What is shown for all applications together; no label of an application.
+EVERY: Final = "*"
+
+Origin = Literal["learned", "set", "frozen"]
+
+
+class MetricBaseline(Frozen):
+    """Normal values in the direction of the metric: mean, its standard error, segment → mean."""
+
+    mean: Score
+    se: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
+    segments: dict[str, Score] = Field(default_factory=dict)
+
+
+class BaselineRecord(Keyed):
+    """What is normal for one application and judge (``name@version``).
+
+    Without ``metrics`` it asks for a baseline to be learned anew, from the slots after
+    ``effective_from``. With them, only slots after ``effective_from`` are held against it. It says
+    nothing of when it was published: two exporters publish the same bytes.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["baseline"] = BASELINE
+    application: str
+    judge: str
+    origin: Origin
+    effective_from: AwareDatetime
+    slots: int = Field(0, ge=0, description="scored slots that it was learned from")
+    metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return baseline_key(self.application, self.judge)
+
+
+Signal = Annotated[float, Field(allow_inf_nan=False)]
+Spread = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class CalibrationRecord(Keyed):
+    """What the screen's signal says of the values of one application and judge.
+
+    ``edges`` cut the signal in bins, an edge belongs to the bin below it; per bin ``spreads`` says
+    how much a judgement teaches, and ``expected``, by metric, the value with larger meaning worse.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["calibration"] = CALIBRATION
+    application: str
+    judge: str
+    effective_from: AwareDatetime
+    slots: int = Field(ge=1, description="scored slots with a signal that it was learned from")
+    edges: tuple[Signal, ...]
+    spreads: tuple[Spread, ...]
+    expected: dict[str, tuple[Score, ...]]
+
+    @model_validator(mode="after")
+    def _shapes(self) -> Self:
+        bins = len(self.edges) + 1
+        if any(a >= b for a, b in pairwise(self.edges)):
+            raise ValueError("edges must grow")
+        if {len(self.spreads), *map(len, self.expected.values())} != {bins}:
+            raise ValueError(f"spreads and expected need {bins} entries, one for each bin")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return calibration_key(self.application, self.judge)
+
+
+class PauseRecord(Keyed):
+    """An application is not judged until then; ``""`` stands for all of them.
+
+    Without ``until`` it holds for a day: see ``as_set``. When and by whom it was set stands beside
+    the record, and not in it.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["pause"] = PAUSE
+    application: str = ""
+    until: AwareDatetime | None = None
+    set_at: AwareDatetime | None = Field(None, exclude=True)
+    set_by: str = Field("", exclude=True)
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return pause_key(self.application)
+
+    def as_set(self, at: float, by: str = "") -> PauseRecord:
+        """As it holds when it was set at that time, in epoch seconds, by somebody: with an end.
+
+        >>> PauseRecord(application="bot").as_set(0.0, "ann@ops").end
+        '1970-01-02T00:00:00+00:00'
+        """
+        set_at = datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
+        until = self.until or set_at + timedelta(seconds=PAUSE_S)
+        longest = set_at + timedelta(seconds=LONGEST_PAUSE_S)
+        update = {"until": min(until, longest), "set_at": set_at, "set_by": visible(by)[:MOST_NAME]}
+        return self.model_copy(update=update)
+
+    @property
+    def shown(self) -> str:
+        """The application; ``*`` for all, which is no name of one."""
+        return self.application or EVERY
+
+    @property
+    def end(self) -> str | None:
+        """When it ends by itself; None where only a command ends it."""
+        return None if self.until is None else self.until.isoformat()
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> str(PauseRecord(application="support-bot"))
+        'support-bot, until rag-monitor resume'
+        """
+        when = "" if self.set_at is None else f", since {self.set_at.isoformat(timespec='seconds')}"
+        who = f" by {self.set_by}" if self.set_by else ""
+        name = self.application or "all applications"
+        return f"{name}, until {self.end or 'rag-monitor resume'}{when}{who}"
+
+    def holds(self, now: float) -> bool:
+        """Whether it holds at that time, in epoch seconds."""
+        if self.set_at is not None and self.set_at.timestamp() > now + PAUSE_S:
+            return False  # clocks differ, but not by days: else it would hold for years
+        return self.until is None or now < self.until.timestamp()
+
+
+class BurstRecord(Keyed):
+    """Up to ``times`` as many judgements from ``from`` until ``until``, for the detectors named.
+
+    That is the minute that was running when it was written, and the next one. ``granted_s`` are
+    the seconds that were granted of ``day`` (of ``budget.timezone``), these included: how much is
+    left follows from the record alone.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["burst"] = BURST
+    from_: AwareDatetime = Field(alias="from")
+    until: AwareDatetime
+    times: int = Field(ge=1)
+    day: date
+    granted_s: int = Field(ge=1, le=90_000)
+    asked_by: tuple[str, ...] = Field(default=(), description="metric/application/judge")
+
+    @model_validator(mode="after")
+    def _is_short(self) -> Self:
+        if not 0 < (self.until - self.from_).total_seconds() <= LONGEST_BURST_S:
+            raise ValueError(f"until must follow from, by at most {LONGEST_BURST_S} s")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return BURST_KEY
+
+    def holds(self, now: float) -> bool:
+        """Whether it holds at that time, in epoch seconds."""
+        return self.from_.timestamp() <= now < self.until.timestamp()
+
+
+class Removed(NamedTuple):
+    """A tombstone: whatever stood under the key holds no longer."""
+
+    key: str
+
+
+def baseline_key(application: str, judge: str) -> str:
+    """Key of the baseline of an application and judge (``name@version``).
+
+    >>> baseline_key("support-bot", "offline@3f2a91")
+    'baseline/support-bot/offline@3f2a91'
+    """
+    return f"{BASELINE}/{application}/{judge}"
+
+
+def calibration_key(application: str, judge: str) -> str:
+    """Key of the calibration of an application and judge (``name@version``).
+
+    >>> calibration_key("support-bot", "offline@3f2a91")
+    'calibration/support-bot/offline@3f2a91'
+    """
+    return f"{CALIBRATION}/{application}/{judge}"
+
+
+def pause_key(application: str) -> str:
+    """Key of the pause of an application, or of all (``""``).
+
+    >>> pause_key("support-bot"), pause_key("")
+    ('pause/support-bot', 'pause/')
+    """
+    return f"{PAUSE}/{application}"
+
+
+ControlRecord = BaselineRecord | CalibrationRecord | PauseRecord | BurstRecord
+_MODELS: Final[dict[str, type[ControlRecord]]] = {
+    BASELINE: BaselineRecord,
+    CALIBRATION: CalibrationRecord,
+    PAUSE: PauseRecord,
+    BURST: BurstRecord,
+}
+
+
+def read_control_record(key: bytes | None, value: bytes | None) -> ControlRecord | Removed:
+    """Parse one record.
+
+    Raises ``RecordSkipped``: with cause ``other_kind`` for what this version knows nothing of, and
+    ``malformed`` for what it cannot read.
+    """
+    name = (key or b"").decode("utf-8", "replace")
+    kind = name.partition("/")[0]
+    if kind not in _MODELS or kind == name:
+        raise RecordSkipped(f"control record {name!r}: of another kind", cause="other_kind")
+    if value is None:
+        return Removed(name)
+    return read_keyed(_MODELS[kind], "control", name, value)

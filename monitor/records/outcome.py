@@ -1,0 +1,49 @@
+"""Why an interaction was scored or not: every outcome, and every reason that has a name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How an interaction ended; each consumed interaction has exactly one."""
+
+    SCORED = "scored"
+    NOT_SAMPLED = "not_sampled"
+    OVER_BUDGET = "over_budget"
+    UNSCORABLE = "unscorable"
+    JUDGE_FAILED = "judge_failed"
+    DEAD_LETTERED = "dead_lettered"
+    HANDED_OVER = "handed_over"
+
+
+class Unscored(StrEnum):
+    """Why a metric has no value: never NaN, never 0, never 1."""
+
+    NO_REFERENCE = "NO_REFERENCE"
+    NO_REFERENCE_CLAIMS = "NO_REFERENCE_CLAIMS"
+    NO_CLAIMS = "NO_CLAIMS"
+    NO_CONTEXTS = "NO_CONTEXTS"
+    NO_RELEVANT_CONTEXTS = "NO_RELEVANT_CONTEXTS"
+    NO_RELEVANCE = "NO_RELEVANCE"
+    REDACTED = "REDACTED"
+    TOO_LARGE = "TOO_LARGE"
+
+
+class Reason(StrEnum):
+    """Reasons that ingest gives; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
+
+    HASH = "hash"
+    SLOT = "slot"
+    LAG = "lag"
+    FILTERED = "filtered"
+    PAUSED = "paused"
+    DUPLICATE = "duplicate"
+    TOMBSTONE = "tombstone"
+    USD_PER_DAY = "usd_per_day"
+    DEADLINE = "deadline"
+    INTERNAL = "internal_error"
+    STUCK = "stuck"
+    UNREADABLE = "unreadable_record"
+    REVOKED = "revoked"
+    SHUTDOWN = "shutdown"

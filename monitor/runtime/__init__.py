@@ -1,0 +1,1 @@
+"""What every process has: a log, health, an orderly end, and work beside the loop."""

@@ -1,0 +1,43 @@
+"""Work that must not hold up the event loop, or may not end when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+#: For cleaning up; then it is left to itself.
+GRACE_S = 1.0
+
+T = TypeVar("T")
+
+
+async def apart(work: Coroutine[Any, Any, T]) -> T:
+    """The work's result. Cancelled, this ends within a second, whatever the work does.
+
+    It is for libraries that may swallow a cancellation, or hang in it. What the work brings after
+    that is dropped. Raises ``RuntimeError`` when the work was cancelled by something of its own:
+    that is a bug, and no reason to hand it over.
+    """
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError as cancelled:
+        if not told_to_end():
+            raise RuntimeError("the work was cancelled from inside") from None
+        task.cancel(*cancelled.args)
+        task.add_done_callback(retrieved)
+        await asyncio.wait({task}, timeout=GRACE_S)
+        raise
+
+
+def told_to_end() -> bool:
+    """Whether somebody has cancelled the current task."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def retrieved(task: asyncio.Task[Any]) -> None:
+    """Take note of how a task has ended that nobody waits for."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,169 @@
+"""Work in a few threads of its own, so that different works cannot starve each other.
+
+The default executor of asyncio is shared: whoever fills it keeps names from being looked up. These
+threads are daemons: no work that does not end keeps the process from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakSet
+
+from monitor.errors import MonitorError
+from monitor.runtime.logs import logger
+
+#: So many threads are replaced while what they do has been given up; after that work waits for one
+#: of them. Each takes its part of the processor, so that more would help nobody.
+MOST_LOST: Final = 4
+#: Time is counted in steps: a process that was stopped for an hour has not worked for an hour.
+STEP_S: Final = 0.5
+
+T = TypeVar("T")
+#: All that were made.
+_ALL: Final[WeakSet[Threads]] = WeakSet()
+
+
+def any_work() -> bool:
+    """Whether some thread still works: in a C library it would abort an interpreter that ends."""
+    return any(each.is_at_work for each in _ALL)
+
+
+class TookTooLong(MonitorError):
+    """A work has not ended within its time. It goes on, and nobody hears of its result."""
+
+
+class _Job(Generic[T]):
+    def __init__(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
+        self._function, self._arguments = function, arguments
+        self._loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self._loop.create_future()
+        self.has_begun = self.has_ended = self.is_unwanted = self.is_lost = False
+
+    def run(self) -> None:
+        """In the thread: do it, and tell the event loop."""
+        try:
+            result = self._function(*self._arguments)
+        except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits for it
+            self._tell(self.future.set_exception, error)
+        else:
+            self._tell(self.future.set_result, result)
+
+    def _tell(self, settle: Callable[[Any], None], what: object) -> None:
+        def told() -> None:
+            if not (self.is_unwanted or self.future.done()):
+                settle(what)
+
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(told)
+
+
+class Threads:
+    """At most so many works at a time; the others wait for their turn.
+
+    ``limit_s`` is for how many seconds one may work (None: for ever), counted from its beginning.
+    """
+
+    def __init__(self, name: str, most: int = 2, limit_s: float | None = None) -> None:
+        self._name, self._most, self._limit_s = name, most, limit_s
+        self._jobs: deque[_Job[Any]] = deque()
+        self._changed = threading.Condition()
+        # Threads that take jobs, those of them that wait for one, and those that are given up.
+        self._working = self._idle = self._lost = 0
+        _ALL.add(self)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether one of them is at a work, wanted or not."""
+        return self._lost > 0 or self._working > self._idle
+
+    @property
+    def lost(self) -> int:
+        """How many threads are at works that were given up."""
+        return self._lost
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """What the function returns or raises. Cancelled, this ends at once, and the work goes on.
+
+        Raises ``TookTooLong`` after ``limit_s``; then another thread takes the place of this one.
+        """
+        job = _Job(function, arguments)
+        with self._changed:
+            self._jobs.append(job)
+            self._staff()
+        try:
+            return await self._ended(job)
+        finally:
+            self._give_up(job)
+
+    async def _ended(self, job: _Job[T]) -> T:
+        worked_s = 0.0
+        while True:
+            works = job.has_begun
+            await asyncio.wait({job.future}, timeout=None if self._limit_s is None else STEP_S)
+            if job.future.done():
+                return job.future.result()
+            worked_s += STEP_S if works else 0.0
+            if self._limit_s is not None and worked_s >= self._limit_s:
+                raise TookTooLong(f"{self._name}: not done after {self._limit_s:g} s")
+
+    def _give_up(self, job: _Job[Any]) -> None:
+        """Nobody waits for it any more: where it goes on, another thread takes its place."""
+        with self._changed:
+            job.is_unwanted = True
+            if not job.has_begun or job.has_ended or self._lost >= MOST_LOST:
+                return
+            job.is_lost = True
+            self._lost += 1
+            self._working -= 1
+            self._staff()
+            all_lost = self._lost >= MOST_LOST
+        if all_lost:
+            logger().error(
+                "threads_stuck",
+                work=self._name,
+                threads=MOST_LOST,
+                hint="no more of them are replaced; if this goes on, restart the process",
+            )
+
+    def _staff(self) -> None:
+        """One of those that wait is woken, or another thread begins where there may be more."""
+        if len(self._jobs) > self._idle and self._working < self._most:
+            self._working += 1
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+        self._changed.notify()
+
+    def _work(self) -> None:
+        while True:
+            job = self._begun()
+            if job is None:
+                continue
+            job.run()
+            if not self._goes_on(job):
+                return
+            del job  # not held until the next one comes
+
+    def _begun(self) -> _Job[Any] | None:
+        with self._changed:
+            self._idle += 1
+            while not self._jobs:
+                self._changed.wait()
+            self._idle -= 1
+            job = self._jobs.popleft()
+            job.has_begun = not job.is_unwanted
+            return job if job.has_begun else None
+
+    def _goes_on(self, job: _Job[Any]) -> bool:
+        with self._changed:
+            job.has_ended = True
+            if not job.is_lost:
+                return True
+            self._lost -= 1
+            if self._working >= self._most:
+                return False  # another one has taken its place
+            self._working += 1
+            return True

@@ -1,0 +1,1 @@
+"""Which interactions are judged, and what each of them stands for."""

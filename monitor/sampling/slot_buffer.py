@@ -1,0 +1,226 @@
+"""Gathers screened interactions into slots, until their blocks close; one for all partitions.
+
+The first member of a slot begins its work, and holds the watermark; the others only join. The work
+of every slot of a block ends with the last of them, so that the watermark stands at the beginning
+of a block, and whoever reads again meets the same slots with the same members.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+from monitor.kafka.record import KafkaRecord, Partition
+from monitor.sampling.blocks import Cutting, Filling, Plan, Span, UnderWay
+
+T = TypeVar("T")
+#: Interactions that may wait for their pick in closed blocks: their texts are kept.
+MOST_UNPICKED = 20_000
+
+
+class Block(Generic[T]):
+    """An open or closed block: its slots by their key."""
+
+    def __init__(self, partition: Partition, span: Span, opened_at: float) -> None:
+        self.partition, self.span, self.opened_at = partition, span, opened_at
+        self.slots: dict[Hashable, Slot[T]] = {}
+        self.closed, self.done = asyncio.Event(), asyncio.Event()
+        self._finished = 0
+
+    @property
+    def length(self) -> int:
+        """Its offsets, whether they hold members or not."""
+        return self.span.last - self.span.first + 1
+
+    def finish(self) -> None:
+        """One of the slots has its record on Kafka, or will have none."""
+        self._finished += 1
+        if self._finished == len(self.slots):
+            self.done.set()
+
+
+class Slot(Generic[T]):
+    """The members of a block that one judgement stands for; offsets are both included.
+
+    ``interactions`` counts all that have joined; one that stands in the block twice is one member.
+    """
+
+    def __init__(self, block: Block[T]) -> None:
+        self.block = block
+        self.first_offset = self.last_offset = -1
+        self.members: dict[str, T] = {}
+        self.interactions = 0
+        self.is_picked = False
+
+    def put(self, offset: int, interaction_id: str, member: T) -> None:
+        """One more interaction."""
+        self.interactions += 1
+        if interaction_id in self.members:
+            return
+        if not self.members:
+            self.first_offset = offset
+        self.last_offset = offset
+        self.members[interaction_id] = member
+
+
+class _Reading(Generic[T]):
+    """One partition: what has been read of it, and what is still to begin."""
+
+    def __init__(self) -> None:
+        self.cutting, self.filling = Cutting(), Filling()
+        self.read_to = self.begun = self.last_left = self.shared_to = -1
+        self.share = 1.0
+        self.open: Block[T] | None = None
+
+    @property
+    def reached(self) -> int:
+        """The last offset that is behind us."""
+        return self.begun if self.begun < self.last_left else self.read_to
+
+    def begin(self, offset: int, share: float) -> None:
+        """The record at this offset begins; who is behind takes this share of its block, or less.
+
+        Of all of the block: what was read before it was known may have to wait for long.
+        """
+        self.begun = offset
+        if offset > self.shared_to:
+            span = self.cutting.at(offset)
+            self.share = min(span.share, share) if share < 1.0 else span.share
+            self.shared_to = offset if span.length == 1 else span.last
+
+    def under_way(self, now: float) -> UnderWay:
+        """What has begun in the block that is open."""
+        block = self.open
+        if block is None:
+            return UnderWay()
+        begun = min(self.reached, block.span.last) - block.span.first + 1
+        waited = (now - block.opened_at) / self.filling.wait_s(block.length)
+        slots = len(block.slots)
+        return UnderWay(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
+
+
+class Gathering(Generic[T]):
+    """``plan`` says what holds for blocks from now on; ``monotonic`` gives seconds."""
+
+    def __init__(self, plan: Callable[[], Plan], monotonic: Callable[[], float]) -> None:
+        self._plan, self._monotonic = plan, monotonic
+        self._readings: dict[Partition, _Reading[T]] = {}
+        #: Interactions whose block is closed, and of which none has been picked yet.
+        self.unpicked = 0
+        self._closed = UnderWay()
+
+    def under_way(self) -> UnderWay:
+        """What has begun and has no pick yet, in open blocks and closed ones."""
+        now = self._monotonic()
+        each = [self._closed, *(reading.under_way(now) for reading in self._readings.values())]
+        return UnderWay(*map(sum, zip(*each, strict=True)))
+
+    @property
+    def length(self) -> int:
+        """The length of the next block."""
+        return self._plan().length
+
+    def read(self, batch: Sequence[KafkaRecord]) -> list[Span]:
+        """A batch of one partition has been read: the blocks that it lies in."""
+        partition = Partition(batch[0].topic, batch[0].partition)
+        first, last = batch[0].offset, batch[-1].offset
+        reading = self._readings.get(partition)
+        if reading is None or first <= reading.read_to:  # assigned anew: an open block is no more
+            reading = self._readings[partition] = _Reading()
+        if reading.begun >= reading.last_left:
+            reading.cutting.forget(first)
+        reading.read_to = last
+        return reading.cutting.read(first, last, self._plan())
+
+    def left(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
+        """These of the batch are to begin, in order; the others have ended."""
+        reading = self._readings[Partition(batch[0].topic, batch[0].partition)]
+        if left:
+            reading.last_left = left[-1].offset
+        self._close_what_is_full(reading, reading.reached)
+
+    def begin(self, partition: Partition, offset: int) -> None:
+        """The record at this offset begins: a block before it is full."""
+        reading = self._readings[partition]
+        self._close_what_is_full(reading, offset - 1)
+        reading.begin(offset, self._plan().share)
+
+    def passed(self, partition: Partition) -> None:
+        """The record that began last has joined a slot, or has ended otherwise."""
+        reading = self._readings[partition]
+        self._close_what_is_full(reading, reading.reached)
+
+    def span(self, partition: Partition, offset: int) -> Span:
+        """The block of an offset that has begun."""
+        reading = self._readings[partition]
+        return reading.cutting.at(offset)._replace(share=reading.share)
+
+    def join(
+        self, record: KafkaRecord, key: Hashable, interaction_id: str, member: T
+    ) -> Slot[T] | None:
+        """Put an interaction into its slot; the slot where it is the first member."""
+        partition = Partition(record.topic, record.partition)
+        reading = self._readings[partition]
+        if reading.open is None:
+            span = reading.cutting.at(record.offset)
+            reading.open = Block(partition, span, self._monotonic())
+        slots = reading.open.slots
+        is_new = key not in slots
+        slot = slots.setdefault(key, Slot(reading.open))
+        slot.put(record.offset, interaction_id, member)
+        return slot if is_new else None
+
+    def picked(self, slot: Slot[T]) -> None:
+        """The slot has its pick: nothing is kept of the others."""
+        slot.is_picked = True
+        slot.members.clear()
+        self.unpicked -= slot.interactions
+        self._count_closed(-1, slot.block)
+
+    def abandon(self, slot: Slot[T]) -> None:
+        """The slot is left to the next owner of its partition, and so is its block."""
+        if not slot.block.closed.is_set():
+            reading = self._readings[slot.block.partition]
+            if reading.open is slot.block:
+                reading.open = None
+        elif not slot.is_picked:
+            self.picked(slot)
+
+    def end(self, partition: Partition) -> None:
+        """No more comes of the partition's log: an open block closes where reading stands."""
+        reading = self._readings.get(partition)
+        if reading is not None and reading.open is not None:
+            self._close_here(reading, reading.open)
+
+    def turn(self) -> None:
+        """Time passes: blocks that have waited for long enough close where reading stands."""
+        now = self._monotonic()
+        for reading in self._readings.values():
+            if reading.open is None:
+                continue
+            block, waited_s = reading.open, now - reading.open.opened_at
+            if waited_s >= reading.filling.wait_s(block.length):
+                self._close_here(reading, block)
+
+    def _close_here(self, reading: _Reading[T], block: Block[T]) -> None:
+        block.span = reading.cutting.close(min(reading.reached, block.span.last))
+        self._close(reading)
+
+    def _close_what_is_full(self, reading: _Reading[T], reached: int) -> None:
+        if reading.open is not None and reached >= reading.open.span.last:
+            self._close(reading)
+
+    def _close(self, reading: _Reading[T]) -> None:
+        block, reading.open = reading.open, None
+        if block is None:
+            return
+        grown = block.span.last - min(s.first_offset for s in block.slots.values())
+        reading.filling.closed(grown, self._monotonic() - block.opened_at)
+        self.unpicked += sum(slot.interactions for slot in block.slots.values())
+        self._count_closed(len(block.slots), block)
+        block.closed.set()
+
+    def _count_closed(self, slots: int, block: Block[T]) -> None:
+        picks, offsets, _ = self._closed
+        self._closed = UnderWay(picks + slots, offsets + slots * block.length)

@@ -1,0 +1,1 @@
+"""What becomes of an interaction: taken or not, judged, counted, and written as a score record."""

@@ -1,0 +1,195 @@
+"""One pick: judged within its deadline, and scored; the same for live traffic and for a file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from monitor.errors import TOO_LARGE, JudgeFailed, TooLarge
+from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.deadline import Deadline
+from monitor.judge.limits.limits import Limits
+from monitor.judge.pipeline.complaints import commonest
+from monitor.judge.pipeline.parsing import has_words
+from monitor.judge.protocol import Bill, Judge
+from monitor.metrics.catalogue import CATALOGUE, score_all
+from monitor.metrics.hidden import hidden_metrics, readable
+from monitor.metrics.relevance import labelled
+from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
+from monitor.runtime.logs import logger
+from monitor.sampling.hashing import Sampler
+from monitor.scorer.recheck import Rechecks
+from monitor.scorer.score_records import Ending
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """How an interaction is treated; treatments with the same judge share it and its limits.
+
+    ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
+    ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
+    judges some of them again. ``budget`` is that of all treatments together.
+    """
+
+    sampler: Sampler
+    judge: Judge
+    limits: Limits
+    segment_by: str | None = None
+    metrics: tuple[str, ...] | None = None
+    labels_win: bool = False
+    recheck: Rechecks | None = None
+    budget: Budget | None = None
+
+    def at(self, share: float) -> Treatment:
+        """The same at a share of its rate."""
+        if share == 1.0:
+            return self
+        return replace(self, sampler=self.sampler.at(share))
+
+
+def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
+    """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
+    if not hidden_metrics(interaction).issuperset(treatment.metrics or CATALOGUE):
+        return None
+    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
+    reason, judge = _why_unscorable(scores), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+
+
+def judgeable(interaction: Interaction) -> Interaction:
+    """What can be judged of it: nothing that is hidden, and no reference without words.
+
+    Passages that all lack words are no passages: an empty text in their place is how some log that
+    nothing was retrieved.
+    """
+    found = readable(interaction)
+    update: dict[str, object] = {}
+    passages = found.retrieved_contexts
+    if passages and not any(has_words(passage.text) for passage in passages):
+        update["retrieved_contexts"] = ()
+    if found.reference is not None and not has_words(found.reference):
+        update["reference"] = None
+    return found.model_copy(update=update) if update else found
+
+
+@asynccontextmanager
+async def admitted(treatment: Treatment) -> AsyncIterator[None]:
+    """Wait for a place, and until what a judgement costs is known; hold the place while inside."""
+    async with AsyncExitStack() as stack:
+        if treatment.budget is not None:
+            await stack.enter_async_context(treatment.budget.turn())
+        await stack.enter_async_context(treatment.limits.admitted())
+        yield
+
+
+async def paid_for(
+    interaction: Interaction,
+    treatment: Treatment,
+    clock: Callable[[], float],
+    deadline: Deadline | None = None,
+) -> Ending:
+    """The judgement, where the day's money allows it; ``clock`` gives epoch seconds.
+
+    The caller has been ``admitted``.
+    """
+    budget, source = treatment.budget, interaction.source
+    if budget is None:
+        return await judged(interaction, treatment, deadline)
+    if not budget.admit(clock()):
+        judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
+        return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
+    usd, answered, bill = 0.0, False, Bill()
+    try:
+        ending = await judged(interaction, treatment, deadline, bill)
+        usd = ending.usage.usd
+        answered = ending.judgement is not None and ending.usage.calls > 0
+        return ending
+    except BaseException:  # handed over half judged: no record will say what that has cost
+        budget.spend(clock(), bill.usage.usd)
+        raise
+    finally:
+        place = (source.topic, source.partition, source.offset)
+        budget.settle(clock(), place, usd, answered=answered)
+
+
+async def judged(
+    interaction: Interaction,
+    treatment: Treatment,
+    deadline: Deadline | None = None,
+    bill: Bill | None = None,
+) -> Ending:
+    """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
+
+    The caller has been admitted. What it costs is on the ``bill`` at any moment.
+    """
+    unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
+    bill, judge = bill or Bill(), treatment.judge
+    try:
+        async with deadline or treatment.limits.deadline():
+            judgement = await judge.judge(interaction, bill)
+    except TimeoutError:
+        if bill.judgement is None:
+            return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
+        judgement = bill.judgement.model_copy(update={"usage": bill.usage})
+    except TooLarge as error:
+        return _too_large(interaction, treatment, unseen, bill, str(error))
+    except JudgeFailed as error:
+        return _failed(interaction, judge, error.reason, bill.usage, commonest(bill.refused))
+    judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
+    found = {**score_all(judgement), **dict.fromkeys(unseen, Unscored.REDACTED)}
+    scores = _chosen(found, treatment.metrics)
+    scored = any(isinstance(score, float) for score in scores.values())
+    return Ending(
+        Outcome.SCORED if scored else Outcome.UNSCORABLE,
+        None if scored else _why_unscorable(scores),
+        judgement.judge,
+        judgement.usage,
+        judgement,
+        scores,
+        {},
+        bill.allowance.asked,
+    )
+
+
+def _failed(
+    interaction: Interaction,
+    judge: Judge,
+    reason: str,
+    usage: Usage,
+    complaint: str | None = None,
+) -> Ending:
+    said: dict[str, str] = {} if complaint is None else {"complaint": complaint}
+    name = interaction.interaction_id
+    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **said)
+    return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
+
+
+def _too_large(
+    interaction: Interaction,
+    treatment: Treatment,
+    unseen: Iterable[str],
+    bill: Bill,
+    found: str,
+) -> Ending:
+    """No judge's failure: nobody is asked what would cost more than one interaction may."""
+    name = interaction.interaction_id
+    logger().warning("interaction_too_large", interaction_id=name, found=found)
+    every = dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE) | dict.fromkeys(unseen, Unscored.REDACTED)
+    scores, judge = _chosen(every, treatment.metrics), treatment.judge.identity
+    return Ending(Outcome.UNSCORABLE, TOO_LARGE, judge, bill.usage, None, scores, {})
+
+
+def _chosen(
+    scores: Mapping[str, float | Unscored], metrics: tuple[str, ...] | None
+) -> dict[str, float | Unscored]:
+    """A metric that is not chosen is left out: unscored would be counted as missing a value."""
+    if metrics is None:
+        return dict(scores)
+    return {name: score for name, score in scores.items() if name in metrics}
+
+
+def _why_unscorable(scores: dict[str, float | Unscored]) -> str:
+    """The first metric's reason, in the catalogue's order, stands for the interaction."""
+    reasons = (score for score in scores.values() if isinstance(score, Unscored))
+    return next(reasons).value.lower()

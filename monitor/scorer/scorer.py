@@ -1,0 +1,410 @@
+"""The scorer: what becomes of an interaction, from its Kafka record to its outcome.
+
+Which ones are taken says ``intake.py``; here they are judged, and their score records written.
+Everything that can go wrong on the way ends in one outcome with a reason; ``ingest/outcomes.py``
+counts them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakSet
+
+from monitor.control.pauses import Pauses
+from monitor.errors import DependencyRefused, MessageRejected
+from monitor.ingest.consumer.worker import Work
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.formats import native
+from monitor.ingest.offload import worked_through
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.limits.deadline import Deadline
+from monitor.kafka.producer import Producer, RecordRefused
+from monitor.kafka.record import KafkaRecord, Partition, records_in
+from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscored
+from monitor.runtime.logs import logger
+from monitor.runtime.offload import apart
+from monitor.runtime.threads import Threads
+from monitor.scorer import score_records
+from monitor.scorer.intake import Intake, Taken, Traffic, internal_error
+from monitor.scorer.judging import Treatment, admitted, hidden, judgeable, paid_for
+from monitor.scorer.ledger import Ledger
+from monitor.scorer.picking import Member
+from monitor.scorer.score_records import Ending
+from monitor.scorer.slots import Slots, SlotWorks
+from monitor.telemetry import ScorerTelemetry
+
+#: How often it is asked whether there is money again.
+ASK_AGAIN_S = 1.0
+
+
+@dataclass(frozen=True)
+class ScorerSettings:
+    """What the scorer is told; sizes in bytes.
+
+    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some.
+    """
+
+    scores_topic: str
+    max_record_bytes: int
+    waits_for_money: bool = False
+
+
+class Scorer:
+    """A worker of the consuming loop.
+
+    ``clock`` gives epoch seconds, ``broker_time`` those of the brokers.
+    """
+
+    def __init__(
+        self,
+        settings: ScorerSettings,
+        traffic: Traffic,
+        producer: Producer,
+        dead_letters: DeadLetters,
+        telemetry: ScorerTelemetry,
+        clock: Callable[[], float],
+        redactor: Redactor | None = None,
+        slots: Slots | None = None,
+        pauses: Pauses | None = None,
+        threads: Threads | None = None,
+        broker_time: Callable[[], float] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._producer, self._dead_letters = producer, dead_letters
+        self._telemetry, self._clock = telemetry, clock
+        self._redactor = redactor or Redactor(None)
+        self._threads = threads or Threads("redaction")
+        self._ledger = Ledger(telemetry)
+        self._intake = Intake(
+            traffic,
+            self._ledger,
+            dead_letters.gate,
+            telemetry,
+            clock,
+            pauses or Pauses(),
+            None if slots is None else slots.gathering,
+            broker_time,
+        )
+        self._slots: SlotWorks | None = None
+        if slots is not None:
+            self._slots = SlotWorks(
+                slots, self._ledger, self._brought_to_end, self._given_up, telemetry
+            )
+        self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
+        self._redacting: set[asyncio.Task[None] | None] = set()
+        self._waiting: set[asyncio.Task[None] | None] = set()
+        self._penniless: set[asyncio.Task[None] | None] = set()
+        #: Works that have written a record: whoever begins them again pays again.
+        self._written: WeakSet[asyncio.Task[None] | None] = WeakSet()
+        telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
+
+    def room(self, partition: Partition) -> int | None:
+        """How many records of the partition may be taken now; None without a bound."""
+        if self._penniless or (self._slots is not None and not self._slots.has_room):
+            return 0
+        return self._dead_letters.gate.room(partition)
+
+    def parked(self) -> int:
+        """How many works wait for a dead letter to be taken, for money, or for their block."""
+        waiting = self._dead_letters.gate.waiting + len(self._penniless)
+        return waiting if self._slots is None else waiting + len(self._slots.parked)
+
+    def turn(self) -> None:
+        """The consuming loop comes round."""
+        self._dead_letters.gate.turn()
+        self._intake.turn()
+        if self._slots is not None:
+            self._slots.steering.waiting = len(self._waiting)
+            self._slots.steering.turn()
+            self._slots.gathering.turn()
+
+    def log_ended(self, partition: Partition) -> None:
+        """No more comes of the partition's log: an open block waits for nothing."""
+        if self._slots is not None:
+            self._slots.gathering.end(partition)
+
+    def behind(self, seconds: float) -> None:
+        """How old the oldest record is that was not begun."""
+        if self._slots is not None:
+            self._slots.steering.lag_s = seconds
+
+    def is_busy(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work is judging; all else it may do is wait, for limits or for Kafka."""
+        deadline = self._judging.get(task)
+        return deadline is not None and not deadline.is_held
+
+    def waits_for_limits(self) -> bool:
+        """Whether some of what is being judged stands still until a limit lets it go on."""
+        return any(deadline.is_held for deadline in self._judging.values())
+
+    def waits_for_block(self, task: asyncio.Task[None]) -> bool:
+        """Whether the work waits for its block to close, or for the others of its block."""
+        return self._slots is not None and task in self._slots.parked
+
+    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
+        """Whether the work waits: at the judge, for money, for a dead letter, or its block.
+
+        Also for its texts to be redacted, which the next owner may do as well.
+        Also for limits, where nothing was asked yet, or they let nothing go on in time.
+        """
+        if self.waits_for_block(task) or self._may_be_left(task, within_s):
+            return True
+        if task in self._redacting:
+            return task not in self._written  # else another one of its slot would be paid twice
+        waiting = task in self._waiting or task in self._penniless
+        return waiting or task in self._dead_letters.gate.held_works
+
+    def _may_be_left(self, task: asyncio.Task[None], within_s: float) -> bool:
+        deadline = self._judging.get(task)
+        return deadline is not None and deadline.may_be_left(within_s)
+
+    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+        """What may be judged of a batch; the rest is counted, and has ended."""
+        return self._intake.screen(batch)
+
+    def begin(self, record: KafkaRecord) -> Work | None:
+        """Take a record in; None when its interaction has ended, or has joined a slot."""
+        if self._slots is None:
+            return self._begin(record)
+        partition = Partition(record.topic, record.partition)
+        self._slots.gathering.begin(partition, record.offset)
+        try:
+            return self._begin(record)
+        finally:
+            self._slots.gathering.passed(partition)
+
+    def _begin(self, record: KafkaRecord) -> Work | None:
+        try:
+            taken = self._intake.take(record)
+        except MessageRejected as error:
+            return self._reject(record, error)
+        if taken is None:
+            return None
+        if self._slots is not None:
+            if taken.in_slot:
+                return self._join(self._slots, record, taken)
+            self._slots.alone(taken.treatment.sampler.rate, taken.offsets, taken.times)
+        return self._alone(record, taken.interaction, taken.treatment)
+
+    def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:
+        work = self._score(record, interaction, treatment)
+        return self._guarded(record, interaction.interaction_id, work)
+
+    def _join(self, slots: SlotWorks, record: KafkaRecord, taken: Taken) -> Work | None:
+        interaction, treatment = taken.interaction, taken.treatment
+        if (unseen := hidden(interaction, treatment)) is not None:
+            self._ledger.settle(unseen.outcome, unseen.reason)
+            return None
+        return slots.join(Member(record, interaction, treatment, treatment.sampler.rate))
+
+    def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
+        # It may name an unknown field, and people use the oddest keys.
+        error = self._redactor.message(error)
+        where = f"{record.topic}/{record.partition}/{record.offset}"
+        unread = not native.has_readable_id(record.value or b"")
+        self._dead_letters.gate.failed(error.cause, unread=unread)
+        return self._guarded(record, where, self._bury(record, error))
+
+    async def _guarded(
+        self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
+    ) -> None:
+        """Settle all that the record stands for, whatever happens to its work."""
+        count = records_in(record)
+        try:
+            outcome, reason = await self._or_buried(record, name, work)
+        except asyncio.CancelledError as cancelled:
+            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
+            self._ledger.settle(Outcome.HANDED_OVER, why, count)
+            raise
+        self._ledger.settle(outcome, reason, count)
+
+    async def _or_buried(
+        self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
+    ) -> tuple[Outcome, str | None]:
+        """The work's ending; a bug of ours becomes a dead letter, and wedges no partition."""
+        try:
+            return await work
+        except DependencyRefused:
+            raise
+        except Exception as error:  # noqa: BLE001 - see above
+            return await self._given_up(record, name, error)
+
+    async def _given_up(
+        self, record: KafkaRecord, name: str, error: Exception
+    ) -> tuple[Outcome, str | None]:
+        """A dead letter for what a bug of ours has kept from its end."""
+        logger().error("scorer_bug", interaction_id=name, exc_info=error)
+        rejected = internal_error(error, stage="score")
+        self._dead_letters.gate.failed(rejected.cause, was_fine=True)
+        return await self._bury(record, rejected)
+
+    async def _bury(
+        self, record: KafkaRecord, error: MessageRejected
+    ) -> tuple[Outcome, str | None]:
+        error = await self._dead_letters.bury(record, error, self._now())
+        self._telemetry.dead_letters.labels(error.stage, error.cause).inc()
+        logger().warning(
+            "dead_letter",
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            stage=error.stage,
+            reason=error.cause,
+            error=str(error),
+        )
+        return Outcome.DEAD_LETTERED, error.cause
+
+    async def _brought_to_end(
+        self,
+        record: KafkaRecord,
+        interaction: Interaction,
+        treatment: Treatment,
+        sampling: SamplingRecord,
+    ) -> tuple[Outcome, str | None]:
+        work = self._score(record, interaction, treatment, sampling)
+        return await self._or_buried(record, interaction.interaction_id, work)
+
+    async def _score(
+        self,
+        record: KafkaRecord,
+        interaction: Interaction,
+        treatment: Treatment,
+        sampling: SamplingRecord | None = None,
+    ) -> tuple[Outcome, str | None]:
+        # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
+        try:
+            interaction = await self._redacted(record, interaction)
+            ending = await self._ending(interaction, treatment)
+            await self._publish(interaction, ending, treatment, sampling)
+        except MessageRejected as error:
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
+            return await self._bury(record, error)
+        self._written.add(asyncio.current_task())
+        self._count(interaction, ending)
+        # Of the preferred model: against another one, a second judgement says nothing of batching.
+        preferred = ending.judge == treatment.judge.identity
+        if treatment.recheck and ending.judgement and preferred:
+            treatment.recheck.offer(judgeable(interaction), ending.judgement, ending.asked)
+        return ending.outcome, ending.reason
+
+    async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
+        task, redact = asyncio.current_task(), self._redactor.interaction
+        self._redacting.add(task)
+        try:
+            return await worked_through(self._threads, (record.value,), redact, interaction)
+        finally:
+            self._redacting.discard(task)
+
+    async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        if (unseen := hidden(interaction, treatment)) is not None:
+            return unseen
+        ending = await self._admitted(interaction, treatment)
+        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
+            task = asyncio.current_task()
+            self._penniless.add(task)
+            try:
+                await asyncio.sleep(ASK_AGAIN_S)
+            finally:
+                self._penniless.discard(task)
+            ending = await self._admitted(interaction, treatment)
+        return ending
+
+    async def _admitted(self, interaction: Interaction, treatment: Treatment) -> Ending:
+        waiting_since, task = self._clock(), asyncio.current_task()
+        self._waiting.add(task)
+        try:
+            async with admitted(treatment):
+                self._waiting.discard(task)
+                began, deadline = self._clock(), treatment.limits.deadline()
+                if task in self._written:  # another interaction of its slot
+                    deadline.has_cost()
+                judging = paid_for(interaction, treatment, self._clock, deadline)
+                ending = await self._watched(judging, deadline)
+        finally:
+            self._waiting.discard(task)
+        timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
+        self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        treatment.limits.busy_s += timings["judge_s"]
+        if self._slots is not None:
+            self._slots.steering.judged(ending, timings["judge_s"])
+        return ending._replace(timings=timings)
+
+    async def _watched(self, judging: Coroutine[Any, Any, Ending], deadline: Deadline) -> Ending:
+        """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
+        task = asyncio.current_task()
+        self._judging[task] = deadline
+        try:
+            return await apart(judging)
+        except asyncio.CancelledError as cancelled:
+            if task is None or cancelled.args != (Reason.STUCK.value,):
+                raise
+            task.uncancel()  # the work goes on: to the dead letters
+            raise MessageRejected(
+                "judging has not ended, and has not heeded judge.deadline_s",
+                stage="score",
+                cause=Reason.STUCK,
+            ) from None
+        finally:
+            del self._judging[task]
+
+    async def _publish(
+        self,
+        interaction: Interaction,
+        ending: Ending,
+        treatment: Treatment,
+        sampling: SamplingRecord | None,
+    ) -> None:
+        record = score_records.build(
+            interaction,
+            ending,
+            rate=treatment.sampler.rate,
+            segment_by=treatment.segment_by,
+            metrics=treatment.metrics,
+            sampling=sampling,
+            now=self._now(),
+            rechecks_usd=self._spent_beside(interaction, treatment),
+        )
+        key = record.key.encode()
+        limit = self._settings.max_record_bytes - len(key)
+        while True:
+            record, line = score_records.shrink(record, limit)
+            try:
+                await self._producer.write(self._settings.scores_topic, line, key=key)
+            except RecordRefused as error:
+                if len(line) > limit or not (record.interaction or record.attributes):
+                    raise MessageRejected(
+                        f"score record of {len(line)} bytes: {error}; raise the topic's "
+                        "max.message.bytes",
+                        stage="publish",
+                        cause="refused",
+                    ) from error
+                limit = len(line) - 1  # the broker takes less than configured: fewer texts
+            else:
+                self._telemetry.truncated.inc(record.truncated)
+                return
+
+    def _spent_beside(self, interaction: Interaction, treatment: Treatment) -> float:
+        """What second judgements have cost that stands on no record yet."""
+        if treatment.budget is None:
+            return 0.0
+        source = interaction.source
+        place = (source.topic, source.partition, source.offset)
+        return treatment.budget.put_on_record(self._clock(), place)
+
+    def _count(self, interaction: Interaction, ending: Ending) -> None:
+        if ending.judgement is not None:
+            self._telemetry.count_evidence(ending.judgement.evidence)
+        for metric, score in ending.scores.items():
+            if isinstance(score, Unscored):
+                self._telemetry.unscored.labels(metric, score.value).inc()
+            else:
+                self._telemetry.observe_score(
+                    metric, interaction.application, score, interaction.interaction_id
+                )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)

@@ -1,0 +1,258 @@
+"""The work of slots: from the first member to the last of the block, at a pace that limits set."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from monitor.ingest.consumer.worker import Work
+from monitor.kafka.record import KafkaRecord
+from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Source
+from monitor.runtime.logs import logger
+from monitor.sampling.meters import Meters
+from monitor.sampling.pace import Allowance, Cost, Costs, Pace, Spent, affordable, room
+from monitor.sampling.slot_buffer import MOST_UNPICKED, Gathering, Slot
+from monitor.scorer.judging import Treatment
+from monitor.scorer.ledger import Ledger
+from monitor.scorer.picking import Choice, Member, Picker, forced_sampling
+from monitor.scorer.score_records import Ending
+from monitor.telemetry import ScorerTelemetry
+
+Ended = tuple[Outcome, str | None]
+#: Record, interaction, treatment, and the slot that the interaction stands for.
+Score = Callable[[KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[Ended]]
+#: Record, name of the interaction, and the bug that nothing but a dead letter is left after.
+Bury = Callable[[KafkaRecord, str, Exception], Awaitable[Ended]]
+DAY_S: Final = 86_400
+#: What an older slot still counts, in shares of the latest ones.
+_KEEP: Final = 0.99
+#: What is left, with each look, of the weight of earlier picks and their price.
+_KEEP_MINUTE: Final = 0.8
+
+
+class Money(Protocol):
+    """What all scorers spend in a day; times are epoch seconds."""
+
+    def left(self, now: float) -> float:
+        """US dollars."""
+
+    def spent(self, now: float) -> float:
+        """US dollars since midnight."""
+
+    def day_end(self, now: float) -> float:
+        """The next midnight."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
+
+    ``share`` is this replica's part of what all are allowed a minute. ``wall`` gives epoch seconds,
+    ``monotonic`` those between two looks. ``burst`` says how many times as many judgements are
+    asked for now. ``meters`` say what each model that may judge leaves room for.
+    """
+
+    gathering: Gathering[Member]
+    picker: Picker
+    pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
+    allowed: Allowance = field(default_factory=lambda: Allowance(1))
+    money: Money | None = None
+    share: Callable[[], float] = lambda: 1.0
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    burst: Callable[[], float] = lambda: 1.0
+    meters: Meters = field(default_factory=lambda: Meters(()))
+
+
+class Steering:
+    """Looks at demand, costs and lag once a minute, and sets the pace."""
+
+    def __init__(self, slots: Slots, telemetry: ScorerTelemetry) -> None:
+        self._slots, self._telemetry = slots, telemetry
+        self._costs = Costs()
+        self._spent_usd, self._spent = 0.0, Spent(0.0, 0.0)
+        self._asked = False, 1.0
+        self._affordable: float | None = None
+        self.lag_s = 0.0
+        #: Interactions that are to be judged, and wait for a place.
+        self.waiting = 0
+
+    def picked(self, offsets: int, times: float = 1.0) -> None:
+        """One more interaction is to be judged, of so many offsets.
+
+        ``times``: how much likelier it was taken than without a burst.
+        """
+        self._slots.pace.picked(times, offsets)
+
+    def judged(self, ending: Ending, seconds: float) -> None:
+        """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
+        if ending.outcome is Outcome.OVER_BUDGET:
+            return
+        usage = ending.usage
+        tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
+        self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
+        self._slots.meters.judged()
+
+    def turn(self) -> None:
+        """Time passes."""
+        slots, now = self._slots, self._slots.monotonic()
+        looks = slots.pace.is_due(now, costs_known=self._costs.mean is not None)
+        asked = slots.burst()
+        if looks:
+            self._look(now)
+        # At once, and not only with the next look.
+        wanted = slots.pace.is_behind(self.lag_s), asked
+        if looks or wanted != self._asked:
+            self._asked = wanted
+            self._burst(1.0 if wanted[0] else asked)
+
+    def _look(self, now: float) -> None:
+        slots, (allowed, _), spent = self._slots, self._allowed(), self._latest(now)
+        self._affordable = affordable(allowed, self._costs.mean, spent)
+        under_way = slots.gathering.under_way()
+        slots.pace.look(now, self._affordable, self.lag_s, self.waiting, under_way)
+
+    def _latest(self, now: float) -> Spent:
+        """Picks and dollars, the latest minutes counting most: of few picks none may be in one."""
+        slots, before_usd = self._slots, self._spent_usd
+        if slots.money is not None:
+            self._spent_usd = slots.money.spent(slots.wall())
+        usd = slots.pace.per_minute(max(0.0, self._spent_usd - before_usd), now)
+        picks = _KEEP_MINUTE * self._spent.picks + slots.pace.demand(now)
+        self._spent = Spent(picks, _KEEP_MINUTE * self._spent.usd + usd)
+        return self._spent
+
+    def _burst(self, asked: float) -> None:
+        pace, times = self._slots.pace, 1.0
+        if asked > 1.0:
+            allowed, left_s = self._allowed()
+            times = max(1.0, min(asked, room(allowed, self._costs.mean, pace.expected, left_s)))
+        if times != pace.times:
+            logger().info("burst", times=round(times, 2), asked=asked)
+        plan = pace.burst(times)
+        self._telemetry.show_plan(plan.length, min(1.0, plan.share), self._affordable)
+        self._telemetry.burst.set(times)
+
+    def _allowed(self) -> tuple[Allowance, float]:
+        """What is allowed now, and for how many seconds the day's money has to last."""
+        slots = self._slots
+        share = slots.share()
+        allowed = slots.allowed.part(share)
+        allowed = allowed._replace(judgements_per_minute=slots.meters.affordable(share))
+        if slots.money is None:
+            return allowed, float(DAY_S)
+        wall = slots.wall()
+        left_s = max(60.0, slots.money.day_end(wall) - wall)
+        return allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s), left_s
+
+
+class Latest:
+    """How many of the latest interactions were picked, older ones counting less and less.
+
+    >>> latest = Latest()
+    >>> latest.add(4.0), latest.add(4.0)
+    (0.25, 0.25)
+    """
+
+    def __init__(self) -> None:
+        self._picks = self._interactions = 0.0
+
+    def add(self, interactions: float) -> float:
+        """One more slot, which stands for so many interactions; the share that was picked."""
+        self._picks = _KEEP * self._picks + 1.0
+        self._interactions = _KEEP * self._interactions + interactions
+        return self._picks / self._interactions
+
+
+class SlotWorks:
+    """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
+
+    def __init__(
+        self,
+        slots: Slots,
+        ledger: Ledger,
+        score: Score,
+        bury: Bury,
+        telemetry: ScorerTelemetry,
+    ) -> None:
+        self.gathering, self._picker = slots.gathering, slots.picker
+        self._ledger, self._telemetry = ledger, telemetry
+        self._score, self._bury = score, bury
+        self._picks = Latest()
+        self.steering = Steering(slots, telemetry)
+        #: Those that wait for their block to close, or for the others of their block.
+        self.parked: set[asyncio.Task[None] | None] = set()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be read."""
+        return self.gathering.unpicked < MOST_UNPICKED
+
+    def alone(self, rate: float, offsets: int, times: float) -> None:
+        """An interaction is to be judged that was taken of so many offsets by its hash."""
+        self.steering.picked(offsets, times)
+        self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
+
+    def join(self, member: Member) -> Work | None:
+        """Put an interaction into its slot; the work of the slot where it is the first one."""
+        found, record = member.interaction, member.record
+        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+        if found.source != source:  # redriven: its slot lies where it was read now
+            member = member._replace(interaction=found.model_copy(update={"source": source}))
+        key = found.application, found.kind
+        slot = self.gathering.join(record, key, found.interaction_id, member)
+        return None if slot is None else self._work(slot)
+
+    async def _work(self, slot: Slot[Member]) -> None:
+        """Wait for the block to close, judge a member, settle all; then wait for the block."""
+        try:
+            await self._until(slot.block.closed)
+            first, interactions = next(iter(slot.members.values())), slot.interactions
+            try:
+                choice = await self._picker.choose(slot)
+            except Exception as error:  # noqa: BLE001 - a bug of ours wedges no partition
+                endings = [await self._bury(first.record, first.interaction.interaction_id, error)]
+                self.gathering.picked(slot)
+            else:
+                self.gathering.picked(slot)
+                self.steering.picked(slot.block.length)
+                endings = await self._judged(choice)
+        except asyncio.CancelledError as cancelled:
+            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
+            self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
+            self.gathering.abandon(slot)
+            raise
+        for outcome, reason in endings:
+            self._ledger.settle(outcome, reason)
+        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.SLOT, interactions - len(endings))
+        slot.block.finish()
+        # Its offsets stay open until the block is done: whoever reads again reads all of it.
+        await self._until(slot.block.done)
+
+    async def _judged(self, choice: Choice) -> list[Ended]:
+        """How the pick and those that are forced have ended."""
+        self._count(choice)
+        endings = [await self._scored(choice.member, choice.sampling)]
+        for member in choice.forced:
+            endings.append(await self._scored(member, forced_sampling(member.interaction)))
+        return endings
+
+    def _count(self, choice: Choice) -> None:
+        m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
+        self._telemetry.slot_interactions.observe(m)
+        self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
+        self._telemetry.sampling_probability.set(self._picks.add(m / q))
+
+    async def _scored(self, member: Member, sampling: SamplingRecord) -> Ended:
+        return await self._score(member.record, member.interaction, member.treatment, sampling)
+
+    async def _until(self, event: asyncio.Event) -> None:
+        task = asyncio.current_task()
+        self.parked.add(task)
+        try:
+            await event.wait()
+        finally:
+            self.parked.discard(task)

@@ -1,0 +1,23 @@
+"""A scorer with prices and a budget, whose clock a test holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.stages.clocked import CLOCK
+
+#: A million US dollars for a million tokens: a judgement costs some thousand.
+PRICES = {"judge__price__input_usd_per_million": 1e6, "judge__price__output_usd_per_million": 1e6}
+BUDGET = 20_000.0
+
+
+@contextmanager
+def clocked_by(clock: Path) -> Iterator[None]:
+    os.environ[CLOCK] = str(clock)
+    try:
+        yield
+    finally:
+        del os.environ[CLOCK]

@@ -1,0 +1,79 @@
+"""``rag-monitor demo`` as a process, and what it must have said."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Any
+
+from monitor.demo.mix import NORMAL
+from monitor.demo.traffic import Traffic
+from monitor.ingest.event_time import EPOCH
+from tests.servers.judge_server import Labels
+
+
+async def demo(
+    *arguments: str, environment: dict[str, str] | None = None, interrupt_after: str = ""
+) -> tuple[int, list[str], str]:
+    """Exit code, lines of stdout and stderr; interrupted once a line has ``interrupt_after``."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "monitor", "demo", *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.ensure_future(process.stderr.read())
+    lines = []
+    while line := (await process.stdout.readline()).decode():
+        lines.append(line.rstrip())
+        if interrupt_after and interrupt_after in line:
+            process.send_signal(signal.SIGINT)
+            interrupt_after = ""
+    return await process.wait(), lines, (await errors).decode()
+
+
+def checked(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary, whose counts must agree: acknowledged = end offset = consumed = outcomes."""
+    ended = sum(summary["outcomes"].values())
+    assert summary["acknowledged"] == summary["end_offset"] == summary["consumed"] == ended > 0
+    return summary
+
+
+def traffic_labels(seed: int, count: int) -> tuple[Labels, list[float | None]]:
+    """Labels of the first interactions of a seed, and their true faithfulness."""
+    traffic = Traffic(seed, lambda _: NORMAL)
+    claims: dict[tuple[str, str], tuple[str, ...]] = {}
+    supported: set[tuple[str, str]] = set()
+    truths = []
+    for index in range(count):
+        json_, truth = traffic.interaction(index, EPOCH)
+        passages = [passage["text"] for passage in json_["retrieved_contexts"]]
+        for text, found, by_passage, by_other in (
+            (
+                json_["response"],
+                truth.claims.response,
+                truth.verdicts.response_by_passage,
+                (json_["reference"], truth.verdicts.response_by_reference),
+            ),
+            (
+                json_["reference"],
+                truth.claims.reference,
+                truth.verdicts.reference_by_passage,
+                (json_["response"], truth.verdicts.reference_by_response),
+            ),
+        ):
+            if text is None:
+                continue
+            claims[json_["user_input"], text] = found
+            supported |= {(claim, text) for claim in found}
+            for claim, row in zip(found, by_passage, strict=True):
+                supported |= {(claim, passages[j]) for j, held in enumerate(row) if held}
+            other, flags = by_other
+            supported |= {(c, other) for c, held in zip(found, flags, strict=False) if held}
+        truths.append(truth.values["faithfulness"])
+    return Labels(claims, frozenset(supported)), truths

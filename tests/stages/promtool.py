@@ -1,0 +1,136 @@
+"""What fires in a story, as ``promtool test rules`` sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import quote_plus
+
+import yaml
+
+from monitor.config import load
+from monitor.config.alerting import PENDING
+from monitor.rules.model import Alert
+from monitor.rules.render import groups, rendered
+from tests.stages.weeks import Story
+from tests.tools import requires_tool
+
+
+class Firing(NamedTuple):
+    """One alert that fires: its labels but for the severity and those of its rule, and its text."""
+
+    alert: str
+    labels: dict[str, str]
+    description: str
+    #: Labels of its rule that tell it from others with the same name.
+    rule: Mapping[str, str] = MappingProxyType({})
+
+
+def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run it to its end."""
+    missing = None if shutil.which("promtool") else "not found"
+    requires_tool("promtool", missing, "apt-get install prometheus")
+    return subprocess.run(
+        ["promtool", *map(str, arguments)],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+#: It fires all the time, which is what it is for.
+WATCHDOG = Firing(
+    "RagMonitorWatchdog",
+    {},
+    "Always firing (value 1); send it to a dead man's switch that tells when it stops coming.",
+)
+
+
+class Stage:
+    """Rules of some settings, in a directory, and stories told to them."""
+
+    def __init__(self, directory: Path, **flags: Any) -> None:
+        self._directory = directory
+        self._settings = load({}, flags={k.replace("__", "."): v for k, v in flags.items()})
+        self._files = rendered(self._settings)
+        for name, content in self._files.items():
+            (directory / name).write_text(content, encoding="utf-8")
+
+    def fires(self, story: Story, at: int, *expected: Firing) -> None:
+        """Exactly these alerts fire ``at`` a minute, and the watchdog; all others are quiet."""
+        test = self._test(story, [(at, expected)])
+        self._run(test)
+
+    def tells(self, story: Story, *moments: tuple[int, Sequence[Firing]]) -> None:
+        """The same for several minutes of one story."""
+        self._run(self._test(story, moments))
+
+    def _test(self, story: Story, moments: Iterable[tuple[int, Sequence[Firing]]]) -> Any:
+        checks = [
+            {
+                "eval_time": f"{at}m",
+                "alertname": name,
+                "exp_alerts": [self._expected(f) for f in (*firing, WATCHDOG) if f.alert == name],
+            }
+            for at, firing in moments
+            for name in PENDING
+        ]
+        return {
+            "interval": "1m",
+            "input_series": [{"series": s, "values": v} for s, v in story.items()],
+            "alert_rule_test": checks,
+        }
+
+    def _expected(self, firing: Firing) -> dict[str, Any]:
+        rule = self.rule(firing)
+        labels = {**firing.labels, **firing.rule, "severity": rule.severity, **rule.labels}
+        texts = {
+            key: _filled(text, labels)
+            for key, text in rule.as_tree()["annotations"].items()
+            if key != "description"
+        }
+        return {
+            "exp_labels": labels,
+            "exp_annotations": {**texts, "description": firing.description},
+        }
+
+    def rule(self, firing: Firing) -> Alert:
+        """The rule that it comes from: that with the fewest labels of its own beside those."""
+        found = [
+            rule
+            for group in groups(self._settings)
+            for rule in group.rules
+            if isinstance(rule, Alert)
+            and rule.alert == firing.alert
+            and firing.rule.items() <= rule.labels.items()
+        ]
+        return min(found, key=lambda rule: len(rule.labels))
+
+    def _run(self, test: Any) -> None:
+        head = {"rule_files": list(self._files), "evaluation_interval": "1m", "tests": [test]}
+        file = self._directory / "story.yml"
+        file.write_text(yaml.safe_dump(head, allow_unicode=True), encoding="utf-8")
+        found = promtool("test", "rules", file)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+
+def _filled(template: str, labels: dict[str, str]) -> str:
+    """A template without anything but labels, as they are or escaped for an address."""
+
+    def value(found: re.Match[str]) -> str:
+        return quote_plus(labels[found[1]]) if found[2] else labels[found[1]]
+
+    return re.sub(r"\{\{ \$labels\.(\w+)( \| urlquery)? \}\}", value, template)
+
+
+def quoted(value: str) -> str:
+    """A value of a label in the notation of series."""
+    return json.dumps(value, ensure_ascii=False)

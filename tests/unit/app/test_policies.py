@@ -1,0 +1,137 @@
+"""From settings to judges: which entries share one, and which have one of their own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.app.policies import Seat, build_judges, slots, traffic
+from monitor.config import load
+from monitor.control.calibrations import Calibrations
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.limits.provider_gate import Pressure
+from monitor.scorer.intake import Traffic
+from monitor.telemetry import ScorerTelemetry
+from tests.stages.records import attributed
+
+
+def built(*entries: dict[str, Any], **settings: str) -> tuple[list[Seat], Traffic]:
+    """Judges and treatments of these applications."""
+    environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
+    loaded = load(environ, flags=settings)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    return seats, traffic(loaded, seats)
+
+
+def test_equal_settings_share_a_judge_and_its_limits() -> None:
+    """However they came about; the first judge is that of the settings themselves."""
+    seats, chosen = built(
+        {"application": "a", "judge": {"name": "x"}},
+        {"application": "b", "judge": {"name": "x", "kind": "offline"}},
+        {"application": "c", "sampling": {"rate": 0.5}},
+    )
+    assert [seat.judge.identity.name for seat in seats] == ["offline", "x"]
+    a, b, c, other = (chosen.treatment(attributed(name)) for name in "abcd")
+    assert (a.judge, a.limits) == (b.judge, b.limits) == (seats[1].judge, seats[1].limits)
+    assert c.judge is other.judge is seats[0].judge
+    assert (c.sampler.rate, other.sampler.rate) == (0.5, 1.0)
+
+
+def test_another_limit_is_another_judge() -> None:
+    """The places of one are not taken by the other, though their scores have the same label."""
+    seats, chosen = built({"application": "a", "judge": {"concurrency": 1}})
+    a, other = (chosen.treatment(attributed(name)) for name in "ab")
+    assert a.limits is not other.limits
+    assert len({seat.judge.identity.label for seat in seats}) == 1
+
+
+def test_an_entry_without_a_name_goes_by_its_rules() -> None:
+    """For every application; what it does not match has the settings themselves."""
+    rule = {"attribute": "tenant", "equals": "acme"}
+    _, chosen = built(
+        {"when": [rule], "segment": "region", "metrics": ["faithfulness"]},
+        **{"export.segment": "tenant"},
+    )
+    acme = chosen.treatment(attributed("bot", tenant="acme"))
+    rest = chosen.treatment(attributed("bot"))
+    assert (acme.segment_by, acme.metrics) == ("region", ("faithfulness",))
+    assert (rest.segment_by, rest.metrics) == ("tenant", None)
+
+
+def test_the_largest_rate_decides_before_decoding() -> None:
+    """Of all that may apply to a record whose application is not known yet."""
+    _, chosen = built(
+        {"application": "a", "sampling": {"rate": 0.5}},
+        {"application": "b", "sampling": {"rate": 0}},
+        **{"sampling.rate": "0.1", "sampling.key": "record_key"},
+    )
+    (sampler,) = chosen.screen.samplers
+    assert (sampler.rate, sampler.key) == (0.5, "record_key")
+
+
+LIMITED = {
+    "judge.kind": "llm",
+    "judge.model": "openai/large",
+    "judge.fallback_models": '["other/small"]',
+    "sampling.block": "auto",
+    "limits.requests_per_minute": "1200",
+    "limits.models": '{"other/small": {"requests_per_minute": 30}, "openai/own": '
+    '{"requests_per_minute": 1, "tokens_per_minute": 6000}}',
+}
+
+
+def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
+    """Not only the settings' own model: fallbacks, and applications' own, by their part of it."""
+    own = {"application": "a", "judge": {"model": "openai/own", "fallback_models": []}}
+    environ = {"RAG_MONITOR_APPLICATIONS": json.dumps([own])}
+    loaded = load(environ, flags=LIMITED)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    pace = slots(loaded, Redactor(None), Calibrations(), seats)
+    assert pace is not None
+    large, small, mine = (
+        next(p for p in seats[0].pressures.made() if p.model == model)
+        for model in ("openai/large", "other/small", "openai/own")
+    )
+
+    def judged(times: int, *asked: Pressure) -> float | None:
+        for _ in range(times):
+            for one in asked:
+                for _ in range(3):
+                    one.count(1_000)
+            pace.meters.judged()
+        return pace.meters.affordable(1.0)
+
+    assert pace.meters.affordable(1.0) is None
+    assert judged(10, large) == 400
+    assert judged(300, large, small) == pytest.approx(10, rel=0.01), "it falls back each time"
+    assert judged(300, large) == pytest.approx(400, rel=0.01), "and does so no more"
+    for _ in range(30):  # one of ten is of the other application
+        judged(9, large)
+        found = judged(1, mine)
+    assert found is not None
+    assert 2 <= found < 5, "one a minute of three calls each, of ten; by the latest ones"
+    seats[1].limits.busy_s += 1e6
+    assert judged(1, large) == pytest.approx(60 * 8 / (0.05 * 1e6)), "places are a limit, too"
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 4),
+        ({"drift.burst.times": "2"}, 2),
+        ({"drift.burst.per_day": "0s"}, 1),
+        ({"sampling.rate": "0.1", "ingest.when_behind": "completeness"}, 4),
+        ({"ingest.when_behind": "completeness"}, None),
+    ],
+)
+def test_a_burst_is_what_its_own_settings_allow(
+    settings: dict[str, str], expected: int | None
+) -> None:
+    """Whatever an exporter with other settings asks for; where all is judged there is none."""
+    loaded = load({}, flags=settings)
+    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    found = slots(loaded, Redactor(None), Calibrations(), seats, burst=lambda: 8.0)
+    assert (None if found is None else found.burst()) == expected

@@ -1,0 +1,231 @@
+"""Alarms open and close once: a function of the records, the last alarms and the clock."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.alarms.worst import with_claims
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
+from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, read_alarm_record
+from monitor.stats.baseline import Baseline
+from tests.stages.incident import INCIDENT, KEY, OVER, SETTINGS, book, fine, scored, usual, worse
+from tests.stages.score_records import FIRST, SECOND, START, WINDOWS, at, pools
+from tests.stages.score_records import PERIOD as RECORDS_PERIOD
+
+Last = dict[str, AlarmRecord]
+
+
+def failed(number: int) -> ScoreRecord:
+    """A pick whose judgement failed."""
+    return scored(number, 1.0, scores={}, outcome=Outcome.JUDGE_FAILED)
+
+
+def look(drift: DriftBook, last: Last, seconds: float) -> list[AlarmRecord]:
+    """One look; what comes back is published: it is the last from now on."""
+    now = START + seconds
+    found = transitions(last, drift.states(now), drift.history, now, "tenant")
+    last.update({one.key: one for one in found})
+    return found
+
+
+def test_an_alarm_opens_once_with_its_explanation() -> None:
+    """Quiet before; then one record, and none at the next look."""
+    drift, last = book(INCIDENT), Last()
+    assert look(drift, last, 200.0) == []
+    (opened,) = look(drift, last, 302.0)
+    assert look(drift, last, 303.0) == []
+    assert (opened.state, opened.key, opened.opened_at) == ("open", KEY, at(302))
+    assert 195 <= (opened.since - at(0)).total_seconds() <= 230
+    assert [one.segment for one in opened.segments] == ["bolt", "acme"]
+    assert round(opened.change.before, 2) == 0.9
+    assert opened.change.value is not None
+    assert opened.change.value < 0.8
+    assert opened.change.within < 0 < (opened.evidence or 0.0)
+    assert opened.answer.startswith("faithfulness of bot fell 0.90 → 0.7")
+    assert opened.answer.endswith("worst segment tenant=bolt")
+    assert opened.judge_failures.verdict == "normal"
+
+
+def test_a_restart_repeats_nothing() -> None:
+    """Another process with the same records and what it reads on the topic publishes nothing."""
+    last = Last()
+    (opened,) = look(book(INCIDENT), last, 302.0)
+    read = read_alarm_record(opened.key.encode(), opened.to_json())
+    assert read is not None
+    assert look(book(INCIDENT), {read.key: read}, 302.0) == []
+
+
+def test_an_alarm_closes_once() -> None:
+    """With its explanation still on it, and when it was over."""
+    drift, last = book(OVER), Last()
+    (opened,) = look(drift, last, 302.0)
+    (closed,) = look(drift, last, 490.0)
+    assert look(drift, last, 500.0) == []
+    assert (closed.state, closed.closed_at, closed.closed_because) == (
+        "closed", at(490), "recovered",
+    )  # fmt: skip
+    assert (closed.since, closed.opened_at, closed.change, closed.worst) == (
+        opened.since, opened.opened_at, opened.change, opened.worst,
+    )  # fmt: skip
+    assert closed.evidence_until == at(488)
+
+
+def test_a_second_incident_is_another_alarm() -> None:
+    """It has a start of its own, and what was worse then is no example of what is normal."""
+    drift = book([*OVER, *usual(500, 100), *worse(600, 150)])
+    last = Last()
+    for seconds in (302.0, 490.0):
+        look(drift, last, seconds)
+    (again,) = look(drift, last, 752.0)
+    assert 590 <= (again.since - at(0)).total_seconds() <= 640
+    assert again.change.before > 0.88
+
+
+def test_a_detector_that_is_gone_closes_its_alarm() -> None:
+    """Its baseline was reset, or its judge is not used any more: nobody watches."""
+    drift, last = book(INCIDENT), Last()
+    look(drift, last, 302.0)
+    drift.set_normal("bot", FIRST.label, None)
+    (closed,) = look(drift, last, 303.0)
+    assert (closed.state, closed.closed_because) == ("closed", "not_watched")
+    assert look(drift, last, 304.0) == []
+
+
+def at_threshold(per_week: float) -> DriftSettings:
+    """Settings whose A is ``per_week``."""
+    return replace(SETTINGS, judged_per_week=per_week)
+
+
+def test_a_raised_threshold_alone_closes_nothing() -> None:
+    """The alarm closes when the evidence falls below the threshold it was opened at."""
+    last = Last()
+    look(book(OVER), last, 302.0)
+    strict = book(OVER, at_threshold(1e12))
+    (state,) = strict.states(START + 302.0)
+    assert not state.alarm
+    assert look(strict, last, 302.0) == []
+    (closed,) = look(strict, last, 490.0)
+    assert closed.state == "closed"
+
+
+def test_a_lowered_threshold_keeps_an_open_alarm() -> None:
+    """While the evidence is at the present threshold it is the same event."""
+    last = Last()
+    (opened,) = look(book(OVER), last, 302.0)
+    calm = next(
+        seconds for seconds in range(302, 500) if not next(book(OVER).states(START + seconds)).alarm
+    )
+    lax = book(OVER, at_threshold(30.0))
+    assert next(lax.states(START + calm)).alarm
+    assert look(lax, last, float(calm)) == []
+    assert last[KEY] == opened
+
+
+def test_a_lowered_threshold_does_not_open_a_closed_alarm_again() -> None:
+    """What the closing had seen stays closed; evidence that comes up later opens."""
+    drift, last = book(OVER), Last()
+    look(drift, last, 302.0)
+    calm = 302.0
+    while not look(drift, last, calm):
+        calm += 1.0
+    lax = book(OVER, at_threshold(30.0))
+    assert next(lax.states(START + calm)).alarm
+    assert look(lax, last, calm) == []
+    again = book([*OVER, *usual(500, 100), *worse(600, 150)], at_threshold(30.0))
+    assert [one.state for one in look(again, last, 752.0)] == ["open"]
+
+
+def test_a_judge_that_fails_more_is_named() -> None:
+    """Every fifth judgement fails since the change, none before."""
+    since = [failed(one) if one % 5 == 1 else each for one, each in enumerate(worse(200, 150), 200)]
+    (opened,) = look(book([*usual(0, 200), *since]), Last(), 352.0)
+    assert opened.judge_failures.verdict == "more"
+    assert "(more, 0.0 % before)" in opened.answer
+
+
+def test_without_slots_before_the_baseline_stands_in() -> None:
+    """Worse from the first slot on: before is the baseline's mean, and the mix is not known."""
+    (opened,) = look(book(worse(0, 150)), Last(), 152.0)
+    assert (opened.change.before, opened.change.mix) == (0.9, None)
+    assert opened.judge_failures.verdict in ("unknown", "normal")
+
+
+def test_traffic_that_is_not_told_apart_has_no_mix() -> None:
+    """Nothing has a segment: the sentence does not say that the mix explains nothing of it."""
+    plain = [each.model_copy(update={"segment": ""}) for each in INCIDENT]
+    (opened,) = look(book(plain), Last(), 302.0)
+    assert (opened.change.mix, opened.change.explained_by_mix) == (None, None)
+    assert opened.answer.endswith("; judge failures 0.0 % (normal)")
+
+
+def test_the_worst_are_those_furthest_from_normal() -> None:
+    """The latest of equal ones first; a perfect answer is never among them."""
+    (opened,) = look(book(INCIDENT), Last(), 302.0)
+    assert [one.interaction_id for one in opened.worst] == ["296", "292", "288", "284", "280"]
+    short = [*fine(0, 100), *(scored(i, 0.0) for i in range(100, 104))]
+    (few,) = look(book(short, at_threshold(50.0)), Last(), 110.0)
+    assert [one.interaction_id for one in few.worst] == ["103", "102", "101", "100"]
+
+
+def test_claims_are_added_from_the_score_records() -> None:
+    """Of the same application and judge; bounded in number and length."""
+    (opened,) = look(book(INCIDENT), Last(), 302.0)
+    many = MOST_CLAIMS + 2
+    wrong: dict[str, Any] = {
+        "claims": Claims(response=("x" * 1_000,) * many),
+        "verdicts": Verdicts(
+            response_by_passage=((False,),) * many, response_by_context=(False,) * many
+        ),
+    }
+    found = with_claims(opened, [scored(296, 0.0, **wrong), scored(292, 0.0, judge=SECOND)])
+    first, second, *_ = found.worst
+    assert len(first.claims) == MOST_CLAIMS
+    assert first.claims_left_out == 2
+    assert len(first.claims[0].text or "") == 300
+    assert second.claims == ()
+    assert len(found.to_json()) < 10_000
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    pools(directed=True) | pools(directed=False),
+    st.lists(st.integers(0, 260).map(float), min_size=1, max_size=4).map(sorted),
+    st.randoms(use_true_random=False),
+)
+def test_two_exporters_write_the_same_bytes(
+    pool: list[ScoreRecord], clocks: list[float], rng: random.Random
+) -> None:
+    """The same records in another order and repeated, at the same looks at the clock."""
+    other = pool + [one for one in pool if rng.random() < 0.4]
+    rng.shuffle(other)
+    written = []
+    for order in (pool, other):
+        drift, last = book([], replace(at_threshold(1.1), period_s=RECORDS_PERIOD)), Last()
+        scores = ScoreBook(WINDOWS, RECORDS_PERIOD, drift=drift)
+        for each in order:
+            scores.add(each, each.to_json())
+        lines = []
+        for clock in clocks:
+            scores.advance(START + clock)
+            lines += [one.to_json() for one in look(drift, last, clock)]
+        written.append(lines)
+    assert written[0] == written[1]
+
+
+def test_another_baseline_is_no_recovery() -> None:
+    """What is normal was decided anew: the alarm is over, but nothing has become better."""
+    drift, last = book(INCIDENT), Last()
+    look(drift, last, 302.0)
+    lower = Normal({"faithfulness": Baseline(0.5, 0.0, {})})
+    drift.set_normal("bot", FIRST.label, lower)
+    (closed,) = look(drift, last, 303.0)
+    assert (closed.state, closed.closed_because) == ("closed", "new_baseline")
+    assert closed.answer.startswith("held against another baseline at ")

@@ -1,0 +1,195 @@
+"""The detectors of all series: a function of the records, the baselines and the clock."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from math import log10
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.detectors import DriftBook, DriftKey, DriftSettings, DriftState, Normal
+from monitor.records import Outcome, ScoreRecord
+from monitor.stats.baseline import Baseline
+from monitor.stats.drift import NO_EVIDENCE, Deviation, after, combined, directed, uniform
+from monitor.stats.threshold import WEEK_S
+from tests.stages import batch
+from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_book
+from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
+
+CLOCKS = st.integers(0, 260).map(float) | st.floats(0, 260)
+
+
+def states(
+    records: Iterable[ScoreRecord], *clocks: float, drift: DriftBook | None = None
+) -> list[DriftState]:
+    """What the detectors say after the last look at the clock."""
+    found = drift or drift_book()
+    book = ScoreBook(WINDOWS, PERIOD, drift=found)
+    for each in records:
+        book.add(each, each.to_json())
+    last: list[DriftState] = []
+    for clock in clocks:
+        book.advance(START + clock)
+        last = list(found.states(START + clock))
+    return last
+
+
+def expected(
+    records: Iterable[ScoreRecord], now: float, drift: DriftSettings, normal: Normal
+) -> dict[DriftKey, tuple[float | None, float]]:
+    """Evidence and threshold by key, from scratch: sort, and go through the formula once."""
+    start = (int(now) // PERIOD - 1) * PERIOD
+    oldest = min(start, int(now) - max(WINDOWS.values()) + 1)
+    counted = [
+        each
+        for each in batch.counted(r for r in records if oldest <= r.event_time.timestamp() <= now)
+        if each.outcome != Outcome.OVER_BUDGET and each.event_time.timestamp() >= start
+    ]
+    counted.sort(key=lambda each: (each.event_time.timestamp(), each.interaction_id))
+    threshold = (drift.judged_per_week or 0) * len(METRICS) / drift.false_alarms_per_week
+    found: dict[DriftKey, tuple[float | None, float]] = {}
+    running: dict[DriftKey, tuple[float, float, float, float, float]] = {}
+    for each in counted:
+        for metric, _ in batch.slots(each):
+            key = DriftKey(metric, each.application, each.judge.label)
+            if metric not in drift.metrics or each.application == "other":
+                continue  # what is called like the rest is of the rest, which has no evidence
+            found.setdefault(key, (None, log10(threshold)))
+            time = each.event_time.timestamp()
+            if normal.effective_from < time <= now - drift.settle_s:
+                step = deviation(each, metric, normal.metrics[metric])
+                running[key] = after(running.get(key, NO_EVIDENCE), step, threshold)
+                found[key] = (log10(combined(running[key])), log10(threshold))
+    return found
+
+
+def deviation(each: ScoreRecord, metric: str, baseline: Baseline) -> Deviation:
+    """d and its reach for one record."""
+    score = each.scores.get(metric)
+    value = score if isinstance(score, float) else None
+    if value is not None and metric == "faithfulness":
+        value = 1.0 - value
+    own = baseline.of(each.segment)
+    if metric not in each.sampling.expected:
+        return uniform(value, own)
+    f_mean, f = each.sampling.expected[metric]
+    return directed(value, each.sampling.u or 0.0, f_mean, f, own, own)
+
+
+def said(found: list[DriftState]) -> dict[DriftKey, tuple[float | None, float]]:
+    """Evidence and threshold by key."""
+    return {state.key: (state.evidence, state.threshold) for state in found}
+
+
+@settings(deadline=None, max_examples=60)
+@given(pools(directed=True) | pools(directed=False), st.lists(CLOCKS, min_size=1, max_size=4))
+def test_evidence_is_that_of_one_pass_over_the_counted_slots(
+    pool: list[ScoreRecord], clocks: list[float]
+) -> None:
+    """Whatever was looked at before, forwards in time, the last look gives the same bits."""
+    clocks.sort()
+    want = expected(pool, START + clocks[-1], SETTINGS, NORMAL)
+    assert said(states(pool, *clocks)) == want
+
+
+@settings(deadline=None, max_examples=60)
+@given(pools(directed=False), CLOCKS, st.randoms(use_true_random=False))
+def test_order_duplicates_and_restarts_change_nothing(
+    pool: list[ScoreRecord], clock: float, rng: random.Random
+) -> None:
+    """Shuffled, with repetitions, looked at in between or not: the same states, bit for bit."""
+    plain = states(pool, clock)
+    other = pool + [each for each in pool if rng.random() < 0.4]
+    rng.shuffle(other)
+    drift = drift_book()
+    book = ScoreBook(WINDOWS, PERIOD, drift=drift)
+    for each in other:
+        book.add(each, each.to_json())
+        if rng.random() < 0.3:
+            seen = START + rng.uniform(0, clock)
+            book.advance(max(seen, START))
+            list(drift.states(seen))
+    book.advance(START + clock)
+    assert list(drift.states(START + clock)) == plain
+
+
+@settings(deadline=None, max_examples=40)
+@given(pools(directed=False), CLOCKS, st.integers(0, 200))
+def test_a_baseline_that_comes_late_counts_from_its_time(
+    pool: list[ScoreRecord], clock: float, since: int
+) -> None:
+    """Set before or after the records, only slots after ``effective_from`` are held against it."""
+    normal = Normal(NORMAL.metrics, float(START + since))
+    drift = DriftBook(SETTINGS)
+    assert states(pool, clock, drift=drift) == []
+    for key in ("bot", "shop", "other"):
+        for version in ("1", "2"):
+            drift.set_normal(key, f"offline@{version}", normal)
+    now = START + clock
+    assert said(list(drift.states(now))) == expected(pool, now, SETTINGS, normal)
+
+
+def test_an_alarm_opens_and_names_the_direction_of_the_metric() -> None:
+    """Faithfulness falls to 0: the alarm opens; the baseline is shown as faithfulness."""
+    records = [record(str(i), float(i), faithfulness=0.0) for i in range(20)]
+    (state,) = states(records, 30.0)
+    assert state.key == DriftKey("faithfulness", "bot", FIRST.label)
+    assert state.alarm
+    assert state.baseline == 1.0 - 0.12
+    (quiet,) = states([record(str(i), float(i)) for i in range(20)], 30.0)
+    assert not quiet.alarm
+
+
+def test_without_a_baseline_nothing_is_said() -> None:
+    """No baseline: no evidence and no alarm, however bad the scores are."""
+    records = [record(str(i), float(i), faithfulness=0.0) for i in range(20)]
+    assert states(records, 30.0, drift=DriftBook(SETTINGS)) == []
+
+
+def test_the_threshold_follows_the_traffic_unless_it_is_given() -> None:
+    """One judged a second is taken until two periods are known; then their larger count."""
+    chosen = DriftSettings(METRICS, 2.0, None, 0.0, 7_200, 2)
+    drift = DriftBook(chosen)
+    book = ScoreBook(WINDOWS, 7_200, drift=drift)
+    assert drift.threshold(START) == WEEK_S * 2 / 2.0
+    for i in range(36):
+        each = record(str(i), i * 200.0)
+        book.add(each, each.to_json())
+    book.advance(START + 7_300)
+    assert drift.threshold(START + 7_300) == 36 * WEEK_S / 7_200 * 2 / 2.0
+
+
+def test_a_night_without_traffic_is_no_unknown_traffic_in_a_long_horizon() -> None:
+    """The oldest slot of the horizon says that the previous period is whole, whenever it was."""
+    drift = DriftBook(DriftSettings(METRICS, 1.0, None, 0.0, 7_200, 2))
+    book = ScoreBook({"8h": 28_800}, 7_200, drift=drift)
+    for i in range(4):  # one slot at the end of each period
+        each = record(str(i), 7_200 * i + 7_000.0)
+        book.add(each, each.to_json())
+    seen = []
+    for clock in (7_000, 14_300, 21_500, 28_800, 35_999, 50_401):
+        book.advance(float(START + clock))
+        seen.append(drift.threshold(float(START + clock)))
+    known, unknown = WEEK_S / 7_200 * 2, WEEK_S * 2.0
+    assert seen == [unknown, unknown, known, known, known, unknown]
+
+
+def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
+    """Followed over three periods of two hours, the states are those of a book that starts now."""
+    chosen = DriftSettings(METRICS, 1.0, 50.0, 0.0, 7_200, 2)
+    records = [record(str(i), i * 400.0, faithfulness=0.5 + (i % 5 > 0) / 2) for i in range(60)]
+    followed, drift = drift_book(chosen), drift_book(chosen)
+    for found, clocks in ((followed, range(0, 24_001, 1_000)), (drift, range(24_000, 24_001))):
+        book = ScoreBook(WINDOWS, 7_200, drift=found)
+        for each in records:
+            book.add(each, each.to_json())
+        for clock in clocks:
+            book.advance(float(START + clock))
+    assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0)) != []
+    drift.set_normal("bot", FIRST.label, None)
+    assert list(drift.states(START + 24_000.0)) == []
+    drift.set_normal("bot", FIRST.label, NORMAL)
+    assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0))

@@ -1,0 +1,108 @@
+"""What changed, as gauges: of the alarms that are open, and of nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.serve.change_gauges import MOST_CHARACTERS
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.records.alarm import AlarmRecord
+from tests.stages.alarm_records import SENTENCE, SINCE, alarm, segment
+from tests.stages.promtool import promtool
+from tests.stages.records import TEXTS
+from tests.stages.score_records import PERIOD, START, WINDOWS, record
+
+Samples = dict[str, list[tuple[dict[str, str], float]]]
+
+
+def page(*alarms: AlarmRecord, ready: bool = True, most: int = 20) -> str:
+    """The page of an exporter that has read these alarms, and scores of the applications."""
+    names = dict.fromkeys([one.application for one in alarms])
+    book = ScoreBook(WINDOWS, PERIOD, most)
+    for number, application in enumerate(names):
+        for again in range(len(names) - number):  # the first has the most
+            scored = record(str(10 * number + again), 0.0, application=application)
+            book.add(scored, scored.to_json())
+    registry = CollectorRegistry()
+    registry.register(
+        QualityCollector(
+            book,
+            lambda: START + 1,
+            lambda: ready,
+            alarms=lambda: {one.key: one for one in alarms},
+        )
+    )
+    return generate_latest(registry).decode()
+
+
+def changes(text: str) -> Samples:
+    """The samples of the three families on a page."""
+    return {
+        family.name: [(sample.labels, sample.value) for sample in family.samples]
+        for family in text_string_to_metric_families(text)
+        if family.name.startswith(("rag_drift_change", "rag_drift_segment"))
+    }
+
+
+def test_an_open_alarm_shows() -> None:
+    """Its sentence, its estimated start, and what each segment adds, under the alarm's labels."""
+    whose = {
+        "metric": "noise_sensitivity_irrelevant",
+        "application": "support-bot",
+        "judge": "offline@3f2a91",
+    }
+    assert changes(page(alarm())) == {
+        "rag_drift_change_info": [({**whose, "answer": SENTENCE}, 1.0)],
+        "rag_drift_change_since_timestamp_seconds": [(whose, SINCE.timestamp())],
+        "rag_drift_segment_within": [
+            ({**whose, "segment": "acme"}, 0.12),
+            ({**whose, "segment": "bolt"}, 0.12),
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "ready"),
+    [({"state": "closed", "closed_at": SINCE, "closed_because": "recovered"}, True), ({}, False)],
+)
+def test_nothing_else_shows(fields: dict[str, Any], ready: bool) -> None:
+    """No alarm that has closed, and none before the replay; the families are declared still."""
+    found = changes(page(alarm(**fields), ready=ready))
+    assert len(found) == 3
+    assert not any(found.values())
+
+
+def test_only_applications_with_a_name_show() -> None:
+    """As for all gauges: beyond ``export.top_k`` there are no labels from traffic."""
+    found = changes(page(alarm(application="shop"), alarm(application="hr"), most=1))
+    assert [labels["application"] for labels, _ in found["rag_drift_change_info"]] == ["shop"]
+
+
+@given(answer=TEXTS, names=st.lists(TEXTS, max_size=4))
+def test_any_text_comes_through(answer: str, names: list[str]) -> None:
+    """Whatever stands on the topic, the page can be read, and no series is there twice."""
+    record_ = alarm(segments=tuple(map(segment, names))).model_copy(update={"answer": answer})
+    found = changes(page(record_))
+    ((labels, _),) = found["rag_drift_change_info"]
+    assert labels["answer"] == answer
+    segments = [labels["segment"] for labels, _ in found["rag_drift_segment_within"]]
+    assert segments == [*dict.fromkeys(names)]
+
+
+def test_a_sentence_has_an_end() -> None:
+    """Another program may have written a novel to the topic."""
+    found = changes(page(alarm().model_copy(update={"answer": "x" * 5_000})))
+    assert found["rag_drift_change_info"][0][0]["answer"] == "x" * MOST_CHARACTERS
+
+
+def test_promtool_approves_of_an_open_alarm() -> None:
+    """``promtool check metrics`` finds no fault with the page."""
+    found = promtool("check", "metrics", text=page(alarm()))
+    assert (found.returncode, found.stdout + found.stderr) == (0, "")

@@ -1,0 +1,199 @@
+"""The page at ``/``: what is paused, waited for, judged and alarming, for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.exporter.serve.front_page import (
+    MOST_ROWS,
+    Front,
+    Money,
+    by_label,
+    front_page,
+    over_budget,
+    states,
+)
+from monitor.judge.limits.provider_gate import State
+from monitor.judge.observers import CountedCalls, ShownState
+from monitor.judge.pipeline.complaints import in_words
+from monitor.records import Usage
+from monitor.records.control import PauseRecord
+from monitor.telemetry import ScorerTelemetry
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NOW = "2026-11-20T11:00:00+00:00"
+
+
+class Read(HTMLParser):
+    """What a reader is told: the text below each heading, and what is loaded or linked."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.sections: dict[str, str] = {}
+        self.links: list[str | None] = []
+        self.open: list[str] = []
+        self.text = self.heading = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Every element but the empty ones is closed in order."""
+        if tag != "meta":
+            self.open.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        if tag == "h2":
+            self.heading = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        """The innermost one."""
+        assert self.open.pop() == tag
+        if tag == "li":
+            self.sections[self.heading] += "\n"
+
+    def handle_data(self, data: str) -> None:
+        """Below the last heading."""
+        if self.open and self.open[-1] == "h2":
+            self.heading = data
+        elif self.heading and data.strip():
+            self.sections[self.heading] = self.sections.get(self.heading, "") + data
+
+
+def read(
+    front: Front, waiting: dict[str, str] | None = None, stuck: dict[str, float] | None = None
+) -> Read:
+    """The page, read back."""
+    page = front_page(front, waiting or {}, stuck or {}, NOW)
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    found = Read(page)
+    assert found.open == []
+    return found
+
+
+def test_a_process_that_is_well_says_so() -> None:
+    """Nothing paused, waited for, stuck or open; it links to the other pages, and nowhere else."""
+    found = read(Front("1.2.3", ["score"], (), {"gpt": "judging"}, ()))
+    assert found.sections["Pauses"].strip() == "Nothing is paused."
+    assert found.sections["This process"].strip() == "It is ready, and nothing is stuck."
+    assert found.sections["Judge"].split() == ["gpt:", "judging"]
+    assert found.sections["Alarms"].strip() == "No alarm is open."
+    assert found.links == ["/metrics", "/readyz", "/healthz"]
+
+
+def test_what_is_paused_stands_there_with_its_end() -> None:
+    """By its own time, or by a command."""
+    paused = (PauseRecord(application="bot", until=NOON), PauseRecord())
+    said = read(Front("1", paused=paused)).sections["Pauses"]
+    assert "Paused: bot, until 2026-11-20T12:00:00+00:00" in said
+    assert "Paused: all applications, until rag-monitor resume" in said
+
+
+def test_a_judge_is_not_said_to_judge_what_is_paused() -> None:
+    """All of it, or what one application sends; with the end, and no alarm is promised of it."""
+    judges, bot = {"gpt": "judging", "slow": "waiting"}, PauseRecord(application="bot", until=NOON)
+    by_hand = "Paused by hand: bot, until 2026-11-20T12:00:00+00:00"
+    said = read(Front("1", ["score"], [bot], judges, ())).sections
+    first, gpt, slow = said["Judge"].strip().splitlines()
+    assert (first, gpt) == (by_hand, "gpt: judging, but not what is paused by hand")
+    assert slow.startswith("slow: waiting")
+    assert slow.endswith("but not what is paused by hand")
+    assert "none opens on what is paused" in said["Alarms"]
+    said = read(Front("1", ["score"], [PauseRecord(), bot], judges, ())).sections
+    first, *rest = said["Judge"].strip().splitlines()
+    assert first == "Paused by hand: all applications, until rag-monitor resume"
+    nothing = "asked nothing, since all applications are paused by hand"
+    assert rest == [f"gpt: {nothing}", f"slow: {nothing}"]
+    more = read(Front("1", paused=[bot, PauseRecord(application="z")], judges=judges)).sections
+    assert more["Judge"].strip().splitlines()[0] == f"{by_hand}; and 1 more, see above"
+
+
+@pytest.mark.parametrize("paused", [(), [PauseRecord()]])
+@pytest.mark.parametrize("state", ["stopped", "circuit_open"])
+def test_what_is_wrong_with_a_judge_is_said_while_it_is_paused_too(
+    state: str, paused: list[PauseRecord]
+) -> None:
+    """Resuming would not help."""
+    said = read(Front("1", ["score"], paused, {"gpt": state})).sections["Judge"]
+    assert f"gpt: {state}: its provider " in said
+
+
+def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
+    """One that could judge does not where it is spent; one that could not stays what it is."""
+    found = {name: over_budget(name) for name in ("judging", "waiting", "stopped")}
+    assert found == {"judging": "over_budget", "waiting": "over_budget", "stopped": "stopped"}
+    front = Front("1", ["score"], judges=found, money=Money(0.0012, 5.0, "Europe/Berlin"))
+    said = read(front).sections["Judge"]
+    assert "over_budget: today's money is spent" in said
+    assert "Money: 0.0012 of 5.00 USD are left today (Europe/Berlin)" in said
+
+
+def test_what_is_wrong_with_a_judge_s_replies_is_said() -> None:
+    """How many were refused, and mostly why; as the counters have it."""
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    counted = CountedCalls(telemetry)
+    for _ in range(5):
+        counted.call_finished("verify_claims", 0.1, Usage(calls=1), None)
+    for task, kind in (("verify_claims", "keys"), ("verify_claims", "cut"), ("extract", "keys")):
+        counted.refused(task, kind, "unknown keys: r1")
+    found = by_label(telemetry.judge_complaints.collect(), "complaint")
+    assert found == {"keys": 2.0, "cut": 1.0}
+    front = Front("1", ["score"], judges={"gpt": "judging"}, refused=in_words(found, 5))
+    said = read(front).sections["Judge"]
+    most = "most often the reply has other keys than asked (keys), since the start"
+    assert f"Refused: 3 of 5 replies were refused; {most}" in said
+    assert "Refused" not in read(Front("1", ["score"], judges={})).sections["Judge"]
+
+
+def test_what_is_not_known_is_not_called_well() -> None:
+    """Pauses that cannot be read, and what only another role knows."""
+    sections = read(Front("1", paused=None)).sections
+    assert "Not known" in sections["Pauses"]
+    assert "see the pages of the scorers" in sections["Judge"]
+    assert "see the page of the exporter" in sections["Alarms"]
+
+
+def test_a_process_that_starts_promises_nothing() -> None:
+    """There may be pauses that it has not read yet, and its judge is asked nothing yet."""
+    front = Front("1", ["score"], judges={"gpt": "judging"}, pauses_read=False)
+    said = read(front, {"consumer": "start"}).sections
+    assert "Not known yet" in said["Pauses"]
+    assert "gpt: judging, as far as this process, which waits, can" in said["Judge"]
+    known = Front("1", paused=[PauseRecord()], pauses_read=False)
+    assert "Paused: all applications" in read(known).sections["Pauses"]
+
+
+def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:
+    """With the reason, and for how long."""
+    said = read(Front("1"), {"consumer": "partitions of t"}, {"exporter": 61.2})
+    assert "consumer: partitions of t" in said.sections["This process"]
+    assert "exporter, for 61 s" in said.sections["This process"]
+
+
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x>', "&lt;b&gt;"])
+def test_names_are_text(evil: str) -> None:
+    """Whatever an application is called, it is shown as it is, and opens no element."""
+    front = Front(evil, ["score"], (PauseRecord(application=evil),), {evil: evil}, ())
+    found = read(front, {evil: evil}, {evil: 1.0})
+    assert f"Paused: {evil}, until" in found.sections["Pauses"]
+    assert evil in found.sections["Judge"]
+    assert found.links == ["/metrics", "/readyz", "/healthz"]
+
+
+def test_rows_end_somewhere() -> None:
+    """How many more there are is said."""
+    paused = [PauseRecord(application=f"a{number}") for number in range(MOST_ROWS + 7)]
+    said = read(Front("1", paused=paused)).sections["Pauses"]
+    assert said.count(", until") == MOST_ROWS
+    assert "and 7 more" in said
+
+
+def test_the_state_of_a_judge_is_that_of_its_gauge() -> None:
+    """The one that is 1."""
+    telemetry, now = ScorerTelemetry(CollectorRegistry()), [State.JUDGING]
+    ShownState(telemetry).shown_by("gpt", lambda: now[0])
+    assert states(telemetry.judge_state.collect()) == {"gpt": "judging"}
+    now[0] = State.STOPPED
+    assert states(telemetry.judge_state.collect()) == {"gpt": "stopped"}

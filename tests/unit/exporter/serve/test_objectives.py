@@ -1,0 +1,84 @@
+"""Objectives: breached on the better end of the interval, and never on too few."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.exporter.scores.aggregator import OTHER, SegmentKey, SeriesEstimate, SeriesKey
+from monitor.exporter.serve.objectives import Objective, promised_by, standing, standings
+from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.sums import ZERO, Sums, terms
+
+HIGH = Objective("faithfulness", "1h", 0.9, minimum_samples=30)
+LOW = Objective("noise_sensitivity_irrelevant", "1h", 0.1, minimum_samples=30)
+UNIT = st.floats(0, 1)
+KEY = SeriesKey("faithfulness", "bot", "offline@1")
+
+
+def interval(lower: float, upper: float, samples: float = 50.0) -> Estimate:
+    """An estimate in the middle of its interval."""
+    return Estimate((lower + upper) / 2, lower, upper, samples, 0.0)
+
+
+@given(UNIT, UNIT)
+def test_the_better_end_decides(one: float, other: float) -> None:
+    """High is good: the upper bound below the promise; low is good: the lower bound above it."""
+    found = interval(min(one, other), max(one, other))
+    assert standing(HIGH, found) == ("breached" if max(one, other) < 0.9 else "met")
+    assert standing(LOW, found) == ("breached" if min(one, other) > 0.1 else "met")
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"), [(29.9, "unknown"), (30.0, "breached"), (0.0, "unknown")]
+)
+def test_too_few_say_nothing(samples: float, said: str) -> None:
+    """However bad they are."""
+    assert standing(HIGH, interval(0.1, 0.2, samples)) == said
+
+
+@pytest.mark.parametrize("q", [1.0, 0.3, 1 / 3, 0.05])
+def test_exactly_enough_are_enough_at_any_sampling_rate(q: float) -> None:
+    """Weights of 1/q are no whole numbers, and their rounding does not count one away."""
+    slot = terms(m=1, q=q, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
+    window = reduce(Sums.plus, [slot] * 30, ZERO)
+    assert standing(HIGH, estimate(window, window, higher_is_better=True)) == "breached"
+
+
+def test_nothing_scored_is_not_a_promise_kept() -> None:
+    """Without an estimate it is unknown."""
+    assert standing(HIGH, Estimate(None, None, None, 0.0, 1.0)) == "unknown"
+
+
+def test_each_series_is_held_against_its_own_promises() -> None:
+    """By metric, window and application, for every judge; segments and the rest are left alone."""
+    bad = interval(0.1, 0.2)
+    other_judge = KEY._replace(judge="llm@2")
+    estimates = [
+        SeriesEstimate(KEY, "1h", bad),
+        SeriesEstimate(KEY, "5m", bad),
+        SeriesEstimate(other_judge, "1h", interval(0.85, 0.95)),
+        SeriesEstimate(KEY._replace(application="shop"), "1h", bad),
+        SeriesEstimate(KEY._replace(metric="hallucination"), "1h", bad),
+        SeriesEstimate(SegmentKey(*KEY, "acme"), "1h", bad),
+        SeriesEstimate(KEY._replace(application=OTHER), "1h", bad),
+    ]
+    found = list(standings(estimates, promised_by([(re.compile("b.t"), [HIGH, LOW])])))
+    assert [(one.key, one.standing) for one in found] == [(KEY, "breached"), (other_judge, "met")]
+
+
+def test_one_objective_a_metric_and_window() -> None:
+    """Entries are not combined; what they leave open the shared ones say, the first of them."""
+    lax, other = replace(HIGH, bound=0.1), replace(HIGH, window="5m")
+    own = [(re.compile("a|b.*"), [HIGH]), (re.compile("b1|c"), [LOW])]
+    everyone = re.compile(".*")
+    promised = promised_by(own, [(everyone, [lax]), (re.compile("c"), [LOW]), (everyone, [other])])
+    assert promised("a") == promised("b1") == [HIGH, other]
+    assert promised("c") == [LOW, lax, other]
+    assert promised("ab") == [lax, other]
+    assert promised_by([])("a") == []

@@ -1,0 +1,95 @@
+"""A dead letter that finds no place holds its partition, and only that one."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.errors import DependencyRefused, MessageRejected
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.writer import SLOW_S, DeadLetters
+from monitor.kafka.producer import RecordRefused
+from monitor.kafka.record import Partition
+from monitor.runtime.health import Health
+from monitor.telemetry import ScorerTelemetry
+from tests.stages.dead_letters import Record
+from tests.stages.producers import Memory
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+WRONG = MessageRejected("response: found nothing", stage="validate", cause="missing_field")
+HERE, THERE = Partition("rag.interactions.v1", 3), Partition("rag.interactions.v1", 4)
+
+
+def prepared(refusal: Exception, slow_s: float = SLOW_S) -> tuple[Memory, DeadLetters, Health]:
+    """Dead letters on a topic that refuses."""
+    health = Health(lambda: 0.0)
+    gate = Gate(CircuitLimits(), ScorerTelemetry(CollectorRegistry()), health, lambda: 0.0)
+    producer = Memory(lambda _sent: refusal)
+    letters = DeadLetters(producer, "dead", gate, group="g", version="1", slow_s=slow_s)
+    return producer, letters, health
+
+
+async def settled() -> None:
+    """All tasks have come as far as they come without time passing."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+async def held(letters: DeadLetters, health: Health) -> str:
+    """What readiness says once the partition is held."""
+    await settled()
+    assert letters.gate.room(HERE) == 0
+    assert letters.gate.room(THERE) is None
+    return health.waiting["dead_letters"]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (RecordRefused("MessageSizeTooLargeError"), "raise its max.message.bytes"),
+        (DependencyRefused("no right to write"), "takes no dead letter: no right to write"),
+    ],
+)
+async def test_a_refusal_is_waited_out(refusal: Exception, said: str) -> None:
+    """Too large or not allowed: held and said, tried again, and released with the whole record."""
+    producer, letters, health = prepared(refusal)
+    burying = asyncio.create_task(letters.bury(Record(), WRONG, NOW))
+    waiting = await held(letters, health)
+    assert said in waiting
+    assert waiting.endswith("held until then: rag.interactions.v1/3")
+    producer.refuse = lambda _sent: None
+    await burying
+    assert producer.values == [("dead", b"{")]
+    assert letters.gate.room(HERE) is None
+    assert health.waiting == {}
+
+
+async def test_a_refusal_is_still_said_when_it_has_lasted() -> None:
+    """That nothing has been taken for a while, here for no time at all, says less than why."""
+    _, letters, health = prepared(RecordRefused("MessageSizeTooLargeError"), slow_s=0.0)
+    burying = asyncio.create_task(letters.bury(Record(), WRONG, NOW))
+    assert "MessageSizeTooLargeError" in await held(letters, health)
+    burying.cancel()
+    await asyncio.gather(burying, return_exceptions=True)
+
+
+async def test_it_is_held_until_the_last_letter_has_a_place() -> None:
+    """Of two that wait, one given up (the partition is revoked) leaves the other waiting."""
+    producer, letters, health = prepared(RecordRefused("too large"))
+    first = asyncio.create_task(letters.bury(Record(offset=1), WRONG, NOW))
+    second = asyncio.create_task(letters.bury(Record(offset=2), WRONG, NOW))
+    await settled()
+    assert letters.gate.waiting == 2
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    assert letters.gate.room(HERE) == 0
+    assert "dead_letters" in health.waiting
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    assert (letters.gate.room(HERE), letters.gate.waiting) == (None, 0)
+    assert health.waiting == {}
+    assert producer.sent == []

@@ -1,0 +1,162 @@
+"""The version of a judge: it changes with whatever may change a verdict, and with nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from monitor.judge.llm.abilities import Abilities, response_format
+from monitor.judge.pipeline.identity import Effort, LlmSettings, extraction_version, identify
+from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.pipeline.relating import RelevanceRequest
+
+SHIPPED = LlmSettings(model="openai/judge")
+
+
+def version(settings: LlmSettings = SHIPPED, prompts: str = "p", models: str = "m") -> str:
+    return identify(settings, prompts, tuple(models.split("+"))).version
+
+
+def test_the_version_is_a_fingerprint_of_what_judges() -> None:
+    """Model ids, prompt hashes, pipeline, caps, redaction, and what is unusual: all different."""
+    changes: list[dict[str, Any]] = [
+        {},
+        {"pipeline": "single"},
+        {"pipeline": "ragas"},
+        {"claims_per_call": 7},
+        {"passages_per_call": 7},
+        {"prompt_tokens": 7_000},
+        {"max_tokens": 700},
+        {"redaction": "on"},
+        {"reasoning_effort": "high"},
+        {"structured": "prompt"},
+        {"temperature": 0.5},
+        {"seed": 8},
+        {"order_seed": 1},
+        {"evidence": "quote"},
+        {"relevant_to_question": "judged"},
+    ]
+    versions = [version(replace(SHIPPED, **change)) for change in changes]
+    versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
+    assert len(set(versions)) == len(versions)
+    assert all(len(found) == 6 for found in versions)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "openai/other"},
+        {"name": "other"},
+        {"api_base": "http://other"},
+        {"api_key": "other"},
+        {"headers": {"x": "other"}},
+        {"retries": 0},
+        {"attempt_timeout_s": 1.0},
+    ],
+)
+def test_how_the_model_is_reached_is_not_in_the_version(change: dict[str, Any]) -> None:
+    """The configured name is only asked for; the model is the one that answers."""
+    assert version(replace(SHIPPED, **change)) == version()
+
+
+def test_claims_are_kept_whoever_judges_relevance() -> None:
+    """Texts are extracted alone: whether passages are judged changes no claim."""
+    judged = replace(SHIPPED, relevant_to_question="judged")
+    assert extraction_version(judged, "i", "m") == extraction_version(SHIPPED, "i", "m")
+
+
+def test_caps_beyond_the_hardest_are_the_hardest() -> None:
+    """Twelve is the most: 50 claims a call are the same judge as 12."""
+    assert version(replace(SHIPPED, claims_per_call=50)) == version(
+        replace(SHIPPED, claims_per_call=12)
+    )
+
+
+@pytest.mark.parametrize(
+    ("extract_model", "api_base", "key"),
+    [
+        ("openai/small", None, "sk"),
+        ("anthropic/small", None, None),
+        ("anthropic/small", "http://gateway", "sk"),
+    ],
+)
+def test_a_key_is_for_its_own_provider(
+    extract_model: str, api_base: str | None, key: str | None
+) -> None:
+    """It goes along to another model there or behind one gateway, and never to somebody else."""
+    made = replace(
+        SHIPPED, extract_model=extract_model, api_base=api_base, api_key="sk", headers={"x": "y"}
+    )
+    assert made.models() == ("openai/judge", extract_model)
+    verify, extract = map(made.of_model, made.models())
+    assert (verify.model, verify.api_key) == ("openai/judge", "sk")
+    assert (extract.model, extract.api_key, bool(extract.headers)) == (
+        extract_model,
+        key,
+        bool(key),
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "info", "least"),
+    [
+        ("openai", {}, None),
+        ("openai", {"supports_reasoning": True}, "low"),
+        ("openai", {"supports_reasoning": True, "supports_minimal_reasoning_effort": True},
+         "minimal"),
+        ("azure", {"supports_reasoning": True, "supports_none_reasoning_effort": True}, "none"),
+        ("mistral", {"supports_reasoning": True, "reasoning_effort_levels": ["high", "none"]},
+         "none"),
+        ("gemini", {"supports_reasoning": True}, "minimal"),
+        ("anthropic", {"supports_reasoning": True}, None),
+        ("vertex_ai", {"supports_reasoning": True, "key": "vertex_ai/claude-x"}, None),
+        ("deepseek", {"supports_reasoning": True}, None),
+    ],
+)  # fmt: skip
+def test_minimal_is_the_least_that_a_model_has(
+    provider: str, info: dict[str, Any], least: Effort | None
+) -> None:
+    """Nothing is asked of a model that does not reason, or thinks only when it is asked to."""
+    abilities = Abilities.read(provider, frozenset(["reasoning_effort"]), info)
+    assert abilities.effort("minimal") == least
+    assert Abilities.read(provider, frozenset(), info).effort("high") is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "parameters", "schema", "mode"),
+    [
+        ("openai", ["response_format"], True, "json_object"),
+        ("openai", ["response_format"], False, "json_object"),
+        ("openai", [], True, "prompt"),
+        ("anthropic", ["response_format"], True, "json_schema"),
+        ("bedrock", ["response_format"], False, "prompt"),
+    ],
+)
+def test_the_cheapest_way_to_json_that_a_model_keeps_to(
+    provider: str, parameters: list[str], schema: bool, mode: str
+) -> None:
+    """json_object, else a schema, else the prompt alone; what is configured goes before."""
+    info = {"supports_response_schema": schema}
+    abilities = Abilities.read(provider, frozenset(parameters), info)
+    assert abilities.structured("auto") == mode
+    assert abilities.structured("json_schema") == "json_schema"
+
+
+def test_a_schema_holds_ids_and_no_texts() -> None:
+    """The keys of the reply in the order asked, all required, and nothing of the traffic."""
+    verify = VerifyRequest(742, "secret?", {"1": "secret"}, {"c9": "secret", "r2": "secret"})
+    found = response_format("json_schema", "verify_claims", verify.message()) or {}
+    schema = found["json_schema"]["schema"]
+    assert schema["required"] == list(schema["properties"]) == ["n", "c9", "r2"]
+    assert "secret" not in str(found)
+    relevance = RelevanceRequest(742, "secret?", {"1": "secret"})
+    found = response_format("json_schema", "judge_relevance", relevance.message()) or {}
+    schema = found["json_schema"]["schema"]
+    assert schema["required"] == list(schema["properties"]) == ["n", "relevant"]
+    assert "secret" not in str(found)
+    extract = ExtractRequest("secret?", "secret")
+    found = response_format("json_schema", "extract_claims", extract.message()) or {}
+    assert list(found["json_schema"]["schema"]["properties"]) == ["claims"]
+    assert response_format("prompt", "extract_claims", extract.message()) is None

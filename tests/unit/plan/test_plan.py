@@ -1,0 +1,120 @@
+"""What settings mean for a plan; and how it is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from monitor.config import Settings, load
+from monitor.plan.plan import Assumed, Takes, bought, quality, text, watch
+from monitor.plan.spend import Judged, judged
+from monitor.sampling.pace import Allowance, Cost
+from monitor.stats.threshold import threshold
+
+ASSUMED = Assumed(per_minute=12_000.0, mean=0.08, correlation=0.38)
+FOUND = Judged(per_minute=40.0, bound_by="usd_per_day", usd_per_day=20.0)
+COST = Cost(3, 2_000, 0.01, 0.0)
+
+
+def settings(**flags: Any) -> Settings:
+    """Settings with these ones; ``__`` is a dot."""
+    return load({}, flags={name.replace("__", "."): str(value) for name, value in flags.items()})
+
+
+def test_segments_are_unlike_and_have_the_mean_together() -> None:
+    """Without a segment there is one quality."""
+    assert quality(settings(), ASSUMED).means == (0.08,)
+    found = quality(settings(export__segment="tenant"), ASSUMED)
+    assert len(set(found.means)) == 3
+    assert found.mean == pytest.approx(0.08)
+
+
+def test_a_screen_helps_only_who_lets_it_choose() -> None:
+    """``sampling.directed`` off: all members are alike."""
+    assert quality(settings(), ASSUMED).correlation == 0.38
+    assert quality(settings(sampling__directed="false"), ASSUMED).correlation == 0.0
+
+
+def test_baselines_that_are_given_need_no_learning() -> None:
+    """Those that are learned take ``drift.learn_slots``."""
+    assert watch(settings(drift__learn_slots=300), FOUND, 0.01).learn_slots == 300
+    given = '[{"application": "bot", "metrics": {"faithfulness": 0.9}}]'
+    assert watch(settings(drift__baselines=given), FOUND, 0.01).learn_slots == 0
+
+
+@pytest.mark.parametrize(("probability", "members"), [(1.0, 1), (0.7, 1), (0.05, 20)])
+def test_a_judgement_stands_for_those_that_are_not_judged(probability: float, members: int) -> None:
+    """One of so many."""
+    assert watch(settings(), FOUND, probability).members == members
+
+
+def test_false_alarms_are_promised_by_the_week() -> None:
+    """Of what is judged in one: as it is set, else as it is planned."""
+    planned, told = settings(), settings(drift__judged_per_week=1_000)
+    metrics, promised = len(planned.drift.metrics), planned.drift.false_alarms_per_week
+    week = 40.0 * 60 * 24 * 7
+    assert watch(planned, FOUND, 0.05).threshold == threshold(week, metrics, promised)
+    assert watch(told, FOUND, 0.05).threshold == threshold(1_000, metrics, promised)
+
+
+def test_the_rate_bounds_what_is_judged() -> None:
+    """Half of the traffic, and what that costs; a judge without a price is bounded by no money."""
+    half = judged(6, 0.5, COST, Allowance(8), None)
+    assert (half.per_minute, half.bound_by) == (3.0, "sampling.rate")
+    assert half.usd_per_day == pytest.approx(3 * 1_440 * 0.01)
+    free = judged(6, 1.0, COST._replace(usd=0.0), Allowance(8), 1.0)
+    assert free == (6.0, "traffic", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("block", "per_minute", "bound_by"),
+    [
+        ("auto", 6_000.0, "sampling.rate"),
+        (1, 6_000.0, "sampling.rate"),
+        (32, 375, "sampling.block"),
+    ],
+)
+def test_blocks_of_a_fixed_length_bound_what_is_judged(
+    block: int | str, per_minute: float, bound_by: str
+) -> None:
+    """One of each; those of ``auto`` are as short as limits allow."""
+    chosen = settings(sampling__block=block, sampling__rate=0.5)
+    found = bought(chosen, ASSUMED, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
+    assert found.per_minute == pytest.approx(per_minute)
+    assert found.bound_by == bound_by
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "told"),
+    [(119, "119 s"), (120, "2.0 min"), (7_199, "120.0 min"), (7_200, "2.0 h"), (172_800, "2.0 d")],
+)
+def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> None:
+    """And what is hardly ever seen is said to be so."""
+    plan = {
+        "traffic_per_minute": 12_000.0,
+        "sampling_probability": 0.05,
+        "judged_per_minute": 600.0,
+        "bound_by": "usd_per_day",
+        "usd_per_day": 20.0,
+        "judgement": {
+            "calls": 3.0,
+            "prompt_tokens": 2_147.0,
+            "completion_tokens": 206.0,
+            "usd": 0.003,
+            "source": "usual",
+            "too_large": 0.004,
+        },
+        "interval_width": {"5m": 0.21},
+        "mean": 0.08,
+        "delay_s": {"1.5": None, "2": delay_s},
+        "delay_judged": {"1.5": None, "2": 78.4},
+        "settle_s": 60,
+        "series": 4_662,
+    }
+    assert (
+        text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
+    )
+    delay = text(plan)[4]
+    assert "×1.5 hardly ever seen" in delay
+    assert f"×2 after 78 judged, {told};" in delay

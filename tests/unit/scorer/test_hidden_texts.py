@@ -1,0 +1,94 @@
+"""``__REDACTED__`` in place of a text: nobody is asked about what nobody can see."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.protocol import Bill
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.metrics.hidden import HIDDEN, hidden_metrics, readable
+from monitor.records import (
+    Claims,
+    Interaction,
+    Judgement,
+    ScoreRecord,
+    UnscoredMark,
+    read_score_record,
+)
+from tests.stages.producers import Memory
+from tests.stages.records import attributed
+from tests.stages.scoring import run
+
+SHOWN: dict[str, Any] = {
+    "user_input": "How long?",
+    "response": "The warranty lasts 24 months.",
+    "retrieved_contexts": ["The warranty lasts 24 months.", "Returning is free."],
+    "reference": "The warranty lasts 24 months.",
+}
+
+
+class Asked(OfflineJudge):
+    """Keeps what it is asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Interaction] = []
+
+    async def judge(
+        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+    ) -> Judgement:
+        self.asked.append(interaction)
+        return await super().judge(interaction, bill, claims)
+
+
+async def scored(**changed: Any) -> tuple[str, ScoreRecord, list[Interaction]]:
+    """Outcome, score record, and what the judge was asked about."""
+    written, judge = Memory(), Asked()
+    outcome = await run(json.dumps({**SHOWN, **changed}).encode(), judge, written)
+    ((_, line),) = written.values
+    assert line is not None
+    return outcome, read_score_record(line), judge.asked
+
+
+@pytest.mark.parametrize("field", ["user_input", "response"])
+async def test_without_question_or_response_nobody_is_asked(field: str) -> None:
+    """Unscorable with the reason, for every metric, on a score record of its own."""
+    outcome, record, asked = await scored(**{field: f" {HIDDEN}\n"})
+    assert (outcome, record.reason, asked) == ("unscorable", "redacted", [])
+    assert record.scores == dict.fromkeys(CATALOGUE, UnscoredMark(unscored="REDACTED"))
+    assert record.usage.calls == 0
+
+
+async def test_a_hidden_reference_leaves_what_needs_none() -> None:
+    """The judge is not shown the placeholder, and takes it for no claim."""
+    outcome, record, (asked,) = await scored(reference=HIDDEN)
+    assert (outcome, asked.reference) == ("scored", None)
+    assert record.scores["faithfulness"] == 1.0
+    assert record.scores["incorrect_claims"] == UnscoredMark(unscored="REDACTED")
+    assert record.sampling.kind == "with_reference"
+
+
+async def test_a_hidden_passage_leaves_what_needs_none() -> None:
+    """What the passages support cannot be said when one of them is hidden."""
+    hidden = ["The warranty lasts 24 months.", {"text": HIDDEN}]
+    outcome, record, (asked,) = await scored(retrieved_contexts=hidden)
+    assert (outcome, asked.retrieved_contexts) == ("scored", ())
+    assert record.scores["incorrect_claims"] == 0.0
+    assert record.scores["faithfulness"] == UnscoredMark(unscored="REDACTED")
+
+
+async def test_nothing_is_left_without_passages_and_reference() -> None:
+    """Hidden passages and no reference: nobody is asked."""
+    outcome, record, asked = await scored(retrieved_contexts=[HIDDEN], reference=HIDDEN)
+    assert (outcome, record.reason, asked) == ("unscorable", "redacted", [])
+
+
+def test_a_text_about_the_word_is_no_hidden_text() -> None:
+    """Only the whole content counts."""
+    shown = attributed().model_copy(update={"response": f"It says {HIDDEN}."})
+    assert hidden_metrics(shown) == frozenset()
+    assert readable(shown) is shown
