@@ -709,10 +709,10 @@ class ExporterTelemetry:
             "Records still to be read before the exporter is ready.",
             registry=registry,
         )
-        self._book(registry)
+        self._aggregator(registry)
         self._group(registry)
 
-    def _book(self, registry: CollectorRegistry) -> None:
+    def _aggregator(self, registry: CollectorRegistry) -> None:
         self.slots_dropped = Gauge(
             "rag_monitor_slots_dropped",
             "Slots within the horizon that do not count, since they overlap one that does: read "

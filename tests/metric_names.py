@@ -12,7 +12,7 @@ from typing import Final
 import promql_parser
 from prometheus_client import CollectorRegistry
 
-from monitor.app.scores import books
+from monitor.app.scores import aggregators
 from monitor.config import Settings, load
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.rules.model import Recording
@@ -64,8 +64,8 @@ def declared_metrics() -> frozenset[str]:
 
 
 def _quality() -> QualityCollector:
-    book = books(load({}, flags={"export.segment": "tenant"})).scores
-    return QualityCollector(book, lambda: 0.0, lambda: False)
+    aggregator = aggregators(load({}, flags={"export.segment": "tenant"})).scores
+    return QualityCollector(aggregator, lambda: 0.0, lambda: False)
 
 
 def _sample_names(registry: CollectorRegistry) -> set[str]:

@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 
 from monitor.app.caches import Caches
 from monitor.config import Effective, Settings, seconds
-from monitor.config import Judge as JudgeSettings
+from monitor.config import JudgeSettings as JudgeSettings
 from monitor.control.calibrations import Calibrations
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
-from monitor.judge.limits.breaker import Patience
+from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.limits.redis_limiter import RedisLimits
 from monitor.judge.limits.shared_quota import SharedQuota
@@ -32,25 +32,25 @@ from monitor.judge.protocol import Judge
 from monitor.runtime.threads import Threads
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.meters import Meter, Meters
-from monitor.sampling.pace import FIRST_LENGTH, Allowance, Pace
-from monitor.sampling.rules import Case, Filter, compiled
-from monitor.sampling.slot_buffer import Gathering
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.sampling.pace import FIRST_LENGTH, Pace, PaceBounds
+from monitor.sampling.rules import Filter, RuleCase, compiled
+from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Picker, PickSettings
-from monitor.scorer.recheck import AgreementBook, Rechecks
+from monitor.scorer.recheck import AgreementTracker, Rechecks
 from monitor.scorer.slots import Slots
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 
 
 @dataclass(frozen=True)
-class Seat:
+class ConfiguredJudge:
     """A judge, the section that it was built from, and the limits that hold for it alone."""
 
     section: JudgeSettings
     judge: Judge
     limits: Limits
-    pressures: Pressures
+    provider_gates: ProviderGates
     recheck: Rechecks | None = None
 
 
@@ -67,7 +67,7 @@ def build_judges(
     whole: bool = False,
     paused: Callable[[str, str | None], None] | None = None,
     share: Callable[[], float] = lambda: 1.0,
-) -> list[Seat]:
+) -> list[ConfiguredJudge]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
     With ``caches`` claims are kept, and if ``whole``, a model's judgements as well; then a model
@@ -75,44 +75,47 @@ def build_judges(
     ``paused`` is told of a judge of whose models none answers for now, and with None when one does.
     ``share`` is the part of the limits that this process keeps to where replicas share none.
     """
-    seats: list[Seat] = []
+    configured_judges: list[ConfiguredJudge] = []
     probe_s = seconds(settings.limits.stop_probe)
-    patience = Patience(stop_probe_s=probe_s, awaits_first=not whole)
-    pressures = Pressures(
-        ShownState(telemetry, partial(_tell, seats, paused) if paused else None),
+    patience = BreakerSettings(stop_probe_s=probe_s, awaits_first=not whole)
+    provider_gates = ProviderGates(
+        ShownState(telemetry, partial(_tell, configured_judges, paused) if paused else None),
         patience,
         partial(_quota, settings, telemetry, share),
         ids=Ids(ShownIds(telemetry)),
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
-        if all(section != seat.section for seat in seats):
+        if all(section != configured.section for configured in configured_judges):
             handled = handling(section, redaction_rules(settings))
             if section.kind == "offline":
                 screen = OfflineJudge(section.label_name, redaction=handled)
                 limits = Limits(section.concurrency, section.deadline_s)
-                seats.append(Seat(section, screen, limits, pressures))
+                configured_judges.append(ConfiguredJudge(section, screen, limits, provider_gates))
                 continue
             made = _in_order(llm_settings(section, handled), section.fallback_models)
-            asked = [pressures.all_of(one) for one in made]
+            asked = [provider_gates.all_of(one) for one in made]
             limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
             observe = CountedCalls(telemetry)
             judges: list[Judge] = [
-                LlmJudge(one, observe=observe, cache=keep, pressures=pressures) for one in made
+                LlmJudge(one, observe=observe, cache=keep, provider_gates=provider_gates)
+                for one in made
             ]
             if caches and whole:
                 judges = [caches.keeping(judge, section.cache) for judge in judges]
             judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
-            seats.append(Seat(section, judge, limits, pressures))
-    return seats
+            configured_judges.append(ConfiguredJudge(section, judge, limits, provider_gates))
+    return configured_judges
 
 
-def _tell(seats: Sequence[Seat], paused: Callable[[str, str | None], None]) -> None:
+def _tell(
+    configured_judges: Sequence[ConfiguredJudge], paused: Callable[[str, str | None], None]
+) -> None:
     """Judging pauses, which is no reason to be called stuck; or it goes on."""
     silent: dict[str, bool] = {}
-    for seat in seats:  # not by its version, which the first reply changes
-        name = f"{seat.section.label_name} {seat.section.model or ''}".strip()
-        silent[name] = silent.get(name, False) or seat.limits.is_silent
+    for configured in configured_judges:  # not by its version, which the first reply changes
+        name = f"{configured.section.label_name} {configured.section.model or ''}".strip()
+        silent[name] = silent.get(name, False) or configured.limits.is_silent
     for name, is_silent in silent.items():
         paused(name, "the provider does not answer" if is_silent else None)
 
@@ -163,28 +166,30 @@ def require_addresses(settings: Settings) -> None:
 
 
 def with_rechecks(
-    seats: Sequence[Seat],
+    configured_judges: Sequence[ConfiguredJudge],
     telemetry: RecheckTelemetry,
     spend: Callable[[float], None] = lambda _usd: None,
     affords: Callable[[], bool] = lambda: True,
-) -> list[Seat]:
+) -> list[ConfiguredJudge]:
     """The same seats, where models have a second one judge a share of the interactions again.
 
     ``spend`` is told of its cost; ``affords`` says whether there is money left.
     """
-    book = AgreementBook(telemetry)
+    aggregator = AgreementTracker(telemetry)
 
-    def rechecked(seat: Seat) -> Seat:
-        share = seat.section.recheck_rate
-        if seat.section.kind != "llm" or not share:
-            return seat
-        settings = replace(llm_settings(seat.section), pipeline="single", evidence="off")
+    def rechecked(configured: ConfiguredJudge) -> ConfiguredJudge:
+        share = configured.section.recheck_rate
+        if configured.section.kind != "llm" or not share:
+            return configured
+        settings = replace(llm_settings(configured.section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
-        second = LlmJudge(settings, observe=observe, order=other_order, pressures=seat.pressures)
-        made = Rechecks(share, second, seat.limits, book, telemetry, affords)
-        return replace(seat, recheck=made)
+        second = LlmJudge(
+            settings, observe=observe, order=other_order, provider_gates=configured.provider_gates
+        )
+        made = Rechecks(share, second, configured.limits, aggregator, telemetry, affords)
+        return replace(configured, recheck=made)
 
-    return list(map(rechecked, seats))
+    return list(map(rechecked, configured_judges))
 
 
 def build_budget(settings: Settings) -> Budget | None:
@@ -196,14 +201,18 @@ def build_budget(settings: Settings) -> Budget | None:
     return Budget(usd, ZoneInfo(settings.budget.timezone))
 
 
-def judges_of(seat: Seat) -> tuple[Judge, ...]:
+def judges_of(configured: ConfiguredJudge) -> tuple[Judge, ...]:
     """All that may judge there, in order of preference."""
-    return seat.judge.judges if isinstance(seat.judge, FallbackJudge) else (seat.judge,)
+    return (
+        configured.judge.judges
+        if isinstance(configured.judge, FallbackJudge)
+        else (configured.judge,)
+    )
 
 
-def require_prices(seats: Sequence[Seat]) -> None:
+def require_prices(configured_judges: Sequence[ConfiguredJudge]) -> None:
     """With a budget each model needs a price; raises ``ConfigurationError``. After ``prepare``."""
-    for number, model in _unpriced(seats):
+    for number, model in _unpriced(configured_judges):
         what = (
             "leave it out of judge.fallback_models: judge.price is not for those"
             if number
@@ -215,22 +224,24 @@ def require_prices(seats: Sequence[Seat]) -> None:
         )
 
 
-def unpriced(seats: Sequence[Seat]) -> list[str]:
+def unpriced(configured_judges: Sequence[ConfiguredJudge]) -> list[str]:
     """Models whose price nobody knows. After ``prepare``."""
-    return sorted({model for _, model in _unpriced(seats)})
+    return sorted({model for _, model in _unpriced(configured_judges)})
 
 
-def _unpriced(seats: Sequence[Seat]) -> Iterator[tuple[int, str]]:
+def _unpriced(configured_judges: Sequence[ConfiguredJudge]) -> Iterator[tuple[int, str]]:
     """The models, each with its place among its seat's judges: 0 is the one that is asked first."""
-    for seat in seats:
-        for number, judge in enumerate(judges_of(seat)):
+    for configured in configured_judges:
+        for number, judge in enumerate(judges_of(configured)):
             for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
                 yield number, model
 
 
-def unused_limits(settings: Settings, seats: Sequence[Seat]) -> list[str]:
+def unused_limits(settings: Settings, configured_judges: Sequence[ConfiguredJudge]) -> list[str]:
     """Models of ``limits.models`` that no judge asks: most likely, their names are misspelt."""
-    asked = {one.model for seat in seats for one in seat.pressures.made()}
+    asked = {
+        one.model for configured in configured_judges for one in configured.provider_gates.made()
+    }
     return sorted(settings.limits.models.keys() - asked)
 
 
@@ -245,41 +256,45 @@ def unused_floors(settings: Settings) -> str | None:
     return None
 
 
-def traffic(settings: Settings, seats: Sequence[Seat], budget: Budget | None = None) -> Traffic:
+def traffic(
+    settings: Settings, configured_judges: Sequence[ConfiguredJudge], budget: Budget | None = None
+) -> Policies:
     """Which interactions are judged, and how, by application."""
 
-    def treatment(whole: Effective) -> Treatment:
-        seat = next(seat for seat in seats if seat.section == whole.judge)
+    def policy(whole: Effective) -> ScoringPolicy:
+        configured = next(
+            configured for configured in configured_judges if configured.section == whole.judge
+        )
         sampler = Sampler(whole.sampling.rate, whole.sampling.key)
-        return Treatment(
+        return ScoringPolicy(
             sampler,
-            seat.judge,
-            seat.limits,
+            configured.judge,
+            configured.limits,
             whole.segment,
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
-            recheck=seat.recheck,
+            recheck=configured.recheck,
             # What costs nothing waits for no money.
             budget=None if whole.judge.kind == "offline" else budget,
         )
 
     cases = [
-        Case(
+        RuleCase(
             re.compile(entry.name_regex).fullmatch,
             tuple(map(compiled, entry.when)),
-            treatment(whole),
+            policy(whole),
         )
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
-    return Traffic(treatment(settings.base), cases, let_through)
+    return Policies(policy(settings.base), cases, let_through)
 
 
 def slots(
     settings: Settings,
     redactor: Redactor,
     calibrations: Calibrations,
-    seats: Sequence[Seat],
+    configured_judges: Sequence[ConfiguredJudge],
     budget: Budget | None = None,
     share: Callable[[], float] = lambda: 1.0,
     burst: Callable[[], float] = lambda: 1.0,
@@ -290,16 +305,16 @@ def slots(
 ) -> Slots | None:
     """What picks from blocks; None where every interaction is judged, however late.
 
-    ``seats`` are all that may judge, each with limits of its own. ``share`` is the part of the
-    limits that is for this process, ``burst`` how many times as many judgements are asked for now:
-    never more than ``drift.burst.times``.
+    ``configured_judges`` are all that may judge, each with limits of its own. ``share`` is the part
+    of the limits that is for this process, ``burst`` how many times as many judgements are asked
+    for now: never more than ``drift.burst.times``.
     """
     sampling, ingest = settings.sampling, settings.ingest
     sheds = ingest.when_behind == "freshness"
     if sampling.block == 1 and not sheds and not _may_take_more(settings):
         return None
     most = settings.drift.burst.times if settings.drift.burst.per_day_s else 1
-    limited = list(meters(settings, seats))
+    limited = list(meters(settings, configured_judges))
     has_limits = budget is not None or any(meter.is_shared for meter in limited)
     pace = Pace(
         None if sampling.block == "auto" else sampling.block,
@@ -314,10 +329,10 @@ def slots(
         sampling.force_unanswered,
     )
     return Slots(
-        Gathering(lambda: pace.plan, monotonic),
+        SlotBuffer(lambda: pace.plan, monotonic),
         Picker(rules, redactor.text, calibrations, threads=threads),
         pace,
-        Allowance(sum(seat.limits.concurrency for seat in seats)),
+        PaceBounds(sum(configured.limits.concurrency for configured in configured_judges)),
         budget,
         share,
         wall,
@@ -327,16 +342,18 @@ def slots(
     )
 
 
-def meters(settings: Settings, seats: Sequence[Seat]) -> Iterator[Meter]:
+def meters(settings: Settings, configured_judges: Sequence[ConfiguredJudge]) -> Iterator[Meter]:
     """Requests and tokens of each model that may be asked, and the places of each judge."""
-    asked = {id(one): one for seat in seats for one in seat.pressures.made()}
+    asked = {
+        id(one): one for configured in configured_judges for one in configured.provider_gates.made()
+    }
     for one in asked.values():
         requests, tokens = settings.limits.of(one.model)
         if requests is not None:
             yield Meter(requests, partial(getattr, one, "requests"))
         if tokens is not None:
             yield Meter(tokens, partial(getattr, one, "tokens"))
-    for limits in (seat.limits for seat in seats):
+    for limits in (configured.limits for configured in configured_judges):
         yield Meter(60.0 * limits.concurrency, partial(getattr, limits, "busy_s"), is_shared=False)
 
 

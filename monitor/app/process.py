@@ -14,7 +14,7 @@ from monitor import __version__
 from monitor.app.caches import Caches
 from monitor.app.connections import connection, output_connection
 from monitor.app.policies import (
-    Seat,
+    ConfiguredJudge,
     build_budget,
     build_judges,
     build_redactor,
@@ -25,24 +25,24 @@ from monitor.app.policies import (
     unused_limits,
     with_rechecks,
 )
-from monitor.app.scores import books, burst_allowance, promises, segment_names
+from monitor.app.scores import aggregators, burst_allowance, promises, segment_names
 from monitor.app.topics import keep_seconds, topic_specs
 from monitor.config import Settings, seconds
 from monitor.control.bursts import Bursts
 from monitor.control.calibrations import Calibrations
-from monitor.control.follower import State, StateFollower
+from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.pause_log import pauses_logged
 from monitor.control.pauses import Pauses
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
-from monitor.exporter.serve.front_page import Front, Money, by_label, over_budget, states
+from monitor.exporter.serve.front_page import BudgetStatus, Front, by_label, over_budget, states
 from monitor.exporter.serve.http import HttpServer
 from monitor.exporter.serve.pages import Pages
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.offload import LONGEST_S
 from monitor.ingest.redaction.redactor import Redactor
@@ -63,7 +63,7 @@ from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import ended, stop_on_signals, until
 from monitor.runtime.supervision import meanwhile
 from monitor.runtime.threads import Threads
-from monitor.scorer.intake import Traffic
+from monitor.scorer.intake import Policies
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.slots import Slots
 from monitor.scorer.spending import Spending
@@ -107,8 +107,8 @@ class Monitor:
         #: Of the topics that the monitor writes; the same one unless ``kafka_output`` is set.
         self.output = output_connection(settings, self.connection)
         self.clusters = list({id(each): each for each in (self.connection, self.output)}.values())
-        self.books = books(settings)
-        self.book = self.books.scores
+        self.aggregators = aggregators(settings)
+        self.aggregator = self.aggregators.scores
         self.port = 0
         self._exporter: Exporter | None = None
         self._roles: Sequence[Role] = ()
@@ -190,11 +190,11 @@ class Monitor:
         refused = None if self._refused is None else self._refused()
         return Front(__version__, self._roles, paused, judges, alarms, self._money(), read, refused)
 
-    def _money(self) -> Money | None:
+    def _money(self) -> BudgetStatus | None:
         budget, zone = self._budget, self.settings.budget.timezone
         if budget is None:
             return None
-        return Money(budget.left(self.clock()), budget.usd_per_day, zone)
+        return BudgetStatus(budget.left(self.clock()), budget.usd_per_day, zone)
 
     def _states(self, telemetry: ScorerTelemetry) -> dict[str, str]:
         """Of models: where today's money is spent, none is asked, whatever its provider does."""
@@ -237,20 +237,22 @@ class Monitor:
                 logger().warning("floors_unused", what=why)
             budget = build_budget(self.settings)
             spend, affords = self._spend(budget), self._affords(budget)
-            seats = with_rechecks(judges, telemetry.recheck, spend, affords)
-            for seat in seats:
-                identity = seat.judge.identity
+            configured_judges = with_rechecks(judges, telemetry.recheck, spend, affords)
+            for configured in configured_judges:
+                identity = configured.judge.identity
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
-                stack.push_async_callback(seat.pressures.aclose)
-                stack.push_async_callback(seat.judge.aclose)
-                if seat.recheck is not None:
-                    stack.push_async_callback(seat.recheck.aclose)
+                stack.push_async_callback(configured.provider_gates.aclose)
+                stack.push_async_callback(configured.judge.aclose)
+                if configured.recheck is not None:
+                    stack.push_async_callback(configured.recheck.aclose)
             if budget is not None:
-                await self._priced(seats, budget)
+                await self._priced(configured_judges, budget)
             await stack.enter_async_context(self._controlled(telemetry))
             loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, seats, redactor, telemetry, loop, budget)):
+            if await until(
+                stop, self._prepare(stack, configured_judges, redactor, telemetry, loop, budget)
+            ):
                 topics = self.settings.kafka.topics.interactions
                 grace_s = self.settings.ingest.drain_s + STOP_SLACK_S
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
@@ -272,12 +274,12 @@ class Monitor:
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
             key, value = record.key, record.value
-            skipped = self._heard(record) or self._bursts.take_in(key, value)
-            return skipped or self._calibrations.take_in(key, value)
+            skipped = self._heard(record) or self._bursts.apply(key, value)
+            return skipped or self._calibrations.apply(key, value)
 
         follower = StateFollower(
             self.output,
-            State(topic, "calibrations", "what is known of the screen would be forgotten"),
+            FollowedTopic(topic, "calibrations", "what is known of the screen would be forgotten"),
             take,
             lambda result: telemetry.calibration_records.labels(result).inc(),
             self.health if directs else Health(time.monotonic),
@@ -292,7 +294,7 @@ class Monitor:
     def _heard(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a pause hold, or end."""
         at = record.timestamp / 1000
-        return self._pauses.take_in(record.key, record.value, at, record.headers)
+        return self._pauses.apply(record.key, record.value, at, record.headers)
 
     def _spend(self, budget: Budget | None) -> Callable[[float], None]:
         return lambda usd: None if budget is None else budget.spend(self.clock(), usd)
@@ -300,11 +302,11 @@ class Monitor:
     def _affords(self, budget: Budget | None) -> Callable[[], bool]:
         return lambda: budget is None or budget.left(self.clock()) > 0
 
-    async def _priced(self, seats: Sequence[Seat], budget: Budget) -> None:
+    async def _priced(self, configured_judges: Sequence[ConfiguredJudge], budget: Budget) -> None:
         """Before anything is waited for: a budget for what has no price holds nothing back."""
-        for seat in seats:
-            await seat.judge.prepare()
-        require_prices(seats)
+        for configured in configured_judges:
+            await configured.judge.prepare()
+        require_prices(configured_judges)
         per_day = budget.usd_per_day
         BudgetTelemetry(self.registry, per_day, lambda: budget.spent(self.clock()))
 
@@ -318,7 +320,7 @@ class Monitor:
     async def _prepare(
         self,
         stack: AsyncExitStack,
-        seats: Sequence[Seat],
+        configured_judges: Sequence[ConfiguredJudge],
         redactor: Redactor,
         telemetry: ScorerTelemetry,
         loop: list[ConsumingLoop],
@@ -328,8 +330,8 @@ class Monitor:
         settings = self.settings
         await self._topics_exist()
         follower = None if budget is None else await self._know_spending(stack, budget)
-        for seat in seats:
-            await seat.judge.prepare()
+        for configured in configured_judges:
+            await configured.judge.prepare()
         producer = await Producer.start(
             self.output,
             self.health,
@@ -344,12 +346,12 @@ class Monitor:
         )
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
-        chosen = traffic(settings, seats, budget)
+        chosen = traffic(settings, configured_judges, budget)
         blocks = slots(
             settings,
             redactor,
             self._calibrations,
-            seats,
+            configured_judges,
             budget,
             self._last_share,
             lambda: self._bursts.times(self.clock()),
@@ -387,7 +389,7 @@ class Monitor:
 
     def _scorer(
         self,
-        chosen: Traffic,
+        chosen: Policies,
         blocks: Slots | None,
         redactor: Redactor,
         producer: Producer,
@@ -421,9 +423,9 @@ class Monitor:
             broker_time=lambda: self.clock() + (self.connection.clock.offset_s or 0.0),
         )
 
-    def _gate(self, telemetry: ScorerTelemetry) -> Gate:
+    def _gate(self, telemetry: ScorerTelemetry) -> DeadLetterGate:
         limits = CircuitLimits(**self.settings.ingest.circuit.model_dump())
-        return Gate(limits, telemetry, self.health, time.monotonic)
+        return DeadLetterGate(limits, telemetry, self.health, time.monotonic)
 
     def _loop_limits(self) -> LoopLimits:
         ingest = self.settings.ingest
@@ -445,8 +447,8 @@ class Monitor:
                 kafka.topics.control,
                 kafka.topics.alarms,
             ),
-            self.book,
-            self.books.baselines,
+            self.aggregator,
+            self.aggregators.baselines,
             telemetry,
             self.health,
             self.clock,
@@ -460,7 +462,7 @@ class Monitor:
         self._show_bursts(exporter.bursts)
         promised = promises(self.settings)
         collector = QualityCollector(
-            self.book,
+            self.aggregator,
             exporter.clock,
             lambda: exporter.is_ready,
             promised,

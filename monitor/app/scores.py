@@ -9,12 +9,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from monitor.config import FixedBaseline, FixedMean, Settings, seconds
-from monitor.config import Objective as ObjectiveSettings
+from monitor.config import ObjectiveSettings as ObjectiveSettings
 from monitor.control.bursts import BurstAllowance
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import OTHER, ScoreBook, SegmentLabels
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import OTHER, ScoreAggregator, SegmentLabels
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.exporter.scores.folding import MOST_JUDGES
 from monitor.exporter.scores.series_count import SeriesCount, series_count
 from monitor.exporter.serve.objectives import Objective, Promised, promised_by
@@ -30,16 +30,16 @@ _ANY = re.compile(".*", re.DOTALL)
 class Books(NamedTuple):
     """Everything that the gauges follow from: scores with detectors, and their baselines."""
 
-    scores: ScoreBook
-    drift: DriftBook
+    scores: ScoreAggregator
+    drift: DriftDetectors
     baselines: Baselines
 
 
-def books(settings: Settings) -> Books:
+def aggregators(settings: Settings) -> Books:
     """Empty ones, as the settings say."""
-    drift = DriftBook(_drift(settings), fixed_baselines(settings.drift.baselines))
+    drift = DriftDetectors(_drift(settings), fixed_baselines(settings.drift.baselines))
     export = settings.export
-    scores = ScoreBook(
+    scores = ScoreAggregator(
         {window: seconds(window) for window in export.windows},
         seconds(settings.drift.period),
         export.top_k,
@@ -51,8 +51,8 @@ def books(settings: Settings) -> Books:
         judges=max(MOST_JUDGES, 2 * _judges(settings)),
     )
     told = settings.drift
-    lesson = Lesson(told.learn_slots, seconds(told.learn_wait), told.metrics)
-    return Books(scores, drift, Baselines(drift, Learner(lesson)))
+    learning_settings = LearningSettings(told.learn_slots, seconds(told.learn_wait), told.metrics)
+    return Books(scores, drift, Baselines(drift, Learner(learning_settings)))
 
 
 def burst_allowance(settings: Settings) -> BurstAllowance | None:

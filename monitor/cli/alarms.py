@@ -35,7 +35,7 @@ def alarms(
 
     from monitor.app.connections import connection, output_connection
     from monitor.control import commands
-    from monitor.control.commands import Desk
+    from monitor.control.commands import ControlAccess
     from monitor.exporter.alarms.listing import lines, read_alarms
     from monitor.runtime import logs
     from monitor.runtime.health import Health
@@ -48,8 +48,8 @@ def alarms(
     control = settings.kafka.topics.control
     found = asyncio.run(read_alarms(outputs, topic, Health(time.monotonic), limit))
     shown = [one for one in found.records if all_ or one.state == "open"]
-    desk = Desk(outputs, control, Health(time.monotonic), limit)
-    for line in asyncio.run(commands.said(desk, time.time())):  # beside what is asked for
+    access = ControlAccess(outputs, control, Health(time.monotonic), limit)
+    for line in asyncio.run(commands.said(access, time.time())):  # beside what is asked for
         typer.echo(visible(line), err=True)
     if json:
         whole = ",\n".join(one.to_json().decode() for one in shown)

@@ -11,7 +11,7 @@ import typer
 from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
-    from monitor.exporter.baselines.commands import Desk
+    from monitor.exporter.baselines.commands import BaselineAccess
     from monitor.exporter.baselines.learning import Pair
     from monitor.records.control import BaselineRecord
 
@@ -41,9 +41,9 @@ def show(
 
     from monitor.exporter.baselines import commands
 
-    desk, now = _desk(config, set_, limit)
-    asyncio.run(commands.read(desk, now, scores=True))
-    found = commands.rows(desk)
+    access, now = _access(config, set_, limit)
+    asyncio.run(commands.read(access, now, scores=True))
+    found = commands.rows(access)
     if json:
         _print_json(found)
         return
@@ -72,14 +72,14 @@ def freeze(
 
     from monitor.exporter.baselines import commands
 
-    desk, now = _desk(config, set_, limit)
+    access, now = _access(config, set_, limit)
     wanted = _wanted(application, judge)
 
     def made() -> list[BaselineRecord]:
-        return commands.freeze(desk, wanted, now)
+        return commands.freeze(access, wanted, now)
 
-    records = asyncio.run(commands.decide(desk, now, made, scores=True))
-    _tell(desk, records, json, "nothing is scored of it within the horizon")
+    records = asyncio.run(commands.decide(access, now, made, scores=True))
+    _tell(access, records, json, "nothing is scored of it within the horizon")
 
 
 @app.command()
@@ -100,15 +100,15 @@ def reset(
 
     from monitor.exporter.baselines import commands
 
-    desk, now = _desk(config, set_, limit)
+    access, now = _access(config, set_, limit)
     wanted, both = _wanted(application, judge), application is not None and judge is not None
     named = (application or "", _label(judge or "")) if both else None
 
     def made() -> list[BaselineRecord]:
-        return commands.reset(desk, wanted, named, now)
+        return commands.reset(access, wanted, named, now)
 
-    records = asyncio.run(commands.decide(desk, now, made, scores=False))
-    _tell(desk, records, json, "there is no such baseline")
+    records = asyncio.run(commands.decide(access, now, made, scores=False))
+    _tell(access, records, json, "there is no such baseline")
 
 
 @app.command("set")
@@ -130,44 +130,48 @@ def set_baseline(
 
     given = dict(map(_mean, means))
     pair = (application, _label(judge))
-    desk, now = _desk(config, set_, limit)
+    access, now = _access(config, set_, limit)
 
     def made() -> list[BaselineRecord]:
-        return [commands.changed(desk, pair, given, now)]
+        return [commands.changed(access, pair, given, now)]
 
-    (record,) = asyncio.run(commands.decide(desk, now, made, scores=False))
-    _tell(desk, [record], json, "")
-    left = [name for name in desk.drift.settings.metrics if name not in record.metrics]
+    (record,) = asyncio.run(commands.decide(access, now, made, scores=False))
+    _tell(access, [record], json, "")
+    left = [name for name in access.drift.settings.metrics if name not in record.metrics]
     if left:
         names = ", ".join(left)
         typer.echo(f"no baseline, and so no alarm: {names}; set or freeze them, too", err=True)
 
 
-def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> tuple[Desk, float]:
+def _access(
+    config: Path | None, overrides: list[str] | None, limit_s: float
+) -> tuple[BaselineAccess, float]:
     """The desk, and the time in epoch seconds."""
     import time
 
     from monitor.app.connections import connection, output_connection
-    from monitor.app.scores import books
-    from monitor.exporter.baselines.commands import Desk
+    from monitor.app.scores import aggregators
+    from monitor.exporter.baselines.commands import BaselineAccess
     from monitor.runtime import logs
     from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
     topics = settings.kafka.topics
-    desk = Desk(
+    access = BaselineAccess(
         output_connection(settings, connection(settings)),
         topics.scores,
         topics.control,
         Health(time.monotonic),
         limit_s,
-        *books(settings),
+        *aggregators(settings),
     )
-    return desk, time.time()
+    return access, time.time()
 
 
-def _tell(desk: Desk, records: Sequence[BaselineRecord], as_json: bool, none: str) -> None:
+def _tell(
+    access: BaselineAccess, records: Sequence[BaselineRecord], as_json: bool, none: str
+) -> None:
     """Say what was published; exit code 1 when that is nothing."""
     if not records:
         typer.echo(none, err=True)
@@ -177,7 +181,7 @@ def _tell(desk: Desk, records: Sequence[BaselineRecord], as_json: bool, none: st
     for record in () if as_json else records:
         say(_told(record))
     for record in records:
-        fixed = desk.drift.fixed(record.application, record.judge)
+        fixed = access.drift.fixed(record.application, record.judge)
         if fixed is not None:
             names = ", ".join(fixed.metrics)
             say(f"drift.baselines goes before it: {names} of {record.key}", err=True)

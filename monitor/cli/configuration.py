@@ -116,16 +116,16 @@ def _check_judges(settings: Settings) -> None:
     from monitor.telemetry import ScorerTelemetry, new_registry
 
     require_addresses(settings)
-    seats = build_judges(settings, ScorerTelemetry(new_registry()))
+    configured_judges = build_judges(settings, ScorerTelemetry(new_registry()))
     if build_budget(settings) is None:
         return
 
     async def prepared() -> None:
-        for seat in seats:
-            await seat.judge.prepare()
+        for configured in configured_judges:
+            await configured.judge.prepare()
 
     asyncio.run(prepared())
-    require_prices(seats)
+    require_prices(configured_judges)
 
 
 def _series(settings: Settings) -> dict[str, int]:
@@ -204,10 +204,10 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     from dataclasses import asdict
 
     from monitor.app.scores import promises
-    from monitor.sampling.rules import Case, Filter, FirstMatch, compiled
+    from monitor.sampling.rules import Filter, FirstMatch, RuleCase, compiled
 
     cases = [
-        Case(re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), number)
+        RuleCase(re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), number)
         for number, entry in enumerate(settings.applications)
     ]
     number = FirstMatch(cases, -1)(interaction)

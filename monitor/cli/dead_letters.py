@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from monitor.config import Settings
-    from monitor.ingest.dead_letters.commands import Desk
-    from monitor.ingest.dead_letters.redrive import Answer, Told
+    from monitor.ingest.dead_letters.commands import DeadLetterAccess
+    from monitor.ingest.dead_letters.redrive import RedriveResult, Told
 
 #: Characters of a key or of a header, for people.
 _MOST_SHOWN = 2_000
@@ -47,7 +47,7 @@ def list_(
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    rows, said = asyncio.run(_listed(_desk(settings, limit), most, moment, grouped))
+    rows, said = asyncio.run(_listed(_access(settings, limit), most, moment, grouped))
     if json:
         _print_json(rows)
         return
@@ -80,7 +80,7 @@ def show(
     from monitor.runtime.visible import visible
 
     settings, _ = _prepared(config, set_, None)
-    looked_up = commands.shown(_desk(settings, limit), *_place(place), with_value=value)
+    looked_up = commands.shown(_access(settings, limit), *_place(place), with_value=value)
     shown = asyncio.run(looked_up)
     if isinstance(shown, str):
         topic = settings.kafka.topics.dead_letters
@@ -124,7 +124,7 @@ def redrive(
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    told, counts = asyncio.run(_redriven(_desk(settings, limit), dry_run, most, moment))
+    told, counts = asyncio.run(_redriven(_access(settings, limit), dry_run, most, moment))
     if json:
         answers = {str(answer): count for answer, count in sorted(counts.items())}
         letters = [_told_row(one) for one in told]
@@ -198,16 +198,16 @@ def _place(text: str) -> tuple[str | None, int, int]:
     return topic, int(partition), int(offset)
 
 
-def _desk(settings: Settings, limit_s: float) -> Desk:
+def _access(settings: Settings, limit_s: float) -> DeadLetterAccess:
     import time
 
     from monitor.app.connections import connection, output_connection
-    from monitor.ingest.dead_letters.commands import Desk
+    from monitor.ingest.dead_letters.commands import DeadLetterAccess
     from monitor.runtime.health import Health
 
     kafka = settings.kafka
     inputs = connection(settings)
-    return Desk(
+    return DeadLetterAccess(
         letters=output_connection(settings, inputs),
         topic=kafka.topics.dead_letters,
         inputs=inputs,
@@ -219,22 +219,22 @@ def _desk(settings: Settings, limit_s: float) -> Desk:
 
 
 async def _listed(
-    desk: Desk, most: int, since: datetime | None, grouped: bool
+    access: DeadLetterAccess, most: int, since: datetime | None, grouped: bool
 ) -> tuple[list[dict[str, Any]], str]:
     from monitor.ingest.dead_letters import commands
     from monitor.ingest.dead_letters.listing import LetterGroups, LetterList
 
     collect = LetterGroups(most, since) if grouped else LetterList(most, since)
-    await commands.listed(desk, collect)
-    rows, topic = collect.rows(), desk.topic
+    await commands.listed(access, collect)
+    rows, topic = collect.rows(), access.topic
     foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
     unit = "groups" if grouped else "dead letters"
     return rows, f"{len(rows)} of {collect.total} {unit} on {topic}{foreign}"
 
 
 async def _redriven(
-    desk: Desk, dry_run: bool, most: int | None, since: datetime | None
-) -> tuple[list[Told], Counter[Answer]]:
+    access: DeadLetterAccess, dry_run: bool, most: int | None, since: datetime | None
+) -> tuple[list[Told], Counter[RedriveResult]]:
     import asyncio
 
     from monitor.ingest.dead_letters import commands
@@ -242,7 +242,7 @@ async def _redriven(
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    return await commands.redriven(desk, dry_run=dry_run, most=most, since=since, stop=stop)
+    return await commands.redriven(access, dry_run=dry_run, most=most, since=since, stop=stop)
 
 
 def _letter_line(row: dict[str, Any]) -> str:
@@ -277,7 +277,7 @@ def _told_line(one: Told) -> str:
     return f"{row['answer']}  {row['partition']}/{row['offset']}  {row['original']}  {row['why']}"
 
 
-def _summary(counts: Counter[Answer], dry_run: bool) -> str:
+def _summary(counts: Counter[RedriveResult], dry_run: bool) -> str:
     said = ", ".join(f"{count} {answer.value}" for answer, count in sorted(counts.items()))
     return ("dry run, nothing was sent: " if dry_run else "") + (said or "no dead letters left")
 

@@ -11,7 +11,7 @@ import typer
 from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
 
 if TYPE_CHECKING:
-    from monitor.doctor.report import Line
+    from monitor.doctor.report import ReportLine
 
 #: Columns of the table where the output is no terminal.
 WIDTH = 100
@@ -35,7 +35,9 @@ def doctor(config: ConfigFile = None, set_: Overrides = None, json: AsJson = Fal
     raise typer.Exit(exit_code(lines))
 
 
-async def _groups(config: Path | None, overrides: list[str] | None) -> AsyncIterator[list[Line]]:
+async def _groups(
+    config: Path | None, overrides: list[str] | None
+) -> AsyncIterator[list[ReportLine]]:
     """Lines as they become known; a wrong setting is the first of them, and the last."""
     import logging
     import os
@@ -63,7 +65,7 @@ async def _groups(config: Path | None, overrides: list[str] | None) -> AsyncIter
         yield group
 
 
-async def _told(groups: AsyncIterator[list[Line]], as_json: bool) -> list[Line]:
+async def _told(groups: AsyncIterator[list[ReportLine]], as_json: bool) -> list[ReportLine]:
     """Print: the table as it grows, JSON at the end. The lines."""
     import os
     import shutil
@@ -75,7 +77,7 @@ async def _told(groups: AsyncIterator[list[Line]], as_json: bool) -> list[Line]:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
     colour = terminal and "NO_COLOR" not in os.environ
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     async for group in groups:
         lines += group
         if not as_json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 20
 
 
-class Kind(StrEnum):
+class JudgeKind(StrEnum):
     """Values of ``--judge``."""
 
     OFFLINE = "offline"
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     file: Annotated[Path, typer.Argument(help="Interactions, one JSON object a line.")],
     judge: Annotated[
-        Kind | None,
+        JudgeKind | None,
         typer.Option(help="Who judges; default: judge.kind of the settings."),
     ] = None,
     model: Annotated[

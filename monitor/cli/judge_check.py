@@ -13,11 +13,11 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, told
 if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.judge_check.formats import FileRead
-    from monitor.judge_check.gates import Outcome
+    from monitor.judge_check.gates import GateResult
     from monitor.judge_check.labelled import Labelled
     from monitor.judge_check.measure import Options
     from monitor.judge_check.report import Report
-    from monitor.judge_check.run import Run
+    from monitor.judge_check.run import CheckRun
     from monitor.judge_check.subject import Subject
 
 LabelledFiles = Annotated[
@@ -155,7 +155,7 @@ def _text(file: Path) -> str:
 def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
     from monitor.app.policies import handling, llm_settings, redaction_rules
-    from monitor.config import Judge
+    from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
     from monitor.judge.offline.judge import OfflineJudge
     from monitor.judge.pipeline.plans import PLANS
@@ -170,13 +170,15 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
     if unknown := [name for name in names if name not in PLANS]:
         raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(PLANS)}")
-    sections = [Judge.model_validate({**section.model_dump(), "pipeline": n}) for n in names]
+    sections = [
+        JudgeSettings.model_validate({**section.model_dump(), "pipeline": n}) for n in names
+    ]
     return [LlmSubject(llm_settings(each, handled)) for each in sections]
 
 
 async def _runs(
     subjects: Sequence[Subject], labelled: Sequence[Labelled], options: Options
-) -> list[Run]:
+) -> list[CheckRun]:
     """One pipeline after the other, so that their times can be compared."""
     import time
 
@@ -212,7 +214,7 @@ def _progress(total: int, name: str) -> Any:
     return bar()
 
 
-def _tell(found: Report, outcomes: Sequence[Outcome], as_json: bool) -> None:
+def _tell(found: Report, outcomes: Sequence[GateResult], as_json: bool) -> None:
     import io
     import shutil
     import sys

@@ -14,7 +14,7 @@ from monitor.cli.common import ConfigFile, Overrides, say, settings_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from monitor.control.commands import Desk
+    from monitor.control.commands import ControlAccess
     from monitor.records.control import PauseRecord
 
 Application = Annotated[
@@ -52,9 +52,9 @@ def pause(
     from monitor.control import commands
     from monitor.records.control import PauseRecord
 
-    desk, now = _desk(config, set_, limit)
+    access, now = _access(config, set_, limit)
     record = PauseRecord(application=_name(application), until=_until(for_, now))
-    asyncio.run(commands.pause(desk, record, now, _who()))
+    asyncio.run(commands.pause(access, record, now, _who()))
     say(_told(record))
 
 
@@ -69,9 +69,9 @@ def resume(
 
     from monitor.control import commands
 
-    desk, now = _desk(config, set_, limit)
+    access, now = _access(config, set_, limit)
     name = None if application is None else _name(application)
-    ended, left = asyncio.run(commands.resume(desk, name, now))
+    ended, left = asyncio.run(commands.resume(access, name, now))
     for record in ended:
         say(f"{record.application or 'all applications'}: resumed")
     if not ended:
@@ -134,17 +134,19 @@ def _who() -> str:
     return f"{user}@{socket.gethostname()}"
 
 
-def _desk(config: Path | None, overrides: list[str] | None, limit_s: float) -> tuple[Desk, float]:
+def _access(
+    config: Path | None, overrides: list[str] | None, limit_s: float
+) -> tuple[ControlAccess, float]:
     """The desk, and the time in epoch seconds."""
     import time
 
     from monitor.app.connections import connection, output_connection
-    from monitor.control.commands import Desk
+    from monitor.control.commands import ControlAccess
     from monitor.runtime import logs
     from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
     cluster = output_connection(settings, connection(settings))
-    desk = Desk(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)
-    return desk, time.time()
+    access = ControlAccess(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)
+    return access, time.time()

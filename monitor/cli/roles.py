@@ -122,11 +122,11 @@ def _print_gauges(
 ) -> None:
     import time
 
-    from monitor.app.scores import books, promises
+    from monitor.app.scores import aggregators, promises
     from monitor.exporter.from_file import gauges
 
     settings = settings_of(config, overrides)
-    found = books(settings)
+    found = aggregators(settings)
     moment = time.time() if at is None else _moment(at)
     decided = None if control is None else _lines("--control", control)
     text = gauges(

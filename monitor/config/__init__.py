@@ -4,8 +4,8 @@ from monitor.config.access import Access
 from monitor.config.applications import Application, Effective, resolved, withheld
 from monitor.config.base import seconds
 from monitor.config.explain import listed, paths
-from monitor.config.judging import Cache, Judge, Sampling
-from monitor.config.objectives import Objective, SharedObjective
+from monitor.config.judging import Cache, JudgeSettings, Sampling
+from monitor.config.objectives import ObjectiveSettings, SharedObjective
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
@@ -18,8 +18,8 @@ __all__ = [
     "Effective",
     "FixedBaseline",
     "FixedMean",
-    "Judge",
-    "Objective",
+    "JudgeSettings",
+    "ObjectiveSettings",
     "Rule",
     "Sampling",
     "Settings",

@@ -11,16 +11,16 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from monitor.config.base import Section
-from monitor.config.judging import Judge, Rate
+from monitor.config.judging import JudgeSettings, RateSettings
 from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
-from monitor.config.objectives import Objective, check_objective, one_or_more_objectives
+from monitor.config.objectives import ObjectiveSettings, check_objective, one_or_more_objectives
 from monitor.config.rules import Rules
 
 #: What belongs to an endpoint: it is not sent to another one that an entry names.
 _ENDPOINT = ("api_base", "api_key", "headers")
 
 
-class JudgeOverride(Judge):
+class JudgeOverride(JudgeSettings):
     """Some settings of a judge; those that are not given are inherited."""
 
     @model_validator(mode="after")
@@ -36,11 +36,11 @@ class Application(Section):
     )
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
     judge: JudgeOverride = JudgeOverride()
-    sampling: Rate = Rate()
+    sampling: RateSettings = RateSettings()
     segment: str | None = Field(None, description="attribute that is stored as the segment")
     metrics: Metrics = Field(None, description="the metrics that are recorded; null: all of them")
-    objective: Annotated[tuple[Objective, ...], BeforeValidator(one_or_more_objectives)] = Field(
-        (), description="one or a list of: metric, window, bound, minimum_samples"
+    objective: Annotated[tuple[ObjectiveSettings, ...], BeforeValidator(one_or_more_objectives)] = (
+        Field((), description="one or a list of: metric, window, bound, minimum_samples")
     )
 
     @field_validator("application")
@@ -87,11 +87,11 @@ class Application(Section):
 class Effective(Section):
     """The settings that hold for an interaction, with nothing left to inherit."""
 
-    judge: Judge
-    sampling: Rate
+    judge: JudgeSettings
+    sampling: RateSettings
     segment: str | None = None
     metrics: Metrics = None
-    objective: tuple[Objective, ...] = ()
+    objective: tuple[ObjectiveSettings, ...] = ()
 
 
 def resolved(entry: Application, base: Effective) -> Effective:
@@ -104,7 +104,7 @@ def resolved(entry: Application, base: Effective) -> Effective:
     given, lost = _given(entry.judge), withheld(entry, base)
     kept = {k: v for k, v in dict(base.judge).items() if f"judge.{k}" not in lost}
     try:
-        judge = Judge.model_validate({**kept, **given})
+        judge = JudgeSettings.model_validate({**kept, **given})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"judge: {first['msg'].removeprefix('Value error, ')}") from None

@@ -19,7 +19,7 @@ LONGEST_BLOCK_WAIT_S = 600
 FOLLOWS_REDIRECTS = "aiohttp_openai/"
 
 
-class Rate(Section):
+class RateSettings(Section):
     """Which interactions may be judged, by a hash."""
 
     rate: Fraction = Field(1.0, description="share of the interactions that is judged, 0 to 1")
@@ -35,7 +35,7 @@ class Rate(Section):
         raise ValueError(f"found {key!r}, expected interaction_id, record_key or header:NAME")
 
 
-class Sampling(Rate):
+class Sampling(RateSettings):
     """Which interactions are judged."""
 
     block: int | Literal["auto"] = Field(
@@ -142,7 +142,7 @@ class Price(Section):
         return self.input_usd_per_million, self.output_usd_per_million
 
 
-class Judge(Section):
+class JudgeSettings(Section):
     """Who judges."""
 
     kind: Literal["offline", "llm"] = Field(

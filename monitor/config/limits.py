@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator
 from monitor.config.base import Section, mapping, seconds
 
 
-class Budget(Section):
+class BudgetSettings(Section):
     """What ``limits.usd_per_day`` means by a day."""
 
     timezone: str = Field("UTC", description="time zone of the day, like Europe/Berlin")
@@ -60,7 +60,7 @@ class ModelLimits(Section):
     )
 
 
-class Limits(ModelLimits):
+class LimitSettings(ModelLimits):
     """Bounds on the calls of judges, for each model; they wait, and do not fail."""
 
     usd_per_day: float | None = Field(

@@ -17,7 +17,7 @@ def one_or_more_objectives(value: Any) -> Any:
     return [value] if alone else items(value)
 
 
-class Objective(Section):
+class ObjectiveSettings(Section):
     """What an application has promised about one metric."""
 
     metric: DirectedMetric = Field(description="the metric that it is about")
@@ -39,7 +39,7 @@ class Objective(Section):
         return self.metric, seconds(self.window)
 
 
-class SharedObjective(Objective):
+class SharedObjective(ObjectiveSettings):
     """One that several applications have in common."""
 
     application: Names = Field(
@@ -77,7 +77,7 @@ def check_shared(
 
 
 def check_objective(
-    objective: Objective, windows: Sequence[str], exported: Sequence[str] | None, path: str
+    objective: ObjectiveSettings, windows: Sequence[str], exported: Sequence[str] | None, path: str
 ) -> None:
     """Refuse an objective without a gauge; ``exported`` are the metrics, None for all of them."""
     if seconds(objective.window) not in {seconds(window) for window in windows}:

@@ -19,8 +19,8 @@ from monitor.config.access import Access, KafkaOutput
 from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, resolved
 from monitor.config.base import Fraction, Section, Texts, items, seconds
-from monitor.config.judging import Judge, Sampling
-from monitor.config.limits import Budget, Limits
+from monitor.config.judging import JudgeSettings, Sampling
+from monitor.config.limits import BudgetSettings, LimitSettings
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
@@ -80,7 +80,7 @@ class Kafka(Access):
     topics: Topics = Topics()
 
 
-class Circuit(Section):
+class CircuitSettings(Section):
     """When reading pauses because nearly every record becomes a dead letter."""
 
     share: Fraction = Field(
@@ -122,7 +122,7 @@ class Ingest(Section):
         "is taken of what was not read yet; completeness: all is taken, however late",
     )
     behind_after: str = Field("10m", description="how old the oldest unread record may become")
-    circuit: Circuit = Circuit()
+    circuit: CircuitSettings = CircuitSettings()
 
     @field_validator("behind_after")
     @classmethod
@@ -171,9 +171,9 @@ class Settings(Section):
     ingest: Ingest = Ingest()
     redaction: Redaction = Redaction()
     sampling: Sampling = Sampling()
-    judge: Judge = Judge()
-    limits: Limits = Limits()
-    budget: Budget = Budget()
+    judge: JudgeSettings = JudgeSettings()
+    limits: LimitSettings = LimitSettings()
+    budget: BudgetSettings = BudgetSettings()
     export: Export = Export()
     drift: Drift = Drift()
     alerts: Alerts = Alerts()

@@ -38,7 +38,7 @@ class Bursts:
     def __init__(self) -> None:
         self.last: BurstRecord | None = None
 
-    def take_in(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+    def apply(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
         """Let a control record hold; what was wrong with one that was left out.
 
         Of those of other kinds nothing is said: others read them.
@@ -57,7 +57,7 @@ class Bursts:
 
     def times(self, now: float) -> int:
         """How many times as many judgements are asked for; 1 where no grant holds."""
-        return self.last.times if self.last is not None and self.last.holds(now) else 1
+        return self.last.times if self.last is not None and self.last.is_active(now) else 1
 
     def granted_s(self, now: float, zone: tzinfo) -> int:
         """Seconds that were granted of today."""

@@ -23,7 +23,7 @@ class Calibrations:
         """What holds; None while there is none."""
         return self._held.get(calibration_key(application, judge))
 
-    def take_in(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+    def apply(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
         """Let a control record hold; what was wrong with one that was left out.
 
         Of those that are no calibrations nothing is said: others read them.

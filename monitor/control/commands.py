@@ -14,7 +14,7 @@ from monitor.records.control import SET_BY, PauseRecord, pause_key
 from monitor.runtime.health import Health
 
 
-class Desk(NamedTuple):
+class ControlAccess(NamedTuple):
     """Where control records are, and for how many seconds reading and writing may take."""
 
     connection: Connection
@@ -23,60 +23,60 @@ class Desk(NamedTuple):
     limit_s: float
 
 
-async def pause(desk: Desk, record: PauseRecord, now: float, by: str) -> None:
+async def pause(access: ControlAccess, record: PauseRecord, now: float, by: str) -> None:
     """Begin a pause, with the name of who has asked for it.
 
     Raises ``DependencyRefused`` when it cannot be written in time, and at once where no topic is: a
     producer would wait for one.
     """
-    await in_force(desk, now)
-    await publish(desk, [(record.key, record.to_json())], [(SET_BY, by.encode())])
+    await in_force(access, now)
+    await publish(access, [(record.key, record.to_json())], [(SET_BY, by.encode())])
 
 
 async def resume(
-    desk: Desk, application: str | None, now: float
+    access: ControlAccess, application: str | None, now: float
 ) -> tuple[list[PauseRecord], list[PauseRecord]]:
     """End the pauses of an application, or (None) all; those that were ended, and those left."""
-    held = await in_force(desk, now)
+    held = await in_force(access, now)
     wanted = None if application is None else pause_key(application)
     ended = [record for record in held if wanted in (None, record.key)]
-    await publish(desk, [(record.key, None) for record in ended])
+    await publish(access, [(record.key, None) for record in ended])
     return ended, [record for record in held if record not in ended]
 
 
-async def in_force(desk: Desk, now: float) -> list[PauseRecord]:
+async def in_force(access: ControlAccess, now: float) -> list[PauseRecord]:
     """The pauses that hold.
 
     Raises ``DependencyRefused`` when the topic is missing, may not be read, or not in time.
     """
-    async with one_shot.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
-        return (await _read(desk)).records(now)
+    async with one_shot.in_time(access.connection, access.health, access.limit_s, "reading"):
+        return (await _read(access)).records(now)
 
 
-async def said(desk: Desk, now: float) -> list[str]:
+async def said(access: ControlAccess, now: float) -> list[str]:
     """What is paused, for people who ask something else; that it cannot be read is no failure."""
     try:
-        return [f"judging is paused: {record}" for record in await in_force(desk, now)]
+        return [f"judging is paused: {record}" for record in await in_force(access, now)]
     except DependencyRefused as error:
         return [f"whether judging is paused is not known: {error}"]
 
 
-async def _read(desk: Desk) -> Pauses:
-    pauses, scan = Pauses(), await TopicScan.start(desk.connection, desk.health)
+async def _read(access: ControlAccess) -> Pauses:
+    pauses, scan = Pauses(), await TopicScan.start(access.connection, access.health)
     try:
-        async for record in scan.records(desk.topic):
-            pauses.take_in(record.key, record.value, record.timestamp / 1000, record.headers)
+        async for record in scan.records(access.topic):
+            pauses.apply(record.key, record.value, record.timestamp / 1000, record.headers)
     finally:
         await scan.stop()
     return pauses
 
 
 async def publish(
-    desk: Desk,
+    access: ControlAccess,
     records: Sequence[tuple[str, bytes | None]],
     headers: Sequence[tuple[str, bytes | None]] = (),
 ) -> None:
     """Write keys and values; raises ``DependencyRefused`` when that is not possible in time."""
     await one_shot.publish(
-        desk.connection, desk.health, desk.limit_s, desk.topic, records, headers=headers
+        access.connection, access.health, access.limit_s, access.topic, records, headers=headers
     )

@@ -14,7 +14,7 @@ from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
 
-class State(NamedTuple):
+class FollowedTopic(NamedTuple):
     """A topic, what its follower is called, and what is lost where the topic forgets."""
 
     topic: str
@@ -25,7 +25,7 @@ class State(NamedTuple):
 class StateFollower:
     """Reads all of a topic at every start, and goes on.
 
-    ``take_in`` lets a record hold, and says what was wrong with one that it left out; ``count`` is
+    ``apply`` lets a record hold, and says what was wrong with one that it left out; ``count`` is
     told the result of each. ``changed`` is told when the replay is over, and of all that comes
     then.
     """
@@ -33,14 +33,14 @@ class StateFollower:
     def __init__(
         self,
         connection: Connection,
-        state: State,
-        take_in: Callable[[KafkaRecord], RecordSkipped | None],
+        state: FollowedTopic,
+        apply: Callable[[KafkaRecord], RecordSkipped | None],
         count: Callable[[str], None],
         health: Health,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection, self._state, self._health = connection, state, health
-        self._take, self._count, self._changed = take_in, count, changed
+        self._take, self._count, self._changed = apply, count, changed
         self.is_ready = False
 
     async def run(self) -> None:
@@ -57,7 +57,7 @@ class StateFollower:
             async for records in reader.batches():
                 self._health.beat(name)
                 for record in records:
-                    self._take_in(record)
+                    self._apply(record)
                 if not self.is_ready:
                     await self._look_whether_ready(reader)
                 elif records:
@@ -66,7 +66,7 @@ class StateFollower:
             self._health.finished(name)
             await reader.stop()
 
-    def _take_in(self, record: KafkaRecord) -> None:
+    def _apply(self, record: KafkaRecord) -> None:
         result = self._take(record)
         self._count(result.cause if result else "read")
         if result is not None:

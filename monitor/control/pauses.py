@@ -31,7 +31,7 @@ class Pauses:
         #: Whether the topic cannot be read: then nothing is held, and nobody knows.
         self.are_unknown = False
 
-    def take_in(
+    def apply(
         self, key: bytes | None, value: bytes | None, at: float, headers: Headers = ()
     ) -> RecordSkipped | None:
         """Let a control record hold that was written at ``at``; what was wrong with one left out.
@@ -49,7 +49,7 @@ class Pauses:
             self._since.pop(found.key, None)
         elif isinstance(found, PauseRecord):
             before = self._held.get(found.key)
-            if before is None or not before.holds(at):  # else it is made longer
+            if before is None or not before.is_active(at):  # else it is made longer
                 self._since[found.key] = at
             self._held[found.key] = found.as_set(at, _who(headers))
         return None
@@ -59,7 +59,7 @@ class Pauses:
         if not self._held:
             return False
         return any(
-            record is not None and record.holds(now)
+            record is not None and record.is_active(now)
             for record in map(self._held.get, (pause_key(""), pause_key(application)))
         )
 
@@ -69,7 +69,7 @@ class Pauses:
 
     def records(self, now: float) -> list[PauseRecord]:
         """The pauses that hold, by key."""
-        return [record for _, record in sorted(self._held.items()) if record.holds(now)]
+        return [record for _, record in sorted(self._held.items()) if record.is_active(now)]
 
 
 def _who(headers: Headers) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """What an event is, as it is shown."""
 
     BASELINE = "baseline"
@@ -24,7 +24,7 @@ class Event(NamedTuple):
     """Something that happened, so many seconds after the start; ``text`` is one sentence."""
 
     at_s: float
-    kind: Kind
+    kind: EventKind
     text: str
 
     def line(self) -> str:
@@ -60,7 +60,7 @@ class Chronicle:
         self._closed: dict[tuple[float, str], AlarmRecord] = {}
         self.learned: Learned | None = None
 
-    def look(self, page: Page, now: float) -> None:
+    def look(self, page: ScrapedPage, now: float) -> None:
         """Take in a scrape made at ``now`` (epoch seconds)."""
         learning = page.learning
         if self.learned is None and learning is not None and learning.is_over and page.watched:
@@ -71,7 +71,7 @@ class Chronicle:
             }
             self.learned = Learned(self.seconds(now), learning.slots, normal)
 
-    def take_in(self, record: AlarmRecord) -> None:
+    def apply(self, record: AlarmRecord) -> None:
         """Take in a record of the alarms topic; a repeated one changes nothing."""
         known = self._opened if record.state == "open" else self._closed
         known.setdefault((record.opened_at.timestamp(), record.key), record)
@@ -95,16 +95,16 @@ class Chronicle:
     def _events(self) -> Iterator[Event]:
         if self.learned is not None:
             text = f"learned from the first {self.learned.slots} scored interactions"
-            yield Event(self.learned.at_s, Kind.BASELINE, text)
+            yield Event(self.learned.at_s, EventKind.BASELINE, text)
         for alarm in self.alarms():
             yield self._opening(alarm)
             if alarm.closed is not None and alarm.closed.closed_at is not None:
                 closed_s = alarm.closed.closed_at.timestamp()
-                yield Event(self.seconds(closed_s), Kind.RECOVERY, alarm.closed.answer)
+                yield Event(self.seconds(closed_s), EventKind.RECOVERY, alarm.closed.answer)
 
     def _opening(self, alarm: Alarm) -> Event:
         opened = alarm.opened
-        return Event(self.seconds(opened.opened_at.timestamp()), Kind.ALARM, opened.answer)
+        return Event(self.seconds(opened.opened_at.timestamp()), EventKind.ALARM, opened.answer)
 
 
 def bound(metric: str, baseline: float) -> str:

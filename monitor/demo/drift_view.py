@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.demo.bars import progress, rising, rising_scale
-from monitor.demo.chronicle import Chronicle, Event, Kind, bound
-from monitor.exporter.serve.scraped import Learning, Page, Watched
+from monitor.demo.chronicle import Chronicle, Event, EventKind, bound
+from monitor.exporter.serve.scraped import DriftReading, Learning, ScrapedPage
 
 #: Columns with their gaps of two: the name, the state, evidence as a number, what is normal.
 _NAME, _STATE, _NUMBER, _NORMAL = 31, 9, 7, 8
@@ -20,15 +20,15 @@ _LEAST_NAME: Final = 16
 _BAR: Final = (12, 60)
 _PROGRESS: Final = 20
 _STYLES: Final = {
-    Kind.BASELINE: "cyan",
-    Kind.ALARM: "bold red",
-    Kind.RECOVERY: "bold green",
-    Kind.MESSAGE: "bold",
+    EventKind.BASELINE: "cyan",
+    EventKind.ALARM: "bold red",
+    EventKind.RECOVERY: "bold green",
+    EventKind.MESSAGE: "bold",
 }
 
 
 def drift_block(
-    page: Page,
+    page: ScrapedPage,
     chronicle: Chronicle,
     metrics: Sequence[str],
     width: int,
@@ -64,7 +64,7 @@ def _events(chronicle: Chronicle, most: int) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for event in latest(chronicle, most):
-        is_past = event.kind is Kind.ALARM and event not in opened
+        is_past = event.kind is EventKind.ALARM and event not in opened
         kind = Text(event.kind.lower(), "red") if is_past else Text(event.kind, _STYLES[event.kind])
         table.add_row(f"{event.at_s:.0f} s", kind, event.text)
     return table
@@ -81,12 +81,12 @@ def learning_words(learning: Learning | None) -> str:
     return f"learning baseline {learning.slots}/{learning.needed}"
 
 
-def evidence_words(watched: Watched | None) -> str:
+def evidence_words(watched: DriftReading | None) -> str:
     """Evidence against threshold, and whether that is an alarm.
 
-    >>> evidence_words(Watched(8.1, 7.56, 0.1, True))
+    >>> evidence_words(DriftReading(8.1, 7.56, 0.1, True))
     '8.1/7.56 ALARM'
-    >>> evidence_words(Watched(None, 7.56, 0.1, False)), evidence_words(None)
+    >>> evidence_words(DriftReading(None, 7.56, 0.1, False)), evidence_words(None)
     ('none/7.56', 'no baseline')
     """
     if watched is None or watched.threshold is None:
@@ -136,7 +136,7 @@ def shortened(name: str, width: int) -> str:
     return name if len(name) <= width else f"{name[: width - 11]}…{name[-10:]}"
 
 
-def _table(page: Page, metrics: Sequence[str], width: int) -> Table:
+def _table(page: ScrapedPage, metrics: Sequence[str], width: int) -> Table:
     fits = columns(width)
     threshold = next((w.threshold for w in page.watched.values() if w.threshold), None)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
@@ -152,8 +152,8 @@ def _table(page: Page, metrics: Sequence[str], width: int) -> Table:
     return table
 
 
-def _cells(metric: str, watched: Watched | None, fits: Columns) -> Iterator[Text]:
-    found = watched or Watched(None, None, None, False)
+def _cells(metric: str, watched: DriftReading | None, fits: Columns) -> Iterator[Text]:
+    found = watched or DriftReading(None, None, None, False)
     yield Text(f" {shortened(metric, fits.name - 3)}", style="bold")
     style = "bold red" if found.alarm else "cyan"
     if found.threshold is None:
@@ -165,6 +165,6 @@ def _cells(metric: str, watched: Watched | None, fits: Columns) -> Iterator[Text
     if fits.normal:
         yield Text("–" if found.baseline is None else bound(metric, found.baseline))
     if found.alarm:
-        yield Text(Kind.ALARM, style="bold red")
+        yield Text(EventKind.ALARM, style="bold red")
     else:
         yield Text("learning" if found.threshold is None else "no alarm", style="dim")

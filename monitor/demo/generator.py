@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from monitor.demo.traffic import Traffic
+from monitor.demo.traffic import DemoTraffic
 
 #: Writes that wait at the same time: on a machine that is too slow for the rate, each one more
 #: makes all of them slower.
@@ -33,7 +33,7 @@ class Generator:
         self,
         producer: Writer,
         topic: str,
-        traffic: Traffic,
+        traffic: DemoTraffic,
         *,
         rate: float,
         clock: Callable[[], float],

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.serve.scraped import ScrapedPage
 
 KEPT_S: Final = 60.0
 RATE_OVER_S: Final = 10.0
@@ -16,10 +16,10 @@ class Look(NamedTuple):
     """A scrape, so many seconds after the start."""
 
     elapsed_s: float
-    page: Page
+    page: ScrapedPage
 
 
-class History:
+class ScrapeHistory:
     """Scrapes in the order of their times; at least one must be added before it is asked."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class History:
         """The newest scrape."""
         return self._looks[-1]
 
-    def rate(self, count: Callable[[Page], int]) -> float | None:
+    def rate(self, count: Callable[[ScrapedPage], int]) -> float | None:
         """By how much a counter grew in a second, over the last ten; None after one scrape."""
         end = self.last
         begin = next(x for x in self._looks if x.elapsed_s >= end.elapsed_s - RATE_OVER_S)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 
-class Kind(StrEnum):
+class ResponseKind(StrEnum):
     """How a response came about; the order is that of the rates in ``Mix``."""
 
     FOLLOWS = "follows"
@@ -58,16 +58,16 @@ class Mix:
         if self.refuses >= 1:
             raise ValueError("a mix needs responses that claim something")
 
-    def kind(self, u: float) -> Kind:
+    def kind(self, u: float) -> ResponseKind:
         """The kind at ``u`` in [0, 1): the inverse of the cumulated rates.
 
         >>> NORMAL.kind(0.0), NORMAL.kind(0.999)
         (<Kind.FOLLOWS: 'follows'>, <Kind.REFUSES: 'refuses'>)
         """
-        for kind, cumulated in zip(Kind, accumulate(astuple(self)), strict=True):
+        for kind, cumulated in zip(ResponseKind, accumulate(astuple(self)), strict=True):
             if u < cumulated:
                 return kind
-        return Kind.REFUSES if self.refuses else Kind.FOLLOWS
+        return ResponseKind.REFUSES if self.refuses else ResponseKind.FOLLOWS
 
 
 NORMAL = Mix(

@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from monitor.demo.history import History
-from monitor.exporter.serve.scraped import Page
+from monitor.demo.history import ScrapeHistory
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.records import Outcome
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     meaning: str
 
 
-def outcome_table(history: History) -> Table:
+def outcome_table(history: ScrapeHistory) -> Table:
     """One row an outcome and reason, what is in flight, and the sum."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column(" outcome", no_wrap=True, min_width=12)
@@ -47,7 +47,7 @@ def outcome_table(history: History) -> Table:
     return table
 
 
-def outcome_line(history: History) -> Text:
+def outcome_line(history: ScrapeHistory) -> Text:
     """The same sum where there is no room for a table."""
     page = history.last.page
     parts = [
@@ -58,7 +58,7 @@ def outcome_line(history: History) -> Text:
     return Text(f" consumed {page.consumed} = {' + '.join(parts)}", style="dim")
 
 
-def _rows(history: History) -> Iterator[Row]:
+def _rows(history: ScrapeHistory) -> Iterator[Row]:
     page = history.last.page
     for key in _in_order(page):
         rate = history.rate(partial(_ended, key))
@@ -68,12 +68,12 @@ def _rows(history: History) -> Iterator[Row]:
     yield Row("= consumed", "", f"{page.consumed}", consumed, "every one ends in one outcome")
 
 
-def _in_order(page: Page) -> list[tuple[str, str]]:
+def _in_order(page: ScrapedPage) -> list[tuple[str, str]]:
     order = list(Outcome)
     return sorted(page.outcomes, key=lambda key: (order.index(Outcome(key[0])), key[1]))
 
 
-def _ended(key: tuple[str, str], page: Page) -> int:
+def _ended(key: tuple[str, str], page: ScrapedPage) -> int:
     return page.outcomes.get(key, 0)
 
 

@@ -9,12 +9,12 @@ from monitor.demo.chronicle import Alarm, Chronicle
 from monitor.demo.mix import INCIDENT, expected
 from monitor.demo.schedule import Phase
 from monitor.demo.traffic import APPLICATION
-from monitor.exporter.scores.aggregator import ScoreBook, SeriesKey
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesKey
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
 
 
-class Run(NamedTuple):
+class DemoRun(NamedTuple):
     """The phases of a run that is over, and what was counted outside the monitor."""
 
     phases: list[Phase]
@@ -25,7 +25,11 @@ class Run(NamedTuple):
 
 
 def report(
-    page: Page, book: ScoreBook, chronicle: Chronicle, run: Run, messages: Sequence[Any] = ()
+    page: ScrapedPage,
+    aggregator: ScoreAggregator,
+    chronicle: Chronicle,
+    run: DemoRun,
+    messages: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """One JSON object; estimates are over event time, truth is the mix's exact expectation.
 
@@ -33,7 +37,7 @@ def report(
     So are those of the notifications (``messages``) that arrived from Alertmanager;
     ``first_gauge_s`` and ``traffic_began_s`` are after the program began.
     """
-    judges = [judge.label for judge in book.judges()]
+    judges = [judge.label for judge in aggregator.judges()]
     learned = chronicle.learned
     return {
         "acknowledged": run.acknowledged,
@@ -45,35 +49,37 @@ def report(
         "first_gauge_s": run.first_gauge_s,
         "traffic_began_s": run.traffic_began_s,
         "baseline": None if learned is None else learned._asdict(),
-        "alarms": [_alarm(alarm, book, chronicle, run.phases) for alarm in chronicle.alarms()],
+        "alarms": [
+            _alarm(alarm, aggregator, chronicle, run.phases) for alarm in chronicle.alarms()
+        ],
         "notifications": list(messages),
         "truth": {phase.name: expected(phase.mix) for phase in run.phases},
-        "estimate": {phase.name: _estimates(book, phase, judges) for phase in run.phases},
+        "estimate": {phase.name: _estimates(aggregator, phase, judges) for phase in run.phases},
     }
 
 
 def _alarm(
-    alarm: Alarm, book: ScoreBook, chronicle: Chronicle, phases: list[Phase]
+    alarm: Alarm, aggregator: ScoreAggregator, chronicle: Chronicle, phases: list[Phase]
 ) -> dict[str, Any]:
     opened, closed = alarm.opened, alarm.closed
     ended = closed.closed_at if closed is not None else None
     return {
         "metric": opened.metric,
         "opened_s": chronicle.seconds(opened.opened_at.timestamp()),
-        "judged": _judged(alarm, book, phases),
+        "judged": _judged(alarm, aggregator, phases),
         "answer": opened.answer,
         "closed_s": None if ended is None else chronicle.seconds(ended.timestamp()),
         "recovery": None if closed is None else closed.answer,
     }
 
 
-def _judged(alarm: Alarm, book: ScoreBook, phases: list[Phase]) -> int | None:
+def _judged(alarm: Alarm, aggregator: ScoreAggregator, phases: list[Phase]) -> int | None:
     """How many were judged since the incident began when the alarm opened; None without one."""
     until = alarm.opened.evidence_until
     begin = next((phase.start for phase in phases if phase.mix == INCIDENT), None)
     if begin is None or until is None or until.timestamp() < begin:
         return None
-    return sum(begin <= one.event_time <= until.timestamp() for one in book.counted())
+    return sum(begin <= one.event_time <= until.timestamp() for one in aggregator.counted())
 
 
 def _outcomes(outcomes: Mapping[tuple[str, str], int]) -> dict[str, int]:
@@ -83,14 +89,14 @@ def _outcomes(outcomes: Mapping[tuple[str, str], int]) -> dict[str, int]:
     return totals
 
 
-def _estimates(book: ScoreBook, phase: Phase, judges: list[str]) -> dict[str, Any]:
+def _estimates(aggregator: ScoreAggregator, phase: Phase, judges: list[str]) -> dict[str, Any]:
     return {
         metric: {"value": found.value, "lower": found.lower, "upper": found.upper,
                  "samples": found.samples}
         for metric in CATALOGUE
         for judge in judges[-1:]
         if (
-            found := book.estimate_between(
+            found := aggregator.estimate_between(
                 SeriesKey(metric, APPLICATION, judge), phase.start, phase.end
             )
         )

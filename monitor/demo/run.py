@@ -16,16 +16,16 @@ from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
 from monitor.demo.options import DemoOptions, demo_settings
-from monitor.demo.report import Run, report
+from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.show import say, say_anything, show
 from monitor.demo.stack.beside import beside, prepared
 from monitor.demo.stack.inbox import Inbox
 from monitor.demo.stack.notification import Notification
 from monitor.demo.stack.stack import DEPLOY, Shipped
-from monitor.demo.traffic import Traffic
+from monitor.demo.traffic import DemoTraffic
 from monitor.demo.view import SCREEN, View
-from monitor.demo.watch import Watch
+from monitor.demo.watch import DemoWatch
 from monitor.kafka.producer import Producer
 from monitor.rules.render import rendered
 from monitor.runtime import logs
@@ -100,7 +100,7 @@ class Demo:
         self._began_at = time.time() - (time.monotonic() - began)
         self.schedule = Schedule(math.ceil(time.time()), options.incident_at, options.incident_for)
         self.chronicle = Chronicle(self.schedule.start)
-        self.watch = Watch(monitor, self.chronicle, began)
+        self.watch = DemoWatch(monitor, self.chronicle, began)
         self.inbox = Inbox()
         #: Other addresses to show, by name.
         self.links: dict[str, str] = {}
@@ -121,7 +121,7 @@ class Demo:
         await self.watch.first_page()  # a taken port ends the demo before anything is begun
         producer = await Producer.start(self.monitor.connection, self.monitor.health)
         try:
-            traffic = Traffic(options.seed, self.schedule.mix_at)
+            traffic = DemoTraffic(options.seed, self.schedule.mix_at)
             generator = Generator(
                 producer, topic, traffic, rate=options.rate, clock=self.monitor.clock
             )
@@ -129,14 +129,14 @@ class Demo:
         finally:
             await producer.stop()
         page = await self.watch.settled(generator.acknowledged)
-        run = Run(
+        run = DemoRun(
             self.schedule.phases(int(min(end, math.ceil(self.monitor.clock())))),
             acknowledged=generator.acknowledged,
             end_offset=await self.watch.end_offset(topic),
             first_gauge_s=self.watch.first_gauge_s,
             traffic_began_s=round(start - self._began_at, 1),
         )
-        return report(page, self.monitor.book, self.chronicle, run, self.inbox.summary())
+        return report(page, self.monitor.aggregator, self.chronicle, run, self.inbox.summary())
 
     def view(self) -> View:
         """An empty picture of this demo."""

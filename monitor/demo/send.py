@@ -11,7 +11,7 @@ from monitor.app.connections import connection
 from monitor.config import Settings
 from monitor.demo.generator import Generator, Writer
 from monitor.demo.schedule import Schedule
-from monitor.demo.traffic import Traffic
+from monitor.demo.traffic import DemoTraffic
 from monitor.kafka import one_shot
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
@@ -19,7 +19,7 @@ from monitor.runtime.health import Health
 from monitor.runtime.shutdown import stop_on_signals, until
 
 
-class Watched:
+class AckWatch:
     """Writes of which one must be acknowledged at least every ``limit_s`` seconds, while any wait.
 
     ``limit`` passes where that is not so.
@@ -77,11 +77,11 @@ async def send(
         async with one_shot.in_time(where, health, limit_s, "connecting"):
             await wait_for_topics(where, [topic], health, "traffic")
             producer = await Producer.start(where, health)
-        traffic = Traffic(seed, schedule.mix_at)
+        traffic = DemoTraffic(seed, schedule.mix_at)
         end = math.inf if run_for is None else schedule.start + run_for
         try:
             async with one_shot.in_time(where, health, limit_s, "writing") as limit:
-                writer = Watched(producer, limit, limit_s)
+                writer = AckWatch(producer, limit, limit_s)
                 generator = Generator(writer, topic, traffic, rate=rate, clock=time.time)
                 try:
                     await generator.run(schedule.start, end, stop)

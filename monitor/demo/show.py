@@ -14,14 +14,14 @@ from rich.live import Live
 
 from monitor.demo.chronicle import Event
 from monitor.demo.view import View
-from monitor.demo.watch import LOOK_EVERY_S, Watch
+from monitor.demo.watch import LOOK_EVERY_S, DemoWatch
 
 PLAIN_EVERY_S: Final = 5.0
 
 
 async def show(
     view: View,
-    watch: Watch,
+    watch: DemoWatch,
     events: Callable[[], list[Event]],
     clock: Callable[[], float],
     stop: asyncio.Event,
@@ -42,7 +42,7 @@ async def show(
 
 
 async def _plainly(
-    view: View, watch: Watch, events: Callable[[], list[Event]], clock: Callable[[], float]
+    view: View, watch: DemoWatch, events: Callable[[], list[Event]], clock: Callable[[], float]
 ) -> None:
     """A line every few seconds, and each event as soon as it is known, while somebody reads."""
     told, is_read, due = set[Event](), say(view.intro()), asyncio.get_running_loop().time()

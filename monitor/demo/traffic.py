@@ -39,7 +39,7 @@ class Generated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class DemoTraffic:
     """Interactions of a support bot.
 
     ``mix_at`` maps Unix seconds of the event time to the mix of that moment. ``reference_share``
@@ -58,12 +58,12 @@ class Traffic:
         if event_time.tzinfo is None:
             raise ValueError("event_time needs a time zone")
         rng = Random(f"{self.seed}/{index}")
-        book = handbook(rng.choice(LANGUAGES))
+        aggregator = handbook(rng.choice(LANGUAGES))
         (tenant,) = rng.choices(list(TENANTS), list(TENANTS.values()))
         has_reference = rng.random() < self.reference_share
         kind = self.mix_at(event_time.timestamp()).kind(rng.random())
-        scene = draw_scene(kind, book, rng)
-        wording = _Wording(book, rng)
+        scene = draw_scene(kind, aggregator, rng)
+        wording = _Wording(aggregator, rng)
         told = _tell(scene, wording, has_reference=has_reference)
         interaction_id = f"demo-{self.seed}-{index:08d}"
         truth = _truth(interaction_id, scene, told, has_reference=has_reference)
@@ -71,8 +71,8 @@ class Traffic:
             "interaction_id": interaction_id,
             "timestamp": event_time.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "application": APPLICATION,
-            **_texts(scene, told, book, rng, has_reference=has_reference),
-            "attributes": _attributes(tenant, book),
+            **_texts(scene, told, aggregator, rng, has_reference=has_reference),
+            "attributes": _attributes(tenant, aggregator),
         }
         return Generated(json, truth)
 
@@ -86,8 +86,8 @@ class _Told(NamedTuple):
 class _Wording:
     """Puts statements into words; a fact gets another phrasing in each kind of text."""
 
-    def __init__(self, book: Handbook, rng: Random) -> None:
-        self._book = book
+    def __init__(self, aggregator: Handbook, rng: Random) -> None:
+        self._aggregator = aggregator
         self._rng = rng
         self._phrasings: dict[Fact, list[str]] = {}
 
@@ -104,7 +104,7 @@ class _Wording:
 
     def text(self, sentences: Sequence[str]) -> str:
         """The sentences in a random order, as one text."""
-        return self._book.separator.join(self._rng.sample(sentences, len(sentences)))
+        return self._aggregator.separator.join(self._rng.sample(sentences, len(sentences)))
 
 
 def _tell(scene: Scene, wording: _Wording, *, has_reference: bool) -> _Told:
@@ -136,16 +136,16 @@ def _truth(interaction_id: str, scene: Scene, told: _Told, *, has_reference: boo
 
 
 def _texts(
-    scene: Scene, told: _Told, book: Handbook, rng: Random, *, has_reference: bool
+    scene: Scene, told: _Told, aggregator: Handbook, rng: Random, *, has_reference: bool
 ) -> dict[str, Any]:
     return {
         "user_input": scene.question,
-        "response": scene.refusal or book.separator.join(told.response),
+        "response": scene.refusal or aggregator.separator.join(told.response),
         "retrieved_contexts": [
             _passage(page.is_relevant, text, rng)
             for page, text in zip(scene.pages, told.pages, strict=True)
         ],
-        "reference": book.separator.join(told.reference) if has_reference else None,
+        "reference": aggregator.separator.join(told.reference) if has_reference else None,
     }
 
 
@@ -159,10 +159,10 @@ def _passage(is_relevant: bool, text: str, rng: Random) -> dict[str, Any]:
     }
 
 
-def _attributes(tenant: str, book: Handbook) -> dict[str, str]:
+def _attributes(tenant: str, aggregator: Handbook) -> dict[str, str]:
     return {
         "tenant": tenant,
-        "language": book.language,
+        "language": aggregator.language,
         "model": MODEL,
         "prompt_version": PROMPT_VERSION,
     }

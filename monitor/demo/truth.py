@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from monitor.demo.facts import Fact
-from monitor.demo.mix import Kind
+from monitor.demo.mix import ResponseKind
 from monitor.records import Claims, Flags, Verdicts
 
 
@@ -33,7 +33,7 @@ class Truth:
     """
 
     interaction_id: str
-    kind: Kind
+    kind: ResponseKind
     claims: Claims
     verdicts: Verdicts
     values: dict[str, float | None]

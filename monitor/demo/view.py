@@ -18,12 +18,12 @@ from monitor.config import seconds
 from monitor.demo.bars import bar, cell, course, said, scale
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block, evidence_words, learning_words
-from monitor.demo.history import KEPT_S, History, Look
+from monitor.demo.history import KEPT_S, Look, ScrapeHistory
 from monitor.demo.layout import DETAILS, Detail, Layout, layout
 from monitor.demo.outcomes import outcome_line, outcome_table
 from monitor.demo.schedule import Schedule
 from monitor.demo.stack.inbox import Inbox
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import Outcome
 from monitor.records.control import EVERY
@@ -77,9 +77,9 @@ class View:
         self._chronicle, self._watched = chronicle, watched
         self._url, self._judge = url, judge
         self._links, self._inbox = dict(links or {}), inbox
-        self._history = History()
+        self._history = ScrapeHistory()
 
-    def look(self, page: Page, now: float) -> None:
+    def look(self, page: ScrapedPage, now: float) -> None:
         """Take in a scrape made at ``now`` (epoch seconds)."""
         self._history.add(Look(max(0.0, now - self._schedule.start), page))
 

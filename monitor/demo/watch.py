@@ -12,7 +12,7 @@ import aiohttp
 from monitor.app.process import Monitor
 from monitor.demo.chronicle import Chronicle
 from monitor.exporter.serve.scrape import scrape
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.kafka.reader import GroupWatch, TopicReader
 from monitor.records.alarm import read_alarm_record
 from monitor.runtime.health import Health
@@ -26,7 +26,7 @@ MOST_SETTLING_S: Final = 180.0
 PICKED: Final = ("scored", "unscorable", "judge_failed", "over_budget")
 
 
-class Watch:
+class DemoWatch:
     """What a user could see too, told to the chronicle; ``began`` is monotonic."""
 
     def __init__(self, monitor: Monitor, chronicle: Chronicle, began: float) -> None:
@@ -38,7 +38,7 @@ class Watch:
         """Where the metrics are, without the path."""
         return f"http://127.0.0.1:{self._monitor.port}"
 
-    async def page(self) -> Page | None:
+    async def page(self) -> ScrapedPage | None:
         """A scrape of our own /metrics, as Prometheus would do it; None while there is none."""
         if not self._monitor.port:
             return None
@@ -50,14 +50,14 @@ class Watch:
             return page
         return None
 
-    async def first_page(self) -> Page:
+    async def first_page(self) -> ScrapedPage:
         """Wait until metrics are served."""
         while True:
             if (page := await self.page()) is not None:
                 return page
             await asyncio.sleep(LOOK_EVERY_S / 5)
 
-    async def settled(self, acknowledged: int) -> Page:
+    async def settled(self, acknowledged: int) -> ScrapedPage:
         """The page once every interaction has ended and every score record was read."""
         seen, deadline = (0, 0), time.monotonic() + SETTLE_LIMIT_S
         latest = time.monotonic() + MOST_SETTLING_S
@@ -82,7 +82,7 @@ class Watch:
                 for each in records:
                     record = read_alarm_record(each.key, each.value)
                     if record is not None:
-                        self._chronicle.take_in(record)
+                        self._chronicle.apply(record)
         finally:
             await reader.stop()
 
@@ -98,7 +98,7 @@ class Watch:
             await watch.stop()
 
 
-def _all_read(page: Page) -> bool:
+def _all_read(page: ScrapedPage) -> bool:
     """Whether the exporter has read the score record of every pick."""
     picks = sum(n for (outcome, _), n in page.outcomes.items() if outcome in PICKED)
     return page.records_read >= picks

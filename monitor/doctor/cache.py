@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.app.caches import redis_store
 from monitor.config import Cache, Settings
-from monitor.doctor.report import Line, fail, ok, warn
+from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import ConfigurationError
 from monitor.judge.cache.store import StoreFailed
 
@@ -28,7 +28,7 @@ def in_use(settings: Settings) -> list[Cache]:
     return used
 
 
-async def examine(section: Cache) -> Line:
+async def examine(section: Cache) -> ReportLine:
     """One lookup of a key that is not there; nothing is written. The address is not shown."""
     check, target = "cache", section.prefix
     try:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from monitor.doctor import network, topics
 from monitor.doctor.needs import Need
-from monitor.doctor.report import Line, fail, ok, warn
+from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.kafka.connection import Connection
 from monitor.kafka.found import GroupFound, TopicFound, Unanswered
 from monitor.kafka.inspect import Inspector
@@ -48,7 +48,7 @@ class Cluster:
     configs: Mapping[str, Mapping[str, str] | Unanswered] = field(default_factory=dict)
     group: GroupFound | None = None
 
-    async def brokers(self) -> AsyncIterator[list[Line]]:
+    async def brokers(self) -> AsyncIterator[list[ReportLine]]:
         """Try every address of the settings, then those that the cluster advertises."""
         connection = self.site.connection
         given = [part.strip() for part in connection.bootstrap_servers.split(",")]
@@ -65,7 +65,7 @@ class Cluster:
             return
         yield await self._advertised(fine)
 
-    async def _advertised(self, fine: set[str]) -> list[Line]:
+    async def _advertised(self, fine: set[str]) -> list[ReportLine]:
         assert self.inspector is not None
         brokers = self.inspector.brokers
         asked = [b for b in brokers if b not in fine][: network.MOST_BROKERS]
@@ -75,7 +75,7 @@ class Cluster:
         first = ok("cluster", self.site.section, f"{count}, advertised as {shown}")
         return [first, *network.of_cluster(visits)]
 
-    async def look(self) -> list[Line]:
+    async def look(self) -> list[ReportLine]:
         """Ask for topics, their settings and the group; the lines say what could not be asked."""
         if self.inspector is None:
             what = "not looked at: no broker answers"
@@ -94,7 +94,7 @@ class Cluster:
                 self.configs = dict.fromkeys(there, error)
         return await self._look_at_group(self.inspector)
 
-    async def _look_at_group(self, inspector: Inspector) -> list[Line]:
+    async def _look_at_group(self, inspector: Inspector) -> list[ReportLine]:
         group = self.site.group_id
         if group is None:
             return []
@@ -115,9 +115,9 @@ class Cluster:
         found = self.configs.get(topic)
         return found if isinstance(found, Mapping) else None
 
-    def lines(self, demands: Demands, input_bytes: int | None) -> list[Line]:
+    def lines(self, demands: Demands, input_bytes: int | None) -> list[ReportLine]:
         """All that there is to say of topics and group, topic by topic."""
-        lines: list[Line] = []
+        lines: list[ReportLine] = []
         for need in self.site.needs:
             found = self.found.get(need.topic)
             if found is None:
@@ -131,7 +131,7 @@ class Cluster:
 
     def _of_existing(
         self, need: Need, found: TopicFound, demands: Demands, input_bytes: int | None
-    ) -> list[Line]:
+    ) -> list[ReportLine]:
         lines = []
         if need.setting == "interactions":
             lines.append(topics.partition_hint(need, found, self.group))

@@ -12,7 +12,7 @@ from monitor.config import Settings
 from monitor.doctor import cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.needs import input_needs, output_needs
-from monitor.doctor.report import Line, Status, warn
+from monitor.doctor.report import CheckStatus, ReportLine, warn
 from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError
@@ -20,21 +20,23 @@ from monitor.judge.protocol import Judge
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
-async def examine(settings: Settings, clock: Callable[[], float]) -> AsyncIterator[list[Line]]:
+async def examine(
+    settings: Settings, clock: Callable[[], float]
+) -> AsyncIterator[list[ReportLine]]:
     """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
     try:
         sites = _sites(settings)
         policies.require_addresses(settings)
-        seats = policies.build_judges(settings, ScorerTelemetry(new_registry()))
+        configured_judges = policies.build_judges(settings, ScorerTelemetry(new_registry()))
     except ConfigurationError as error:
         yield [wrong_setting(error)]
         return
     if unsafe := [line for site in sites for line in _unsafe(site)]:
         yield unsafe
     # Beside the cluster: importing the client library and the model's answer take seconds.
-    judges = asyncio.create_task(_judges(settings, seats))
+    judges = asyncio.create_task(_judges(settings, configured_judges))
     try:
-        is_too_large = too_large_for(settings, seats)
+        is_too_large = too_large_for(settings, configured_judges)
         async for lines in _clusters(sites, settings, clock, is_too_large):
             yield lines
         yield await judges
@@ -64,7 +66,7 @@ def _sites(settings: Settings) -> list[Site]:
     return sites
 
 
-def _unsafe(site: Site) -> list[Line]:
+def _unsafe(site: Site) -> list[ReportLine]:
     connection = site.connection
     if connection.ssl_check_hostname or not connection.security_protocol.endswith("SSL"):
         return []
@@ -77,7 +79,7 @@ async def _clusters(
     settings: Settings,
     clock: Callable[[], float],
     is_too_large: TooLargeTest,
-) -> AsyncIterator[list[Line]]:
+) -> AsyncIterator[list[ReportLine]]:
     async with AsyncExitStack() as stack:
         clusters = [Cluster(site) for site in sites]
         for cluster in clusters:
@@ -117,7 +119,7 @@ async def _records(
     settings: Settings,
     clock: Callable[[], float],
     is_too_large: TooLargeTest,
-) -> AsyncIterator[list[Line]]:
+) -> AsyncIterator[list[ReportLine]]:
     for need, found in cluster.existing():
         if need.setting == "interactions" and cluster.inspector and not found.leaderless:
             yield await traffic.examine(
@@ -125,36 +127,42 @@ async def _records(
             )
 
 
-async def _judges(settings: Settings, seats: Sequence[policies.Seat]) -> list[Line]:
+async def _judges(
+    settings: Settings, configured_judges: Sequence[policies.ConfiguredJudge]
+) -> list[ReportLine]:
     """Every judge that the settings or an entry of ``applications`` names, all at once."""
     try:
         found = await asyncio.gather(
             *(
-                llm.examine(judge, _called(seat, judge), seat.section.deadline_s)
-                for seat in seats
-                for judge in policies.judges_of(seat)
+                llm.examine(judge, _called(configured, judge), configured.section.deadline_s)
+                for configured in configured_judges
+                for judge in policies.judges_of(configured)
             )
         )
     finally:
-        for seat in seats:
-            await seat.judge.aclose()
-    return _priced([line for lines in found for line in lines], settings, seats)
+        for configured in configured_judges:
+            await configured.judge.aclose()
+    return _priced([line for lines in found for line in lines], settings, configured_judges)
 
 
-def _priced(lines: list[Line], settings: Settings, seats: Sequence[policies.Seat]) -> list[Line]:
+def _priced(
+    lines: list[ReportLine],
+    settings: Settings,
+    configured_judges: Sequence[policies.ConfiguredJudge],
+) -> list[ReportLine]:
     """With a budget no process would start with a model whose price nobody knows."""
     if policies.build_budget(settings) is None:
         return lines
     try:
-        policies.require_prices(seats)
+        policies.require_prices(configured_judges)
     except ConfigurationError as error:
-        known = [line for line in lines if line.check != "price" or line.status is Status.OK]
+        known = [line for line in lines if line.check != "price" or line.status is CheckStatus.OK]
         return [*known, wrong_setting(error)]
     return lines
 
 
-def _called(seat: policies.Seat, judge: Judge) -> str:
-    model, name = seat.section.model, seat.section.name
-    if judge is not policies.judges_of(seat)[0]:
+def _called(configured: policies.ConfiguredJudge, judge: Judge) -> str:
+    model, name = configured.section.model, configured.section.name
+    if judge is not policies.judges_of(configured)[0]:
         model = judge.identity.model
-    return " ".join(filter(None, (name, model))) or seat.section.label_name
+    return " ".join(filter(None, (name, model))) or configured.section.label_name

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-from monitor.doctor.report import Line, fail, ok, warn
+from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
-from monitor.judge.protocol import Bill, Judge
+from monitor.judge.protocol import CostMeter, Judge
 from monitor.records import Interaction, Passage, Source, Usage
 
 #: Seconds; a model that thinks for longer is said to be slow.
@@ -61,31 +61,35 @@ _REFUSALS = {
 }
 
 
-async def examine(judge: Judge, target: str, deadline_s: float) -> list[Line]:
+async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLine]:
     """One judgement of a made-up interaction; ``deadline_s`` is ``judge.deadline_s``.
 
     The judge stays open: judges share connections, so all are closed when the last has answered.
     """
-    bill, loop, limit_s = Bill(), asyncio.get_running_loop(), min(ANSWER_LIMIT_S, deadline_s)
+    cost_meter, loop, limit_s = (
+        CostMeter(),
+        asyncio.get_running_loop(),
+        min(ANSWER_LIMIT_S, deadline_s),
+    )
     try:
         await judge.prepare()
         began = loop.time()
         async with asyncio.timeout(limit_s):
-            judgement = await judge.judge(TINY, bill)
+            judgement = await judge.judge(TINY, cost_meter)
     except JudgeFailed as error:
-        return [_failed(target, error, in_words(bill.refused, bill.usage.calls))]
+        return [_failed(target, error, in_words(cost_meter.refused, cost_meter.usage.calls))]
     except TimeoutError:
         mend = _REFUSALS["timeout"][1]
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
-    refused = in_words(bill.refused, bill.usage.calls)
+    refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     return [answered, _price(judge)]
 
 
-def _failed(target: str, error: JudgeFailed, refused: str | None) -> Line:
+def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:
     """The note holds status, code and ids; neither a key nor a text can stand in it."""
     otherwise = (error.reason, "see the provider's documentation of this error")
     what, mend = _REFUSALS.get(error.reason, otherwise)
@@ -95,13 +99,15 @@ def _failed(target: str, error: JudgeFailed, refused: str | None) -> Line:
     return fail("judge", target, what + note, mend)
 
 
-def _answered(target: str, model: str, usage: Usage, took_s: float, refused: str | None) -> Line:
+def _answered(
+    target: str, model: str, usage: Usage, took_s: float, refused: str | None
+) -> ReportLine:
     tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
     found = f"{model} judged in {took_s:.1f} s: {usage.calls} calls, {tokens} tokens"
     return ok("judge", target, found + (f"; {refused}" if refused else ""))
 
 
-def _price(judge: LlmJudge) -> Line:
+def _price(judge: LlmJudge) -> ReportLine:
     target, price = judge.identity.model, judge.price_per_million()
     if price is None:
         mend = "costs count as 0 US dollars; limit this judge by requests and tokens"

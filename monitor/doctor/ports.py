@@ -8,13 +8,13 @@ import json
 
 import aiohttp
 
-from monitor.doctor.report import Line, fail, ok, warn
+from monitor.doctor.report import ReportLine, fail, ok, warn
 
 ASK_LIMIT_S = 3.0
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
-async def examine(host: str, port: int) -> Line:
+async def examine(host: str, port: int) -> ReportLine:
     """Bind as the server would, let go at once, and say how it went."""
     where = f"{host}:{port}"
     if port == 0:
@@ -32,7 +32,7 @@ async def examine(host: str, port: int) -> Line:
     return ok("port", where, "free")
 
 
-async def _taken(where: str, host: str, port: int) -> Line:
+async def _taken(where: str, host: str, port: int) -> ReportLine:
     found = await _monitor_at(f"http://{_EVERYWHERE.get(host, host)}:{port}/readyz")
     mend = "set http.port to another port, or to 0 for a free one"
     if found is None:

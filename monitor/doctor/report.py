@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """How bad it is. ``FAIL``: the monitor cannot run, or would say something wrong."""
 
     OK = "OK"
@@ -15,38 +15,38 @@ class Status(StrEnum):
     FAIL = "FAIL"
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """One finding: ``check`` on ``target``; ``mend`` says what to do and is empty if nothing is."""
 
     check: str
     target: str
-    status: Status
+    status: CheckStatus
     found: str
     mend: str = ""
 
 
-def ok(check: str, target: str, found: str, mend: str = "") -> Line:
+def ok(check: str, target: str, found: str, mend: str = "") -> ReportLine:
     """A line that needs no attention; ``mend`` is then a hint."""
-    return Line(check, target, Status.OK, found, mend)
+    return ReportLine(check, target, CheckStatus.OK, found, mend)
 
 
-def warn(check: str, target: str, found: str, mend: str) -> Line:
+def warn(check: str, target: str, found: str, mend: str) -> ReportLine:
     """A line that the monitor can live with."""
-    return Line(check, target, Status.WARN, found, mend)
+    return ReportLine(check, target, CheckStatus.WARN, found, mend)
 
 
-def fail(check: str, target: str, found: str, mend: str) -> Line:
+def fail(check: str, target: str, found: str, mend: str) -> ReportLine:
     """A line that has to be mended."""
-    return Line(check, target, Status.FAIL, found, mend)
+    return ReportLine(check, target, CheckStatus.FAIL, found, mend)
 
 
-def exit_code(lines: Iterable[Line]) -> int:
+def exit_code(lines: Iterable[ReportLine]) -> int:
     """1 when any line is a FAIL, else 0.
 
     >>> exit_code([ok("port", "127.0.0.1:9750", "free")])
     0
     """
-    return int(any(line.status is Status.FAIL for line in lines))
+    return int(any(line.status is CheckStatus.FAIL for line in lines))
 
 
 def percent(part: int, whole: int) -> str:

@@ -8,7 +8,7 @@ all, and the intervals, which suppose independent picks, would be too narrow.
 from __future__ import annotations
 
 from monitor.doctor.digest import Digest, Keys
-from monitor.doctor.report import Line, ok, percent, warn
+from monitor.doctor.report import ReportLine, ok, percent, warn
 
 #: Below, a share of records says little.
 FEWEST = 20
@@ -30,7 +30,7 @@ def described(keys: Keys) -> str:
     return f"{without}, {len(keys.seen)} distinct, {most}"
 
 
-def examine(topic: str, digest: Digest, rate: float) -> list[Line]:
+def examine(topic: str, digest: Digest, rate: float) -> list[ReportLine]:
     """What the keys are like, and whether the setting fits them; ``rate`` is ``sampling.rate``."""
     by_header = digest.sampling_key.startswith("header:")
     lines = [ok("keys", topic, f"keys {described(digest.keys)}")]
@@ -40,7 +40,7 @@ def examine(topic: str, digest: Digest, rate: float) -> list[Line]:
     return [*lines, _fit(topic, digest, rate)]
 
 
-def _fit(topic: str, digest: Digest, rate: float) -> Line:
+def _fit(topic: str, digest: Digest, rate: float) -> ReportLine:
     setting = digest.sampling_key
     if digest.records < FEWEST:
         return ok("sampling", topic, f"sampling.key is {setting}; too few records to judge it")
@@ -56,7 +56,7 @@ def _fit(topic: str, digest: Digest, rate: float) -> Line:
     return ok("sampling", topic, f"sampling.key is {setting}, and fits")
 
 
-def _by_id(topic: str, digest: Digest, rate: float) -> Line:
+def _by_id(topic: str, digest: Digest, rate: float) -> ReportLine:
     found = "sampling.key is interaction_id, and fits"
     if _like_ids(digest.keys) and rate < 1:
         same = digest.key_is_id >= LIKE_IDS * digest.decoded

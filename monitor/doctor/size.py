@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from monitor.app.policies import Seat, llm_settings, traffic
+from monitor.app.policies import ConfiguredJudge, llm_settings, traffic
 from monitor.config import Settings
 from monitor.errors import TooLarge
 from monitor.judge.llm.dry_run import RehearsedJudge
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.records import Interaction
-from monitor.scorer.judging import judgeable
+from monitor.scorer.judging import judge_input
 
 TooLargeTest = Callable[[Interaction], bool]
 
 
-def too_large_for(settings: Settings, seats: Sequence[Seat]) -> TooLargeTest:
+def too_large_for(settings: Settings, configured_judges: Sequence[ConfiguredJudge]) -> TooLargeTest:
     """By the judge of each interaction, with its sentences as claims."""
-    whole = traffic(settings, seats)
-    judges = [(seat.judge, _foresees(seat)) for seat in seats]
+    whole = traffic(settings, configured_judges)
+    judges = [(configured.judge, _foresees(configured)) for configured in configured_judges]
 
     def is_too_large(interaction: Interaction) -> bool:
-        chosen = whole.treatment(interaction).judge
+        chosen = whole.policy(interaction).judge
         foresee = next(made for judge, made in judges if judge is chosen)
         try:
-            foresee(judgeable(interaction))
+            foresee(judge_input(interaction))
         except TooLarge:
             return True
         return False
@@ -32,7 +32,7 @@ def too_large_for(settings: Settings, seats: Sequence[Seat]) -> TooLargeTest:
     return is_too_large
 
 
-def _foresees(seat: Seat) -> Callable[[Interaction], None]:
-    if seat.section.kind == "offline":
+def _foresees(configured: ConfiguredJudge) -> Callable[[Interaction], None]:
+    if configured.section.kind == "offline":
         return OfflineJudge().foresee
-    return RehearsedJudge(llm_settings(seat.section)).foresee
+    return RehearsedJudge(llm_settings(configured.section)).foresee

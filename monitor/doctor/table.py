@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from monitor.doctor.report import Line, Status
+from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.runtime.visible import lines_visible
 
 #: Checks of one thing are one row as long as all is well: heading → checks.
@@ -16,33 +16,35 @@ _TOGETHER = {
     "traffic": ("records", "decode", "ids", "contexts", "reference", "timestamps"),
 }
 _HEADINGS = {check: heading for heading, checks in _TOGETHER.items() for check in checks}
-_COLOURS = {Status.OK: "32", Status.WARN: "33", Status.FAIL: "31"}
+_COLOURS = {CheckStatus.OK: "32", CheckStatus.WARN: "33", CheckStatus.FAIL: "31"}
 _STATUS, _CHECK = 6, 11
 
 
-def rows(lines: Iterable[Line], *, width: int, colour: bool) -> Iterable[str]:
+def rows(lines: Iterable[ReportLine], *, width: int, colour: bool) -> Iterable[str]:
     """The rows of a table, none wider than ``width`` unless a single word is."""
     for line in _joined(lines):
         yield from _row(line, width, colour)
 
 
-def _joined(lines: Iterable[Line]) -> Iterable[Line]:
+def _joined(lines: Iterable[ReportLine]) -> Iterable[ReportLine]:
     """Checks of the same thing, all of them fine and without a hint, as one line."""
     for (target, heading), run in groupby(lines, _together):
         alike = list(run)
         if heading and len(alike) > 1:
-            yield Line(heading, target, Status.OK, "; ".join(line.found for line in alike))
+            yield ReportLine(
+                heading, target, CheckStatus.OK, "; ".join(line.found for line in alike)
+            )
         else:
             yield from alike
 
 
-def _together(line: Line) -> tuple[str, str]:
+def _together(line: ReportLine) -> tuple[str, str]:
     """Target and heading; no heading for a line that stands alone."""
-    fine = line.status is Status.OK and not line.mend
+    fine = line.status is CheckStatus.OK and not line.mend
     return line.target, _HEADINGS.get(line.check, "") if fine else ""
 
 
-def _row(line: Line, width: int, colour: bool) -> Iterable[str]:
+def _row(line: ReportLine, width: int, colour: bool) -> Iterable[str]:
     indent = " " * (_STATUS + _CHECK)
     text = lines_visible(f"{line.target}: {line.found}" if line.target else line.found)
     first = f"{line.status:<{_STATUS}}{line.check:<{_CHECK}}"
@@ -66,10 +68,10 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
     ) or [first]
 
 
-def summary(lines: Sequence[Line]) -> str:
+def summary(lines: Sequence[ReportLine]) -> str:
     """The last row: how many of each, and what comes next."""
-    counts = {status: sum(line.status is status for line in lines) for status in Status}
+    counts = {status: sum(line.status is status for line in lines) for status in CheckStatus}
     said = ", ".join(f"{n} {status}" for status, n in reversed(counts.items()) if n)
-    if counts[Status.FAIL]:
+    if counts[CheckStatus.FAIL]:
         return f"{said}: mend the FAIL lines, from the top, and look again"
     return f"{said}: ready to run"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from monitor.doctor.needs import Need
-from monitor.doctor.report import Line, fail, ok, span, warn
+from monitor.doctor.report import ReportLine, fail, ok, span, warn
 from monitor.kafka.found import GroupFound, TopicFound, Unanswered, retention_complaint
 
 _KAFKA_DEFAULT_BYTES = 1_048_588
@@ -20,7 +20,7 @@ _GRANTS = {
 }
 
 
-def existence(need: Need, found: TopicFound, *, create: bool) -> Line:
+def existence(need: Need, found: TopicFound, *, create: bool) -> ReportLine:
     """Whether the topic is there, with partitions that have leaders.
 
     ``create`` is ``kafka.create_topics``.
@@ -46,7 +46,7 @@ def _setting(need: Need) -> str:
     return f"kafka.topics.{need.setting}"
 
 
-def partition_hint(need: Need, found: TopicFound, group: GroupFound | None) -> Line:
+def partition_hint(need: Need, found: TopicFound, group: GroupFound | None) -> ReportLine:
     """How many scorers can share the input; members of the group beyond it stand idle."""
     n = len(found.partitions)
     members = group.members if group and group.members else 0
@@ -60,7 +60,7 @@ def partition_hint(need: Need, found: TopicFound, group: GroupFound | None) -> L
     return ok("partitions", need.topic, up_to + now, hint if n == 1 else "")
 
 
-def rights(need: Need, found: TopicFound) -> Line:
+def rights(need: Need, found: TopicFound) -> ReportLine:
     """What we may do with an existing topic, as the broker tells it."""
     granted = found.rights
     if granted is None:
@@ -89,7 +89,7 @@ def _why_later(need: Need) -> str:
     }[need.setting]
 
 
-def group_rights(group_id: str, found: GroupFound) -> Line:
+def group_rights(group_id: str, found: GroupFound) -> ReportLine:
     """Whether the scorer may join and commit, and the exporter may look at its offsets."""
     if found.hidden:
         return fail("group", group_id, "may not be described", f"{_grant({'read'})} (the group)")
@@ -116,7 +116,7 @@ def _grant(lacking: Iterable[str]) -> str:
     return f"grant {_named(lacking)} to this user"
 
 
-def unknown_settings(need: Need, error: Unanswered) -> Line:
+def unknown_settings(need: Need, error: Unanswered) -> ReportLine:
     """Settings that the broker keeps to itself."""
     if error.forbidden:
         what = "may not be seen: retention, cleanup and size are unchecked"
@@ -125,7 +125,7 @@ def unknown_settings(need: Need, error: Unanswered) -> Line:
     return warn("settings", need.topic, what, "check them by hand")
 
 
-def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> Line:
+def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> ReportLine:
     """Whether score records outlive a restart of the exporter; ``keep_s`` is in seconds."""
     if complaint := retention_complaint(configs, keep_s):
         what, _, mend = complaint.partition(": ")
@@ -140,7 +140,7 @@ def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> Line:
     return ok("retention", need.topic, found)
 
 
-def waits(need: Need, configs: Mapping[str, str]) -> Line:
+def waits(need: Need, configs: Mapping[str, str]) -> ReportLine:
     """Whether interactions that wait for the next day's money outlive the wait.
 
     With ``ingest.when_behind: completeness`` reading pauses from when the money is gone to
@@ -164,7 +164,7 @@ def waits(need: Need, configs: Mapping[str, str]) -> Line:
     return ok(check, need.topic, found, "" if kept_ms < 0 else mend)
 
 
-def cleanup(need: Need, configs: Mapping[str, str]) -> Line:
+def cleanup(need: Need, configs: Mapping[str, str]) -> ReportLine:
     """Whether the topic keeps the newest record of each key, or all records for a time."""
     policy = configs.get("cleanup.policy", "delete")
     compacted = need.setting in ("control", "alarms")
@@ -184,7 +184,7 @@ def most_bytes(configs: Mapping[str, str]) -> int:
     return int(configs.get("max.message.bytes", _KAFKA_DEFAULT_BYTES))
 
 
-def scores_size(need: Need, configs: Mapping[str, str], max_record_bytes: int) -> Line:
+def scores_size(need: Need, configs: Mapping[str, str], max_record_bytes: int) -> ReportLine:
     """Whether a score record of ``kafka.max_record_bytes`` fits."""
     limit = most_bytes(configs)
     found = f"takes {limit} bytes, kafka.max_record_bytes is {max_record_bytes}"
@@ -197,7 +197,7 @@ def scores_size(need: Need, configs: Mapping[str, str], max_record_bytes: int) -
     return warn("size", need.topic, found, mend)
 
 
-def dead_letters_size(need: Need, configs: Mapping[str, str], input_bytes: int) -> Line:
+def dead_letters_size(need: Need, configs: Mapping[str, str], input_bytes: int) -> ReportLine:
     """Whether the largest record of the input topics fits."""
     limit = most_bytes(configs)
     found = f"takes {limit} bytes, the input {input_bytes}"
@@ -207,7 +207,7 @@ def dead_letters_size(need: Need, configs: Mapping[str, str], input_bytes: int) 
     return warn("size", need.topic, found, mend)
 
 
-def in_sync(need: Need, found: TopicFound, configs: Mapping[str, str]) -> Line | None:
+def in_sync(need: Need, found: TopicFound, configs: Mapping[str, str]) -> ReportLine | None:
     """Writes wait for the replicas in sync: whether there are enough; None when it is fine."""
     least = int(configs.get("min.insync.replicas", "1"))
     if "write" not in need.must or found.least_in_sync >= least:

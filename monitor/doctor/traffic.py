@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
-from monitor.doctor.report import Line, fail, ok, percent, span, warn
+from monitor.doctor.report import ReportLine, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
@@ -33,7 +33,7 @@ async def examine(
     settings: Settings,
     now_s: float,
     is_too_large: TooLargeTest,
-) -> list[Line]:
+) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
     let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
     digest = Digest(int(now_s * 1000), settings.sampling.key, let_through, is_too_large)
@@ -47,7 +47,7 @@ async def examine(
     return lines(topic, digest, min(rates))
 
 
-def _unread(topic: str, error: Unanswered) -> Line:
+def _unread(topic: str, error: Unanswered) -> ReportLine:
     if error.forbidden:
         mend = "grant the right READ on this topic"
         return fail("records", topic, f"may not be read ({error})", mend)
@@ -55,7 +55,7 @@ def _unread(topic: str, error: Unanswered) -> Line:
     return fail("records", topic, f"could not be read: {error}", mend)
 
 
-def lines(topic: str, digest: Digest, rate: float) -> list[Line]:
+def lines(topic: str, digest: Digest, rate: float) -> list[ReportLine]:
     """All that the records show; ``rate`` is the smallest ``sampling.rate`` that may hold."""
     if not digest.records:
         mend = "send an interaction: rag-monitor traffic --for 10 makes some up"
@@ -69,7 +69,7 @@ def lines(topic: str, digest: Digest, rate: float) -> list[Line]:
     return found
 
 
-def _age(topic: str, digest: Digest) -> Line:
+def _age(topic: str, digest: Digest) -> ReportLine:
     age_s = (digest.now_ms - digest.newest_ms) / 1000
     found = f"{digest.records} read, the newest {span(max(0.0, age_s))} old"
     if age_s < -300:
@@ -81,7 +81,7 @@ def _age(topic: str, digest: Digest) -> Line:
     return ok("records", topic, found)
 
 
-def _decoded(topic: str, digest: Digest) -> list[Line]:
+def _decoded(topic: str, digest: Digest) -> list[ReportLine]:
     whole = digest.records - digest.tombstones
     said = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
     if digest.tombstones:
@@ -98,7 +98,7 @@ def _decoded(topic: str, digest: Digest) -> list[Line]:
     return found
 
 
-def _filtered(topic: str, digest: Digest) -> list[Line]:
+def _filtered(topic: str, digest: Digest) -> list[ReportLine]:
     """How much ``ingest.include`` and ``exclude`` hold back; nothing without such rules."""
     if not digest.decoded or digest.let_through == EVERYTHING:
         return []
@@ -113,7 +113,7 @@ def _filtered(topic: str, digest: Digest) -> list[Line]:
     return [warn("filter", topic, f"everything held back: {by}", mend)]
 
 
-def _ids(topic: str, digest: Digest) -> Line:
+def _ids(topic: str, digest: Digest) -> ReportLine:
     if digest.without_id:
         found = f"{percent(digest.without_id, digest.decoded)} without interaction_id"
         mend = "log one: without it an interaction that is sent twice counts twice"
@@ -125,7 +125,7 @@ def _ids(topic: str, digest: Digest) -> Line:
     return ok("ids", topic, f"{digest.repeated or 'no'} ids repeated")
 
 
-def _content(topic: str, digest: Digest) -> list[Line]:
+def _content(topic: str, digest: Digest) -> list[ReportLine]:
     contexts = f"{percent(digest.with_contexts, digest.decoded)} with retrieved_contexts"
     reference = f"{percent(digest.with_reference, digest.decoded)} with a reference"
     found = []
@@ -140,7 +140,7 @@ def _content(topic: str, digest: Digest) -> list[Line]:
     return [*found, ok("reference", topic, reference, hint)]
 
 
-def _ceiling(topic: str, digest: Digest) -> Line:
+def _ceiling(topic: str, digest: Digest) -> ReportLine:
     whole = digest.decoded - digest.held_back.total()
     if not digest.too_large:
         return ok("ceiling", topic, "none too large to judge")
@@ -161,7 +161,7 @@ def _needing(what: str) -> str:
     return ", ".join(needing)
 
 
-def _timestamps(topic: str, digest: Digest) -> Line:
+def _timestamps(topic: str, digest: Digest) -> ReportLine:
     implausible, missing = digest.replaced["implausible"], digest.replaced["missing"]
     if implausible:
         share = percent(implausible, digest.decoded)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from monitor.doctor.report import Line, fail
+from monitor.doctor.report import ReportLine, fail
 from monitor.errors import ConfigurationError
 
 
-def wrong_setting(error: ConfigurationError) -> Line:
+def wrong_setting(error: ConfigurationError) -> ReportLine:
     """The line for a setting that is wrong: its path, and what was found and expected."""
     path, colon, what = str(error).partition(": ")
     mend = "rag-monitor config reference shows every setting"

@@ -20,9 +20,9 @@ from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.deadline import Deadline
 from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
 from monitor.scorer import score_records
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment, hidden, judged
-from monitor.scorer.score_records import Ending
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy, all_redacted, judged
+from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is looked who has come to wait, once told to stop.
@@ -85,14 +85,14 @@ async def evaluate(
     caches = Caches(telemetry.judge_cache)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(caches.aclose)
-        seats = build_judges(settings, telemetry, caches, whole=True)
-        for seat in seats:
-            stack.push_async_callback(seat.judge.aclose)
-            await seat.judge.prepare()
-        desk, summary = _Desk(traffic(settings, seats), clock), Summary()
-        reader = _Reader(name, build_redactor(settings, telemetry), rejected, summary, clock)
+        configured_judges = build_judges(settings, telemetry, caches, whole=True)
+        for configured in configured_judges:
+            stack.push_async_callback(configured.judge.aclose)
+            await configured.judge.prepare()
+        desk, summary = _Desk(traffic(settings, configured_judges), clock), Summary()
+        reader = _LineReader(name, build_redactor(settings, telemetry), rejected, summary, clock)
         # Some more than are judged at a time: the oldest may take longest.
-        ahead = 4 * sum(seat.section.concurrency for seat in seats)
+        ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
         lines_in_order = _InOrder(desk, summary, write, ahead)
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as limit:
@@ -135,7 +135,7 @@ class _InOrder:
     ahead: int
     under_way: deque[tuple[int, asyncio.Task[ScoreRecord]]] = field(default_factory=deque)
 
-    async def run(self, reader: _Reader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
+    async def run(self, reader: _LineReader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for line, interaction in reader.interactions(lines):
@@ -177,7 +177,7 @@ class _InOrder:
 class _Desk:
     """Where a line becomes a record."""
 
-    def __init__(self, chosen: Traffic, clock: Callable[[], float]) -> None:
+    def __init__(self, chosen: Policies, clock: Callable[[], float]) -> None:
         self._traffic, self._clock = chosen, clock
         self._judging: dict[asyncio.Task[Any] | None, Deadline] = {}
 
@@ -187,36 +187,36 @@ class _Desk:
         return deadline is None or deadline.may_be_left(within_s)
 
     async def record(self, interaction: Interaction) -> ScoreRecord:
-        treatment = self._traffic.treatment(interaction)
-        ending = hidden(interaction, treatment) or await self._judged(interaction, treatment)
+        policy = self._traffic.policy(interaction)
+        ending = all_redacted(interaction, policy) or await self._judged(interaction, policy)
         return score_records.build(
             interaction,
             ending,
             rate=1.0,
-            segment_by=treatment.segment_by,
-            metrics=treatment.metrics,
+            segment_by=policy.segment_by,
+            metrics=policy.metrics,
             now=datetime.fromtimestamp(self._clock(), UTC),
         )
 
-    async def _judged(self, interaction: Interaction, treatment: Treatment) -> Ending:
+    async def _judged(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
         waiting_since = self._clock()
-        async with treatment.limits.admitted():
+        async with policy.limits.admitted():
             admitted = self._clock()
-            ending = await self._watched(interaction, treatment)
+            ending = await self._watched(interaction, policy)
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
         return ending._replace(timings=timings)
 
-    async def _watched(self, interaction: Interaction, treatment: Treatment) -> Ending:
-        task, deadline = asyncio.current_task(), treatment.limits.deadline()
+    async def _watched(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
+        task, deadline = asyncio.current_task(), policy.limits.deadline()
         self._judging[task] = deadline
         try:
-            return await judged(interaction, treatment, deadline)
+            return await judged(interaction, policy, deadline)
         finally:
             del self._judging[task]
 
 
 @dataclass(slots=True)
-class _Reader:
+class _LineReader:
     """Lines in, interactions out, as redacted as live traffic is."""
 
     name: str

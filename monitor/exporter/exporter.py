@@ -13,16 +13,16 @@ from contextlib import AsyncExitStack
 from typing import Any, ClassVar, NamedTuple
 
 from monitor.control.bursts import BurstAllowance, Bursts
-from monitor.control.follower import State, StateFollower
+from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.publisher import Outbox
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.alarms.burst_requests import BurstDesk
+from monitor.exporter.alarms.burst_requests import BurstRequester
 from monitor.exporter.alarms.evidence import ScoreRecords
-from monitor.exporter.alarms.publisher import WRITER, AlarmDesk
+from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
-from monitor.exporter.baselines.schedule import Lessons
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.baselines.schedule import LearningSchedule
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.folding_log import FoldingLog
 from monitor.exporter.scores.observation import position
 from monitor.exporter.timekeeping import Timekeeper
@@ -54,12 +54,12 @@ class Followed(NamedTuple):
     alarms: str
 
 
-def _show(book: ScoreBook, telemetry: ExporterTelemetry) -> None:
+def _show(aggregator: ScoreAggregator, telemetry: ExporterTelemetry) -> None:
     """What does not count, since another slot has its offsets; and what has no name of its own."""
-    telemetry.slots_dropped.set_function(lambda: book.dropped().slots)
-    telemetry.offsets_dropped.set_function(lambda: book.dropped().offsets)
-    telemetry.applications_folded.set_function(lambda: book.folded.applications)
-    telemetry.judges_folded.set_function(lambda: book.folded.judges)
+    telemetry.slots_dropped.set_function(lambda: aggregator.dropped().slots)
+    telemetry.offsets_dropped.set_function(lambda: aggregator.dropped().offsets)
+    telemetry.applications_folded.set_function(lambda: aggregator.folded.applications)
+    telemetry.judges_folded.set_function(lambda: aggregator.folded.judges)
 
 
 class Exporter:
@@ -77,7 +77,7 @@ class Exporter:
         self,
         connection: Connection,
         topics: Followed,
-        book: ScoreBook,
+        aggregator: ScoreAggregator,
         baselines: Baselines,
         telemetry: ExporterTelemetry,
         health: Health,
@@ -90,23 +90,23 @@ class Exporter:
         steady: Callable[[], float] = steady_seconds,
     ) -> None:
         self._heard = heard
-        self._connection, self._topics, self._book = connection, topics, book
+        self._connection, self._topics, self._aggregator = connection, topics, aggregator
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
         self.clock = clock = Timekeeper(clock, steady, connection.clock.told_of(clock))
-        _show(book, telemetry)
-        self._folding_log = FoldingLog(lambda: book.folded)
+        _show(aggregator, telemetry)
+        self._folding_log = FoldingLog(lambda: aggregator.folded)
         self._replayed = False
         #: Held while the book changes, or while somebody reads it in steps.
         self.still = asyncio.Lock()
-        self._lessons = Lessons(book, baselines, telemetry, clock)
+        self._lessons = LearningSchedule(aggregator, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
         #: What was granted of the day.
         self.bursts = Bursts()
         self._burst_desk = None
         if allowed is not None:
-            self._burst_desk = BurstDesk(
+            self._burst_desk = BurstRequester(
                 baselines.drift, self._bursts_out, self.bursts, allowed, health, clock
             )
         self._holding = Holding(baselines, clock, self._lessons.show)
@@ -120,8 +120,8 @@ class Exporter:
 
     def _alarm_desk(
         self, baselines: Baselines, segment_of: Callable[[str], str | None], writer: str
-    ) -> AlarmDesk:
-        return AlarmDesk(
+    ) -> AlarmPublisher:
+        return AlarmPublisher(
             baselines.drift,
             self._alarms_out,
             segment_of,
@@ -134,8 +134,10 @@ class Exporter:
     def _alarms_follower(self) -> StateFollower:
         return StateFollower(
             self._connection,
-            State(self._topics.alarms, "alarms", "alarms would be forgotten and told again"),
-            self._desk.take_in,
+            FollowedTopic(
+                self._topics.alarms, "alarms", "alarms would be forgotten and told again"
+            ),
+            self._desk.apply,
             lambda result: self._telemetry.alarm_records.labels(result).inc(),
             self._health,
         )
@@ -144,15 +146,15 @@ class Exporter:
         def take(record: KafkaRecord) -> RecordSkipped | None:
             for outbox in (self._baselines_out, self._bursts_out):
                 outbox.came_back(record.key)
-            self.bursts.take_in(record.key, record.value)
+            self.bursts.apply(record.key, record.value)
             self._heard(record)  # what is wrong with it is said below
             at_once = not self.is_ready
-            return self._holding.take_in(record.key, record.value, at_once=at_once)
+            return self._holding.apply(record.key, record.value, at_once=at_once)
 
         lost = "baselines would be forgotten and learned anew"
         return StateFollower(
             self._connection,
-            State(self._topics.control, "control", lost),
+            FollowedTopic(self._topics.control, "control", lost),
             take,
             lambda result: self._telemetry.control_records.labels(result).inc(),
             self._health,
@@ -207,12 +209,12 @@ class Exporter:
             self.clock.begin_anew()
             gc.unfreeze()
             async with self.still:
-                self._book.begin_anew()
+                self._aggregator.begin_anew()
 
     async def _replay_and_follow(self) -> None:
         """Until the clock has gone back."""
         topic = self._topics.scores
-        start = self._book.horizon_start(self.clock()) - REPLAY_SLACK_S
+        start = self._aggregator.horizon_start(self.clock()) - REPLAY_SLACK_S
         await check_retention(self._connection, topic, self._topics.keep_s, self._health)
         reader = await TopicReader.start(
             self._connection, topic, self._health, start_ms=max(0, start) * 1000
@@ -225,8 +227,8 @@ class Exporter:
                     return
                 async with self.still:
                     # First, so that records count as they come, and not all at once at the end.
-                    self._book.advance(now)
-                await self._take_in(records)
+                    self._aggregator.advance(now)
+                await self._apply(records)
                 self._folding_log.look()
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
@@ -250,24 +252,25 @@ class Exporter:
             self._health.ready("exporter_clock")
         return now
 
-    async def _take_in(self, records: list[KafkaRecord]) -> None:
+    async def _apply(self, records: list[KafkaRecord]) -> None:
         for start in range(0, len(records), YIELD_EVERY):
             some = records[start : start + YIELD_EVERY]
             async with self.still:
-                for result, number in Counter(map(self._take_in_one, some)).items():
+                for result, number in Counter(map(self._apply_one, some)).items():
                     self._telemetry.records.labels(result).inc(number)
             await asyncio.sleep(0)
 
-    def _take_in_one(self, record: KafkaRecord) -> str:
+    def _apply_one(self, record: KafkaRecord) -> str:
         """Add a score record; how it is counted."""
         if record.value is None:
             return "tombstone"
         try:
             place = position(record.partition, record.offset)
-            if not self._book.add(read_score_record(record.value), record.value, place):
+            if not self._aggregator.add(read_score_record(record.value), record.value, place):
+                most = self._aggregator.most_ahead
                 raise RecordSkipped(
-                    f"more than {self._book.most_ahead} records are dated ahead of the clock: the "
-                    "furthest one is left out",
+                    f"more than {most} records are dated ahead of the clock: the furthest one is "
+                    "left out",
                     cause="malformed",
                 )
         except RecordSkipped as skipped:
@@ -299,8 +302,8 @@ class Exporter:
     async def _warm_up(self) -> None:
         """Compute the evidence of the replay step by step, and not all in the first scrape."""
         now = self.clock()
-        self._book.advance(now)
-        for _ in self._book.drift.states(now) if self._book.drift is not None else ():
+        self._aggregator.advance(now)
+        for _ in self._aggregator.drift.states(now) if self._aggregator.drift is not None else ():
             await asyncio.sleep(0)
 
 

@@ -10,9 +10,9 @@ from typing import Final
 from prometheus_client import CollectorRegistry, generate_latest
 
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.baselines.baselines import Baselines, take_in
+from monitor.exporter.baselines.baselines import Baselines, apply
 from monitor.exporter.baselines.schedule import show
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.steps import no_garbage
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Promised
@@ -24,7 +24,7 @@ _KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
 
 
 def gauges(
-    book: ScoreBook,
+    aggregator: ScoreAggregator,
     baselines: Baselines,
     lines: Iterable[bytes],
     at: float,
@@ -40,26 +40,26 @@ def gauges(
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
     # First, so that records count as they come, and not all at once at the end.
-    book.advance(at)
+    aggregator.advance(at)
     with no_garbage():
-        for result, number in Counter(_take_in(book, line) for line in _filled(lines)).items():
+        for result, number in Counter(_apply(aggregator, line) for line in _filled(lines)).items():
             telemetry.records.labels(result).inc(number)
-    book.advance(at)
+    aggregator.advance(at)
     for line in _filled(control or ()):
-        left_out = take_in(baselines, _key_of(line), line)
+        left_out = apply(baselines, _key_of(line), line)
         telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
-    learned = baselines.learn(book.pupils, at)
+    learned = baselines.learn(aggregator.training_slots, at)
     for record in learned if control is None else ():
-        baselines.take_in(record.key.encode(), record.to_json())
-    show(baselines, book, telemetry)
-    registry.register(QualityCollector(book, lambda: at, lambda: True, promised))
+        baselines.apply(record.key.encode(), record.to_json())
+    show(baselines, aggregator, telemetry)
+    registry.register(QualityCollector(aggregator, lambda: at, lambda: True, promised))
     return generate_latest(registry).decode()
 
 
-def _take_in(book: ScoreBook, line: bytes) -> str:
+def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
     """Add a score record; how it is counted."""
     try:
-        book.add(read_score_record(line), line)
+        aggregator.add(read_score_record(line), line)
     except RecordSkipped as skipped:
         if skipped.cause == NEWER_SCHEMA:  # gauges of half a file, and somebody is there to be told
             raise DependencyRefused(str(skipped)) from skipped

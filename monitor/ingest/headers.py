@@ -21,7 +21,7 @@ _CARRIED = ("topic", "partition", "offset", "timestamp", "attempts", "first_fail
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-class Origin(NamedTuple):
+class FailureOrigin(NamedTuple):
     """Where a record stood when it failed for the first time; its time in epoch milliseconds."""
 
     topic: str
@@ -33,10 +33,10 @@ class Origin(NamedTuple):
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
-class History(NamedTuple):
+class FailureHistory(NamedTuple):
     """What is known of a record that has failed before."""
 
-    origin: Origin
+    origin: FailureOrigin
     attempts: int
     first_failed_at: datetime
 
@@ -48,7 +48,7 @@ class Letter(NamedTuple):
     record something was redacted.
     """
 
-    history: History
+    history: FailureHistory
     stage: str
     cause: str
     message: str
@@ -102,15 +102,15 @@ def original_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
     return [header for header in headers if not header[0].startswith((ERROR, REDRIVE))]
 
 
-def origin_of(record: KafkaRecord) -> Origin:
+def origin_of(record: KafkaRecord) -> FailureOrigin:
     """Where the record stood when it failed first, or stands now."""
     before = history_of(record)
     if before:
         return before.origin
-    return Origin(record.topic, record.partition, record.offset, record.timestamp)
+    return FailureOrigin(record.topic, record.partition, record.offset, record.timestamp)
 
 
-def history_of(record: KafkaRecord) -> History | None:
+def history_of(record: KafkaRecord) -> FailureHistory | None:
     """The history of a record on an input topic; None for one that never failed.
 
     The headers of a redrive say it; those of a dead letter too, for the letter may have been copied
@@ -152,7 +152,7 @@ def _texts(headers: Headers, prefix: str) -> dict[str, str]:
     }
 
 
-def _history(said: dict[str, str]) -> History | None:
+def _history(said: dict[str, str]) -> FailureHistory | None:
     numbers = _numbers(said.get(key, "") for key in _CARRIED[1:5])
     try:
         first = parse_timestamp(said.get("first_failed_at", ""))
@@ -163,8 +163,8 @@ def _history(said: dict[str, str]) -> History | None:
     partition, offset, timestamp_ms, attempts = numbers
     if partition < 0 or offset < 0 or attempts < 1:
         return None
-    origin = Origin(said["topic"], partition, offset, timestamp_ms)
-    return History(origin, attempts, first.astimezone(UTC))
+    origin = FailureOrigin(said["topic"], partition, offset, timestamp_ms)
+    return FailureHistory(origin, attempts, first.astimezone(UTC))
 
 
 def _numbers(texts: Iterable[str]) -> list[int] | None:

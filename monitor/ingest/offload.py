@@ -31,7 +31,7 @@ def is_quick(parts: Iterable[bytes | None]) -> bool:
     return size < LONG and digits < MANY_DIGITS
 
 
-async def worked_through(
+async def offloaded(
     threads: Threads, parts: Iterable[bytes | None], function: Callable[..., T], *arguments: Any
 ) -> T:
     """What a function of a record, given as its parts, returns; in a thread where it takes long.

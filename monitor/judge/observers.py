@@ -9,13 +9,13 @@ from functools import partial
 from typing import Final
 
 from monitor.judge.cache.store import Result, What
-from monitor.judge.limits.provider_gate import State
+from monitor.judge.limits.provider_gate import ProviderState
 from monitor.judge.pipeline.complaints import commonest, in_words
 from monitor.records import Usage
 from monitor.runtime.logs import logger
 from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
-_GETS_WORSE: Final = tuple(State)
+_GETS_WORSE: Final = tuple(ProviderState)
 #: Results of calls that a model has answered, if only with a message that cannot be read.
 REPLIES: Final = (None, "ok", "malformed_reply")
 #: Seconds between two lines of the log about refused replies, and how much of one they quote.
@@ -109,21 +109,21 @@ class ShownState:
 
     def __init__(self, telemetry: ScorerTelemetry, moved: Callable[[], None] | None = None) -> None:
         self._telemetry, self._moved = telemetry, moved
-        self._states: dict[str, list[Callable[[], State]]] = {}
+        self._states: dict[str, list[Callable[[], ProviderState]]] = {}
 
-    def shown_by(self, model: str, state: Callable[[], State]) -> None:
+    def shown_by(self, model: str, state: Callable[[], ProviderState]) -> None:
         """1 for the state in force, 0 for the others."""
         self._states.setdefault(model, []).append(state)
-        for which in State:
+        for which in ProviderState:
             gauge = self._telemetry.judge_state.labels(model, which.value)
             gauge.set_function(partial(self._is_in, model, which))
 
-    def changed(self, model: str, state: State) -> None:
+    def changed(self, model: str, state: ProviderState) -> None:
         """Pass it on."""
         if self._moved is not None:
             self._moved()
 
-    def _is_in(self, model: str, which: State) -> float:
+    def _is_in(self, model: str, which: ProviderState) -> float:
         return float(
             max((found() for found in self._states[model]), key=_GETS_WORSE.index) is which
         )

@@ -11,7 +11,7 @@ from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 
 @dataclass(slots=True)
-class Bill:
+class CostMeter:
     """The running cost of one judgement, right at any moment.
 
     ``models`` is who answered last, by task of the wire format. ``judgement`` is the one that has
@@ -43,11 +43,13 @@ class Judge(Protocol):
     async def prepare(self) -> None:
         """Load what the first judgement would otherwise wait for, within its deadline."""
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         """All verdicts on one interaction.
 
         Raises ``JudgeFailed`` with a ``reason`` and the usage so far. It never guesses a verdict.
-        Whoever cuts it short finds on ``bill`` what it has cost until then.
+        Whoever cuts it short finds on ``cost_meter`` what it has cost until then.
         """
 
     async def aclose(self) -> None:

@@ -20,7 +20,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(slots=True)
-class Seen:
+class AskedPairs:
     """Where each pair of (claim id, document) was first asked, read off the messages sent."""
 
     spots: dict[tuple[str, str], Spot] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LabelledCase:
     """A label and the verdict on it.
 
     ``claims`` is how many the interaction has, ``spot`` where the pair was asked (None: it was not
@@ -102,14 +102,17 @@ def entries(verdicts: object) -> Iterator[tuple[Pair, Any]]:
 
 
 def cases(
-    about: Labelled, verdicts: Verdicts, seen: Seen | None = None, scores: Scores | None = None
-) -> list[Case]:
+    about: Labelled,
+    verdicts: Verdicts,
+    seen: AskedPairs | None = None,
+    scores: Scores | None = None,
+) -> list[LabelledCase]:
     """The labelled pairs of one interaction. The verdicts are on its labelled claims."""
     said = dict(entries(verdicts))
     scored = dict(entries(scores)) if scores is not None else {}
     count = len(about.claims.response) + len(about.claims.reference)
     return [
-        Case(
+        LabelledCase(
             about,
             pair,
             label,
@@ -148,7 +151,7 @@ def _position(number: int | None) -> str | None:
     return str(number) if number <= _FAR else f"{_FAR + 1}+"
 
 
-DIMENSIONS: Mapping[str, Callable[[Case], str | None]] = {
+DIMENSIONS: Mapping[str, Callable[[LabelledCase], str | None]] = {
     "claims": lambda case: size(case.claims),
     "place_in_call": lambda case: size(case.spot.claim) if case.spot else None,
     "position_shown": lambda case: _position(case.spot.passage) if case.spot else None,
@@ -159,9 +162,9 @@ DIMENSIONS: Mapping[str, Callable[[Case], str | None]] = {
 """By what the verdicts are told apart; None leaves a case out of a dimension."""
 
 
-def by_cluster(found: Sequence[Case]) -> dict[str, list[Case]]:
+def by_cluster(found: Sequence[LabelledCase]) -> dict[str, list[LabelledCase]]:
     """The cases by what their errors are correlated in."""
-    clusters: dict[str, list[Case]] = {}
+    clusters: dict[str, list[LabelledCase]] = {}
     for case in found:
         clusters.setdefault(case.about.cluster, []).append(case)
     return clusters

@@ -35,7 +35,7 @@ class Extracted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Extraction:
+class ExtractionQuality:
     """Over ``texts`` texts: ``coverage`` is the share of labelled claims that were found.
 
     ``beyond`` is the share of extracted claims that no labelled claim holds, ``invention`` of those
@@ -50,7 +50,7 @@ class Extraction:
     invention: Estimated
 
 
-def extraction(judged: Iterable[tuple[Labelled, Judgement]]) -> dict[str, Extraction]:
+def extraction(judged: Iterable[tuple[Labelled, Judgement]]) -> dict[str, ExtractionQuality]:
     """Of all texts (``all``), and by the number of labelled claims in a text."""
     groups: dict[str, list[Extracted]] = {}
     for about, judgement in judged:
@@ -96,7 +96,7 @@ def _held(claims: tuple[str, ...], text: str) -> tuple[bool, ...]:
     )
 
 
-def _summed(texts: list[Extracted]) -> Extraction:
+def _summed(texts: list[Extracted]) -> ExtractionQuality:
     clusters: dict[str, list[Extracted]] = {}
     for text in texts:
         clusters.setdefault(text.cluster, []).append(text)
@@ -105,7 +105,7 @@ def _summed(texts: list[Extracted]) -> Extraction:
         flags = [[f for t in cluster for f in getattr(t, field)] for cluster in clusters.values()]
         return proportion(list(map(sum, flags)), list(map(len, flags)))
 
-    return Extraction(
+    return ExtractionQuality(
         texts=len(texts),
         labelled=sum(len(text.found) for text in texts),
         extracted=sum(len(text.new) for text in texts),

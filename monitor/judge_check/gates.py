@@ -36,7 +36,7 @@ NAMES: Final = (*_OF_KINDS, "auc", "flips", "bias", "error", "coverage", "invent
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class QualityGate:
     """One condition; where it holds, the judge fails. ``text`` is as it was given."""
 
     text: str
@@ -49,14 +49,14 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GateResult:
     """A gate and why it says no: ``failed`` names what was found; empty if it lets pass."""
 
     gate: str
     failed: tuple[str, ...]
 
 
-def parse(text: str) -> Gate:
+def parse(text: str) -> QualityGate:
     """The gate; raises ``ConfigurationError`` that says what can be asked.
 
     >>> parse("response_by_passage.kappa_lower < 0.5").bound
@@ -78,7 +78,7 @@ def parse(text: str) -> Gate:
         number = float(found.pop("number"))
     except ValueError:
         raise ConfigurationError(f"--fail-if: {text!r} has no number to compare with") from None
-    return Gate(text=text, number=number, **found)
+    return QualityGate(text=text, number=number, **found)
 
 
 def _scopes(name: str) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _scopes(name: str) -> tuple[str, ...]:
     return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
 
 
-def judged(gate: Gate, found: Report) -> Outcome:
+def judged(gate: QualityGate, found: Report) -> GateResult:
     """Whether the gate lets pass. What cannot be measured does not pass: it is not known."""
     values = [
         (f"{judge.pipeline}{'/' + scope if scope else ''}", value)
@@ -99,13 +99,13 @@ def judged(gate: Gate, found: Report) -> Outcome:
     ]
     known = [(where, value) for where, value in values if value is not None]
     if not known:
-        return Outcome(gate.text, ("not measured",))
+        return GateResult(gate.text, ("not measured",))
     holds = _OPERATORS[gate.op]
     failed = [f"{where} {value:.4g}" for where, value in known if holds(value, gate.number)]
-    return Outcome(gate.text, tuple(failed))
+    return GateResult(gate.text, tuple(failed))
 
 
-def _read(estimated: Estimated, gate: Gate) -> float | None:
+def _read(estimated: Estimated, gate: QualityGate) -> float | None:
     value: float | None = getattr(estimated, gate.bound or "value")
     # A bias to either side is one.
     return abs(value) if value is not None and gate.name == "bias" else value

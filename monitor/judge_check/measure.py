@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.judge.pipeline.complaints import in_words
-from monitor.judge.protocol import Bill
-from monitor.judge_check.cases import Seen
+from monitor.judge.protocol import CostMeter
+from monitor.judge_check.cases import AskedPairs
 from monitor.judge_check.labelled import Labelled
-from monitor.judge_check.run import Cost, Measured, Run
+from monitor.judge_check.run import CheckCost, CheckRun, MeasuredInteraction
 from monitor.judge_check.subject import Subject
 from monitor.metrics.relevance import labelled as with_labels
 from monitor.records import Judgement
@@ -48,19 +48,19 @@ async def measure(
     options: Options,
     clock: Callable[[], float],
     done: Callable[[], None] = lambda: None,
-) -> Run:
+) -> CheckRun:
     """The run; ``clock`` gives seconds, ``done`` is called after each interaction.
 
     Raises ``DependencyRefused`` for a judge that answers nothing.
     """
-    run, begun = Run(subject.name, subject.identity), clock()
+    run, begun = CheckRun(subject.name, subject.identity), clock()
     places = asyncio.Semaphore(options.concurrency)
 
-    async def one(about: Labelled) -> Measured:
+    async def one(about: Labelled) -> MeasuredInteraction:
         async with places:
             if _answers_nothing(run.verifying, _PATIENCE):
-                return Measured(about)
-            found = await _Interaction(subject, run, about, options, clock).measured()
+                return MeasuredInteraction(about)
+            found = await _InteractionJudgements(subject, run, about, options, clock).measured()
         done()
         return found
 
@@ -77,7 +77,7 @@ async def measure(
     return run
 
 
-def _answers_nothing(cost: Cost, patience: int) -> bool:
+def _answers_nothing(cost: CheckCost, patience: int) -> bool:
     """Whether so many judgements have been tried and all have failed."""
     return cost.failed.total() == cost.judgements >= patience
 
@@ -106,22 +106,22 @@ def _of(about: Labelled, judgement: Judgement) -> Judgement:
     return judgement
 
 
-class _Interaction:
+class _InteractionJudgements:
     """The judgements of one interaction."""
 
     def __init__(
         self,
         subject: Subject,
-        run: Run,
+        run: CheckRun,
         about: Labelled,
         options: Options,
         clock: Callable[[], float],
     ) -> None:
         self._subject, self._run, self._about = subject, run, about
         self._options, self._clock = options, clock
-        self._found = Measured(about)
+        self._found = MeasuredInteraction(about)
 
-    async def measured(self) -> Measured:
+    async def measured(self) -> MeasuredInteraction:
         """Whatever could be found out."""
         if self._about.claims.response or self._about.claims.reference:
             await self._verify()
@@ -133,8 +133,10 @@ class _Interaction:
     async def _verify(self) -> None:
         about, subject = self._about, self._subject
 
-        async def ask(bill: Bill) -> Judgement:
-            verified = await subject.verify(about.interaction, about.claims, bill, self._found.seen)
+        async def ask(cost_meter: CostMeter) -> Judgement:
+            verified = await subject.verify(
+                about.interaction, about.claims, cost_meter, self._found.seen
+            )
             self._found.scores = await subject.scores(about.interaction, about.claims)
             return _of(about, verified)
 
@@ -146,38 +148,38 @@ class _Interaction:
             return
         for seed in other_seeds(subject, about, self._options.orders):
 
-            async def ask(bill: Bill, seed: int = seed) -> Judgement:
+            async def ask(cost_meter: CostMeter, seed: int = seed) -> Judgement:
                 asked = about.interaction, about.claims
-                return _of(about, await subject.verify(*asked, bill, Seen(), seed=seed))
+                return _of(about, await subject.verify(*asked, cost_meter, AskedPairs(), seed=seed))
 
             judgement = await self._within(self._run.permuting, ask)
             if judgement is not None:
                 self._found.others.append(judgement)
 
-    async def _whole(self, bill: Bill) -> Judgement:
-        return await self._subject.judge(self._about.interaction, bill)
+    async def _whole(self, cost_meter: CostMeter) -> Judgement:
+        return await self._subject.judge(self._about.interaction, cost_meter)
 
     async def _within(
-        self, cost: Cost, ask: Callable[[Bill], Awaitable[Judgement]]
+        self, cost: CheckCost, ask: Callable[[CostMeter], Awaitable[Judgement]]
     ) -> Judgement | None:
         """The judgement with the file's labels of relevance, or None after counting why not.
 
         Its price is counted anyway. As in production, one that lacks only its evidence counts.
         """
-        bill, begun = Bill(), self._clock()
+        cost_meter, begun = CostMeter(), self._clock()
         found: Judgement | None = None
         try:
             async with asyncio.timeout(self._options.deadline_s):
-                found = await ask(bill)
+                found = await ask(cost_meter)
         except JudgeFailed as failure:
             cost.failed[failure.reason] += 1
         except TimeoutError:
-            found = bill.judgement
+            found = cost_meter.judgement
             if found is None:
                 cost.failed["deadline"] += 1
         finally:
-            cost.usage += bill.usage
-            cost.refused += bill.refused
+            cost.usage += cost_meter.usage
+            cost.refused += cost_meter.refused
             cost.seconds += self._clock() - begun
             cost.judgements += 1
         if found is None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
 from typing import Any
 
-from monitor.judge_check.cases import DIMENSIONS, Case, by_cluster, cases, entries
-from monitor.judge_check.extraction import Extraction, extraction
+from monitor.judge_check.cases import DIMENSIONS, LabelledCase, by_cluster, cases, entries
+from monitor.judge_check.extraction import ExtractionQuality, extraction
 from monitor.judge_check.formats import FileRead
 from monitor.judge_check.labelled import KINDS, Kind
 from monitor.judge_check.metric_errors import MetricError, metric_errors
-from monitor.judge_check.run import Cost, Measured, Run
+from monitor.judge_check.run import CheckCost, CheckRun, MeasuredInteraction
 from monitor.records import JudgeIdentity
 from monitor.stats.agreement import Agreement, Confusion, agreement, pooled
 from monitor.stats.clustered import Estimated, proportion
@@ -55,11 +55,11 @@ class JudgeReport:
     by: Groups
     metrics: Mapping[str, MetricError]
     metrics_own_claims: Mapping[str, MetricError]
-    extraction: Mapping[str, Extraction]
+    extraction: Mapping[str, ExtractionQuality]
     flips: Mapping[Kind, Flips]
-    verifying: Cost
-    permuting: Cost
-    judging: Cost
+    verifying: CheckCost
+    permuting: CheckCost
+    judging: CheckCost
     wall_s: float
 
     @property
@@ -89,7 +89,7 @@ class Report:
     comparisons: Sequence[Comparison]
 
 
-def report(files: Sequence[FileRead], runs: Sequence[Run]) -> Report:
+def report(files: Sequence[FileRead], runs: Sequence[CheckRun]) -> Report:
     """The report on runs over the same labelled interactions."""
     found = [_cases(run) for run in runs]
     return Report(
@@ -104,7 +104,7 @@ def report(files: Sequence[FileRead], runs: Sequence[Run]) -> Report:
     )
 
 
-def _cases(run: Run) -> list[Case]:
+def _cases(run: CheckRun) -> list[LabelledCase]:
     return [
         case
         for each in run.measured
@@ -113,7 +113,7 @@ def _cases(run: Run) -> list[Case]:
     ]
 
 
-def _judge(run: Run, found: list[Case]) -> JudgeReport:
+def _judge(run: CheckRun, found: list[LabelledCase]) -> JudgeReport:
     verified = [(m.about, m.verified) for m in run.measured if m.verified is not None]
     whole = [(m.about, m.whole) for m in run.measured if m.whole is not None]
     return JudgeReport(
@@ -132,23 +132,23 @@ def _judge(run: Run, found: list[Case]) -> JudgeReport:
     )
 
 
-def _by_kind(found: Sequence[Case]) -> dict[Kind, list[Case]]:
+def _by_kind(found: Sequence[LabelledCase]) -> dict[Kind, list[LabelledCase]]:
     kinds = {kind: [case for case in found if case.pair.kind == kind] for kind in KINDS}
     return {kind: mine for kind, mine in kinds.items() if mine}
 
 
-def _measure(found: Sequence[Case]) -> Measure:
+def _measure(found: Sequence[LabelledCase]) -> Measure:
     clusters = by_cluster(found).values()
     tables = [pooled(Confusion.of(c.label, c.verdict) for c in cluster) for cluster in clusters]
     scored = [[(c.label, c.score) for c in cluster if c.score is not None] for cluster in clusters]
     return Measure(agreement(tables), area(scored))
 
 
-def _groups(found: Sequence[Case]) -> Groups:
+def _groups(found: Sequence[LabelledCase]) -> Groups:
     groups: dict[str, dict[Kind, dict[str, Measure]]] = {}
     for name, bucket_of in DIMENSIONS.items():
         for kind, mine in _by_kind(found).items():
-            buckets: dict[str, list[Case]] = {}
+            buckets: dict[str, list[LabelledCase]] = {}
             for case in mine:
                 bucket = bucket_of(case)
                 if bucket is not None:
@@ -166,7 +166,7 @@ def _rank(bucket: str) -> tuple[int, str]:
     return (int(first), "") if first.isdecimal() else (0, bucket)
 
 
-def _flips(measured: Sequence[Measured]) -> dict[Kind, Flips]:
+def _flips(measured: Sequence[MeasuredInteraction]) -> dict[Kind, Flips]:
     """By kind; interactions whose passages have no other order do not count."""
     changed: dict[Kind, dict[str, list[list[bool]]]] = {}
     for each in measured:
@@ -193,7 +193,7 @@ def _flipped(clusters: Mapping[str, list[list[bool]]]) -> Flips:
 
 
 def _compared(
-    first: str, mine: Sequence[Case], second: str, theirs: Sequence[Case]
+    first: str, mine: Sequence[LabelledCase], second: str, theirs: Sequence[LabelledCase]
 ) -> list[Comparison]:
     other = {case.key: case for case in theirs}
     found = []
@@ -210,7 +210,7 @@ def plain(found: Any) -> Any:
     """A report as what JSON can hold; numbers stay as exact as they are."""
     if isinstance(found, JudgeIdentity):
         return found.model_dump()
-    if isinstance(found, Cost):
+    if isinstance(found, CheckCost):
         return {
             **found.usage.model_dump(),
             "seconds": found.seconds,

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from monitor.judge.offline.overlap import Scores
-from monitor.judge_check.cases import Seen
+from monitor.judge_check.cases import AskedPairs
 from monitor.judge_check.labelled import Labelled
 from monitor.records import JudgeIdentity, Judgement, Usage
 
 
 @dataclass(slots=True)
-class Cost:
+class CheckCost:
     """What one way of judging took: ``usage`` over all, ``seconds`` summed over ``judgements``.
 
     ``failed`` counts reasons, ``refused`` what was wrong with replies, by kind of ``Complaint``.
@@ -26,7 +26,7 @@ class Cost:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredInteraction:
     """One interaction: what the judge said of the labelled claims, and on its own.
 
     None where it failed or was not asked. ``others`` are the verdicts in other passage orders.
@@ -34,20 +34,20 @@ class Measured:
 
     about: Labelled
     verified: Judgement | None = None
-    seen: Seen = field(default_factory=Seen)
+    seen: AskedPairs = field(default_factory=AskedPairs)
     scores: Scores | None = None
     others: list[Judgement] = field(default_factory=list)
     whole: Judgement | None = None
 
 
 @dataclass(slots=True)
-class Run:
+class CheckRun:
     """All interactions under one judge in one pipeline, and what they cost."""
 
     pipeline: str
     judge: JudgeIdentity
-    measured: list[Measured] = field(default_factory=list)
-    verifying: Cost = field(default_factory=Cost)
-    permuting: Cost = field(default_factory=Cost)
-    judging: Cost = field(default_factory=Cost)
+    measured: list[MeasuredInteraction] = field(default_factory=list)
+    verifying: CheckCost = field(default_factory=CheckCost)
+    permuting: CheckCost = field(default_factory=CheckCost)
+    judging: CheckCost = field(default_factory=CheckCost)
     wall_s: float = 0.0

@@ -12,8 +12,8 @@ from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.offline.overlap import Scores
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.parsing import passage_order
-from monitor.judge.protocol import Bill
-from monitor.judge_check.cases import Seen
+from monitor.judge.protocol import CostMeter
+from monitor.judge_check.cases import AskedPairs
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 
 
@@ -29,7 +29,13 @@ class Subject(Protocol):
         """As last known."""
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+        self,
+        interaction: Interaction,
+        claims: Claims,
+        cost_meter: CostMeter,
+        seen: AskedPairs,
+        *,
+        seed: int = 0,
     ) -> Judgement:
         """The verdicts on these claims; nothing is extracted.
 
@@ -37,7 +43,7 @@ class Subject(Protocol):
         which passages are shown; 0 is that of production.
         """
 
-    async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
+    async def judge(self, interaction: Interaction, cost_meter: CostMeter) -> Judgement:
         """As in production: with the judge's own claims."""
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores | None:
@@ -66,14 +72,20 @@ class OfflineSubject:
         return self._judge.identity
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+        self,
+        interaction: Interaction,
+        claims: Claims,
+        cost_meter: CostMeter,
+        seen: AskedPairs,
+        *,
+        seed: int = 0,
     ) -> Judgement:
         """The verdicts on these claims; no message is sent."""
-        return await self._judge.judge(interaction, bill, claims)
+        return await self._judge.judge(interaction, cost_meter, claims)
 
-    async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
+    async def judge(self, interaction: Interaction, cost_meter: CostMeter) -> Judgement:
         """With its own claims."""
-        return await self._judge.judge(interaction, bill)
+        return await self._judge.judge(interaction, cost_meter)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
         """By how much of a claim the texts say."""
@@ -91,7 +103,7 @@ class OfflineSubject:
 
 
 #: Whose messages are being sent: tasks that a judgement starts inherit it.
-_SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
+_SEEN: ContextVar[AskedPairs | None] = ContextVar("seen", default=None)
 
 
 def _hear(message: str) -> None:
@@ -114,18 +126,24 @@ class LlmSubject:
         return self._with(0).identity
 
     async def verify(
-        self, interaction: Interaction, claims: Claims, bill: Bill, seen: Seen, *, seed: int = 0
+        self,
+        interaction: Interaction,
+        claims: Claims,
+        cost_meter: CostMeter,
+        seen: AskedPairs,
+        *,
+        seed: int = 0,
     ) -> Judgement:
         """The verdicts on these claims; ``seen`` hears where each pair stands in its message."""
         before = _SEEN.set(seen)
         try:
-            return await self._with(seed).judge(interaction, bill, claims)
+            return await self._with(seed).judge(interaction, cost_meter, claims)
         finally:
             _SEEN.reset(before)
 
-    async def judge(self, interaction: Interaction, bill: Bill) -> Judgement:
+    async def judge(self, interaction: Interaction, cost_meter: CostMeter) -> Judgement:
         """With its own claims."""
-        return await self._with(0).judge(interaction, bill)
+        return await self._with(0).judge(interaction, cost_meter)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores | None:
         """None: it says yes or no."""

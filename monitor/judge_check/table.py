@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from monitor.judge_check.gates import Outcome
+from monitor.judge_check.gates import GateResult
 from monitor.judge_check.labelled import Kind
 from monitor.judge_check.report import JudgeReport, Measure, Report
-from monitor.judge_check.run import Cost
+from monitor.judge_check.run import CheckCost
 from monitor.stats.clustered import UNDEFINED, Estimated
 
 #: A narrower table would have to break numbers.
@@ -28,7 +28,7 @@ _FULL = ("balanced_accuracy", "precision", "recall", "kappa")
 _SHORT = ("accuracy", *_FULL)
 
 
-def show(console: Console, found: Report, outcomes: Sequence[Outcome]) -> None:
+def show(console: Console, found: Report, outcomes: Sequence[GateResult]) -> None:
     """Print everything that was measured."""
     files = ", ".join(f"{f.name} ({f.format}, {f.interactions})" for f in found.files)
     console.print(f"{found.interactions} labelled interactions: {files}")
@@ -72,7 +72,7 @@ def _heading(judge: JudgeReport) -> str:
     return "\n".join([*lines, f"  {judge.wall_s:.1f} s in all"])
 
 
-def _cost(cost: Cost) -> str:
+def _cost(cost: CheckCost) -> str:
     usage, n = cost.usage, cost.judgements
     said = f"{n} judgements of {1000 * cost.seconds / n:.1f} ms"
     if usage.calls:

@@ -20,7 +20,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.probe.diagnose import diagnose, unreadable
 from monitor.kafka.probe.login import Login, NoToken
 from monitor.kafka.probe.steps import new_login
-from monitor.kafka.problems import PASSING, Finding, Trouble
+from monitor.kafka.problems import PASSING, Problem, ProblemKind
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import meanwhile
@@ -69,14 +69,14 @@ class Pulse:
         except Exception:  # noqa: BLE001 - a bug in here must not end a process that works
             logger().exception("kafka_pulse_bug", what=self._part)
 
-    async def _found(self) -> Finding | None:
+    async def _found(self) -> Problem | None:
         """What is wrong, if anything."""
         try:
             return None if await self._answers() else await self._look()
         except ConfigurationError as error:
             return unreadable(error)
 
-    def _tell(self, finding: Finding | None) -> None:
+    def _tell(self, finding: Problem | None) -> None:
         """Say it, and when the next look is due."""
         if finding is None:
             self._connection.troubles.let_in = True
@@ -121,10 +121,10 @@ class Pulse:
         names = ", ".join(sorted(gone))
         said, mend = f"there is no topic {names} any more", "create it again; it is waited for"
         self._health.waits(part, f"{said}: {mend}")
-        finding = Finding(Trouble.MISSING_TOPIC, said, mend, topic=names)
+        finding = Problem(ProblemKind.MISSING_TOPIC, said, mend, topic=names)
         troubles.meet(self._connection.name, part, finding)
 
-    async def _look(self) -> Finding | None:
+    async def _look(self) -> Problem | None:
         """What keeps us from the cluster; when it is nothing, there is a connection again."""
         finding = await diagnose(self._connection, self._limit_s)
         if finding is None:
@@ -144,7 +144,7 @@ class Pulse:
                 self._login = login
                 return
 
-    def _complain(self, finding: Finding) -> None:
+    def _complain(self, finding: Problem) -> None:
         self._connection.troubles.meet(self._connection.name, self._part, finding)
         where = finding.broker or self._connection.bootstrap_servers
         self._health.waits(self._part, f"Kafka {where}: {finding.found}; {finding.mend}")

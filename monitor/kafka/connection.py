@@ -15,7 +15,7 @@ from monitor.kafka.auth.tls import ReloadingContext, TlsFiles
 from monitor.kafka.bounds import MAX_READ_BYTES
 from monitor.kafka.clock import BrokerClock
 from monitor.kafka.losses import Losses
-from monitor.kafka.problems import ClusterName, Troubles
+from monitor.kafka.problems import ClusterName, Problems
 from monitor.runtime.logs import logger
 
 Client = TypeVar("Client")
@@ -43,7 +43,7 @@ class Connection:
     section: str = "kafka"
     #: What its consumers may hold unpacked.
     max_read_bytes: int = MAX_READ_BYTES
-    troubles: Troubles = field(default_factory=Troubles, repr=False, compare=False)
+    troubles: Problems = field(default_factory=Problems, repr=False, compare=False)
     #: Own time and theirs.
     clock: BrokerClock = field(default_factory=BrokerClock, repr=False, compare=False)
     losses: Losses = field(default_factory=Losses, repr=False, compare=False)

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaClient, errors
 from aiokafka.protocol.metadata import MetadataRequest
 
 from monitor.kafka.connection import Connection
-from monitor.kafka.problems import Finding, Trouble
+from monitor.kafka.problems import Problem, ProblemKind
 from monitor.kafka.retrying import FIRST_WAIT_S, LONGEST_WAIT_S, bounded, patiently, start_patiently
 from monitor.runtime.health import Health
 
@@ -87,7 +87,7 @@ async def wait_for_topics(
             found = f"there is no topic {names}"
             mend = "create them, or set kafka.create_topics"
             health.waits(part, f"{found}: {mend}")
-            finding = Finding(Trouble.MISSING_TOPIC, found, mend, topic=names)
+            finding = Problem(ProblemKind.MISSING_TOPIC, found, mend, topic=names)
             connection.troubles.meet(connection.name, f"{part}_topics", finding)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)

@@ -22,7 +22,7 @@ SAY_EVERY_S = 60.0
 EVENT_SHOWN_S = 300.0
 
 
-class Trouble(StrEnum):
+class ProblemKind(StrEnum):
     """The kinds of problems; a closed set, for it is a label."""
 
     BROKER_AWAY = "broker_away"
@@ -42,7 +42,13 @@ class Trouble(StrEnum):
 
 
 #: What may end while we wait; everything else is a refusal.
-PASSING = (Trouble.BROKER_AWAY, Trouble.DNS, Trouble.NO_TOKEN, Trouble.MISSING_TOPIC, Trouble.CLOCK)
+PASSING = (
+    ProblemKind.BROKER_AWAY,
+    ProblemKind.DNS,
+    ProblemKind.NO_TOKEN,
+    ProblemKind.MISSING_TOPIC,
+    ProblemKind.CLOCK,
+)
 
 
 class ClusterName(NamedTuple):
@@ -58,26 +64,26 @@ class ClusterName(NamedTuple):
     mechanism: str = ""
 
 
-class Finding(NamedTuple):
+class Problem(NamedTuple):
     """One problem: what was found where, and what to do about it."""
 
-    kind: Trouble
+    kind: ProblemKind
     found: str
     mend: str
     broker: str = ""
     topic: str = ""
 
 
-class Troubles:
+class Problems:
     """The problems that a process has with one cluster. ``clock`` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._held: dict[str, Trouble] = {}
-        self._episodes: dict[Trouble, _Episode] = {}
-        self._events: dict[Trouble, float] = {}
-        self._said: dict[tuple[Trouble, str], _Said] = {}
-        self._shown: set[Trouble] = set()
+        self._held: dict[str, ProblemKind] = {}
+        self._episodes: dict[ProblemKind, _Episode] = {}
+        self._events: dict[ProblemKind, float] = {}
+        self._said: dict[tuple[ProblemKind, str], _Said] = {}
+        self._shown: set[ProblemKind] = set()
         self._watch: Callable[[str, Callable[[], bool]], None] = lambda _kind, _lasts: None
         #: Whether this cluster has let us in since the process began: what it refuses later may be
         #: a password or a certificate that is being changed.
@@ -87,7 +93,7 @@ class Troubles:
         """``watch`` is given every kind when it first appears, and what says if it lasts."""
         self._watch = watch
 
-    def lasts(self, kind: Trouble) -> bool:
+    def lasts(self, kind: ProblemKind) -> bool:
         """Whether any part has this problem now, or had it with a record a moment ago."""
         event = self._events.get(kind)
         recent = event is not None and self._clock() - event < EVENT_SHOWN_S
@@ -103,7 +109,7 @@ class Troubles:
         """Whether any part has one that waiting does not end, such as a login."""
         return any(kind not in PASSING for kind in self._episodes)
 
-    def meet(self, cluster: ClusterName, part: str, finding: Finding) -> None:
+    def meet(self, cluster: ClusterName, part: str, finding: Problem) -> None:
         """The part has this problem now, and no other."""
         kind = finding.kind
         self._show(kind)
@@ -114,7 +120,7 @@ class Troubles:
             self._episodes[kind].said = True
         self._end(cluster)
 
-    def happened(self, cluster: ClusterName, part: str, finding: Finding) -> None:
+    def happened(self, cluster: ClusterName, part: str, finding: Problem) -> None:
         """A problem with one record; the part goes on."""
         self._show(finding.kind)
         self._events[finding.kind] = self._clock()
@@ -125,12 +131,12 @@ class Troubles:
         if self._held.pop(part, None):
             self._end(cluster)
 
-    def _show(self, kind: Trouble) -> None:
+    def _show(self, kind: ProblemKind) -> None:
         if kind not in self._shown:
             self._shown.add(kind)
             self._watch(kind.value, lambda: self.lasts(kind))
 
-    def _say(self, cluster: ClusterName, part: str, finding: Finding, *, again: bool) -> bool:
+    def _say(self, cluster: ClusterName, part: str, finding: Problem, *, again: bool) -> bool:
         """One line, unless it was said lately; ``again``: the problem as such is known already."""
         key, now = (finding.kind, finding.topic), self._clock()
         if said := self._said.get(key):
@@ -168,7 +174,7 @@ class _Said(NamedTuple):
     found: str
 
 
-def described(cluster: ClusterName, finding: Finding) -> dict[str, str]:
+def described(cluster: ClusterName, finding: Problem) -> dict[str, str]:
     """The fields of the log line; those that do not apply are left out."""
     fields = {
         "kind": finding.kind.value,
@@ -184,7 +190,7 @@ def described(cluster: ClusterName, finding: Finding) -> dict[str, str]:
     return {key: value for key, value in fields.items() if value}
 
 
-def refused(cluster: ClusterName, finding: Finding) -> str:
+def refused(cluster: ClusterName, finding: Problem) -> str:
     """The same in one line, for ``DependencyRefused``: the last words of the process."""
     how = " ".join(filter(None, (cluster.protocol, cluster.mechanism)))
     who = f" as {name}" if (name := cluster.principal) else ""

@@ -12,7 +12,7 @@ from aiokafka.structs import RecordMetadata
 
 from monitor.errors import DependencyRefused
 from monitor.kafka.connection import Connection
-from monitor.kafka.problems import Finding, Trouble
+from monitor.kafka.problems import Problem, ProblemKind
 from monitor.kafka.retrying import (
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
@@ -188,14 +188,14 @@ class Producer:
         self._health.waits("producer", why)
         unknown = isinstance(error, errors.UnknownTopicOrPartitionError)
         troubles = self._connection.troubles
-        if unknown and not troubles.lasts(Trouble.BROKER_AWAY):
+        if unknown and not troubles.lasts(ProblemKind.BROKER_AWAY):
             mend = "create it; records wait for it"
-            finding = Finding(
-                Trouble.MISSING_TOPIC, f"there is no topic {topic}", mend, topic=topic
+            finding = Problem(
+                ProblemKind.MISSING_TOPIC, f"there is no topic {topic}", mend, topic=topic
             )
         else:
             mend = "it is tried again until it succeeds; check the brokers that lead the topic"
-            finding = Finding(Trouble.BROKER_AWAY, why, mend)
+            finding = Problem(ProblemKind.BROKER_AWAY, why, mend)
         troubles.meet(self._connection.name, "producer", finding)
 
     def _clock_is_off(self, topic: str) -> None:
@@ -208,13 +208,13 @@ class Producer:
             "message.timestamp.after.max.ms says how far ahead it may be)"
         )
         self._health.waits("producer", f"{found}; {mend}")
-        finding = Finding(Trouble.CLOCK, found, mend, topic=topic)
+        finding = Problem(ProblemKind.CLOCK, found, mend, topic=topic)
         self._connection.troubles.meet(self._connection.name, "producer", finding)
 
     async def _too_large(self, topic: str, size: int) -> None:
         limit = await self._limit_of(topic)
-        finding = Finding(
-            Trouble.RECORD_TOO_LARGE,
+        finding = Problem(
+            ProblemKind.RECORD_TOO_LARGE,
             f"a record of {size} bytes is, even compressed, more than topic {topic} takes"
             + (f": its max.message.bytes is {limit}" if limit else ""),
             "raise the topic's max.message.bytes, or lower kafka.max_record_bytes",

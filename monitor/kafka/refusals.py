@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiokafka import errors
 
 from monitor.kafka.connection import Connection, principal
-from monitor.kafka.problems import Finding, Trouble, refused
+from monitor.kafka.problems import Problem, ProblemKind, refused
 
 #: Answers of a broker that waiting does not heal. A refused login is none of these: whether it is
 #: one, or a password that is being changed, is for ``retrying`` to find out.
@@ -42,13 +42,13 @@ def missing_right(
     *,
     operation: str = "Read",
     group: str = "",
-) -> Finding:
+) -> Problem:
     """What is not allowed to whom, and how to allow it."""
     who = principal(connection) or "whoever does not log in (User:ANONYMOUS)"
     if isinstance(error, errors.InvalidTopicError):
         named = _named(error) or topic
         found, mend = f"{named} is no name of a topic", "correct it in topics"
-        return Finding(Trouble.MISSING_TOPIC, found, mend, topic=named)
+        return Problem(ProblemKind.MISSING_TOPIC, found, mend, topic=named)
     if isinstance(error, errors.GroupAuthorizationFailedError):
         what, topic, operation = f"group {_named(error) or group}", "", "Read"
     elif isinstance(error, errors.ClusterAuthorizationFailedError):
@@ -58,7 +58,7 @@ def missing_right(
         what = f"topic {topic}"
     found = f"no right to {operation} {what} for {who} ({type(error).__name__})"
     mend = f"grant {operation} on {what}"
-    return Finding(Trouble.MISSING_RIGHT, found, mend, topic=topic)
+    return Problem(ProblemKind.MISSING_RIGHT, found, mend, topic=topic)
 
 
 def _named(error: Exception) -> str:

@@ -18,7 +18,7 @@ from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.kafka.auth.rotation import plain_client
 from monitor.kafka.connection import Connection
 from monitor.kafka.probe.diagnose import diagnose, unreadable
-from monitor.kafka.problems import PASSING, Finding, Trouble, refused
+from monitor.kafka.problems import PASSING, Problem, ProblemKind, refused
 from monitor.kafka.refusals import REFUSALS, refusal
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -130,13 +130,13 @@ async def patiently(
             return result
 
 
-async def _cause(connection: Connection, error: Exception) -> Finding:
+async def _cause(connection: Connection, error: Exception) -> Problem:
     """Why it failed; raises ``DependencyRefused`` when it is a refusal that waiting cannot heal."""
     finding = await diagnose(connection)
     if finding is None:  # it answers by now; or only what was asked for is missing
         said = f"{type(error).__name__}: {error}"
         mend = "it is tried again; if this goes on, the broker's log says more"
-        return Finding(Trouble.BROKER_AWAY, f"a request failed ({said})", mend)
+        return Problem(ProblemKind.BROKER_AWAY, f"a request failed ({said})", mend)
     if finding.kind not in PASSING and not connection.troubles.let_in:
         await asyncio.sleep(CONFIRM_S)
         again = await diagnose(connection)

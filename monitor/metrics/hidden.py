@@ -13,7 +13,7 @@ from monitor.records import Interaction
 HIDDEN: Final = "__REDACTED__"
 
 
-def hidden_metrics(interaction: Interaction) -> frozenset[str]:
+def redacted_metrics(interaction: Interaction) -> frozenset[str]:
     """The metrics that need a text which is hidden: all of them without question or response.
 
     Where one passage is hidden nobody can say what the passages support.
@@ -29,7 +29,7 @@ def hidden_metrics(interaction: Interaction) -> frozenset[str]:
     )
 
 
-def readable(interaction: Interaction) -> Interaction:
+def without_redacted(interaction: Interaction) -> Interaction:
     """What can be judged of it: no reference where that is hidden, no passages where one is."""
     update: dict[str, object] = {}
     if any(passage.text.strip() == HIDDEN for passage in interaction.retrieved_contexts):

@@ -16,7 +16,7 @@ from monitor.records import Labels, ScoreRecord, Verdicts
 IRRELEVANT_CONTEXT_RELIANCE = "irrelevant_context_reliance"
 
 
-class Origin(NamedTuple):
+class PassageOrigin(NamedTuple):
     """A passage that supports a claim: its number from 1, its id, whether it is relevant.
 
     Relevant: as the metric takes it; None where nobody knows, as without a reference with claims.
@@ -32,7 +32,7 @@ class Offence(NamedTuple):
 
     number: int
     text: str | None
-    passages: tuple[Origin, ...]
+    passages: tuple[PassageOrigin, ...]
 
 
 class _Claim(NamedTuple):
@@ -132,10 +132,10 @@ def _text(record: ScoreRecord, index: int) -> str | None:
     return texts[index] if index < len(texts) else None
 
 
-def _origins(record: ScoreRecord, claim: _Claim) -> tuple[Origin, ...]:
+def _origins(record: ScoreRecord, claim: _Claim) -> tuple[PassageOrigin, ...]:
     ids = _passage_ids(record)
     return tuple(
-        Origin(
+        PassageOrigin(
             j + 1,
             ids[j] if j < len(ids) else None,
             claim.relevant[j] if j < len(claim.relevant) else None,

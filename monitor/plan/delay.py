@@ -27,7 +27,7 @@ _PATIENCE: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Watch:
+class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
     ``members`` is the number of interactions that one judgement stands for.
@@ -42,7 +42,7 @@ class Watch:
 class Simulation:
     """Monitors of one normal quality; the same seed gives the same answers."""
 
-    def __init__(self, normal: Quality, watch: Watch, seed: int = 1) -> None:
+    def __init__(self, normal: Quality, watch: WatchSettings, seed: int = 1) -> None:
         self._normal, self._watch, self._seed = normal, watch, seed
         self._pool = Pool(normal, Random(seed))
         self._members = max(1, min(MOST_MEMBERS, watch.members))

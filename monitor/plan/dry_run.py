@@ -16,7 +16,7 @@ from typing import Any, Final
 from monitor import __version__
 from monitor.app.connections import connection, output_connection
 from monitor.app.policies import (
-    Seat,
+    ConfiguredJudge,
     build_budget,
     build_judges,
     build_redactor,
@@ -34,7 +34,7 @@ from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
 from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.llm.dry_run import RehearsedJudge
@@ -105,20 +105,20 @@ class _Stage:
     def __init__(
         self,
         settings: Settings,
-        seats: Sequence[Seat],
+        configured_judges: Sequence[ConfiguredJudge],
         counting: Counting,
         telemetry: ScorerTelemetry,
         health: Health,
         now: float,
     ) -> None:
-        self.settings, self.health, self._seats = settings, health, seats
+        self.settings, self.health, self._configured_judges = settings, health, configured_judges
         self.counting, self.telemetry = counting, telemetry
         self.unpriced: list[str] = []
         self.budget = build_budget(settings)
         self.calibrations, self.pauses = Calibrations(), Pauses()
         self.passing = Passing(
             now,
-            [meter for meter in meters(settings, seats) if meter.is_shared],
+            [meter for meter in meters(settings, configured_judges) if meter.is_shared],
             lambda: counting.judged,
             self._passes,
             most=settings.ingest.max_in_flight,
@@ -128,7 +128,7 @@ class _Stage:
             settings,
             redactor,
             self.calibrations,
-            seats,
+            configured_judges,
             self.budget,
             wall=self._clock,
             monotonic=self._clock,
@@ -140,15 +140,15 @@ class _Stage:
         cls, settings: Settings, now: float, cluster: Connection, health: Health
     ) -> _Stage:
         telemetry = ScorerTelemetry(new_registry())
-        seats = build_judges(settings, telemetry)
-        for seat in seats:
-            await seat.judge.prepare()
+        configured_judges = build_judges(settings, telemetry)
+        for configured in configured_judges:
+            await configured.judge.prepare()
         if build_budget(settings) is not None:
-            require_prices(seats)
+            require_prices(configured_judges)
         counting = Counting(cluster, health, settings.kafka.topics.scores)
-        rehearsed = [_rehearsed(settings, seat) for seat in seats]
+        rehearsed = [_rehearsed(settings, configured) for configured in configured_judges]
         stage = cls(settings, rehearsed, counting, telemetry, health, now)
-        stage.unpriced = unpriced(seats)
+        stage.unpriced = unpriced(configured_judges)
         return stage
 
     def _clock(self) -> float:
@@ -163,12 +163,12 @@ class _Stage:
         circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
         return Scorer(
             ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
-            traffic(settings, self._seats, self.budget),
+            traffic(settings, self._configured_judges, self.budget),
             self.counting,
             DeadLetters(
                 self.counting,
                 topics.dead_letters,
-                Gate(circuit, self.telemetry, self.health, time.monotonic),
+                DeadLetterGate(circuit, self.telemetry, self.health, time.monotonic),
                 group=settings.kafka.group_id,
                 version=__version__,
                 redactor=redactor,
@@ -192,9 +192,9 @@ class _Stage:
         topics, now = self.settings.kafka.topics, self.passing.now
         if topics.control in scan.partitions:
             async for record in scan.records(topics.control):
-                self.calibrations.take_in(record.key, record.value)
+                self.calibrations.apply(record.key, record.value)
                 at = record.timestamp / 1000
-                self.pauses.take_in(record.key, record.value, at, record.headers)
+                self.pauses.apply(record.key, record.value, at, record.headers)
         if self.budget is not None and topics.scores in scan.partitions:
             since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
             async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
@@ -221,8 +221,8 @@ class _Stage:
 
     async def aclose(self) -> None:
         """Give back what limits keep open."""
-        for seat in self._seats:
-            await seat.pressures.aclose()
+        for configured in self._configured_judges:
+            await configured.provider_gates.aclose()
 
 
 def _told(stage: _Stage) -> dict[str, Any]:
@@ -246,12 +246,15 @@ def _told(stage: _Stage) -> dict[str, Any]:
     }
 
 
-def _rehearsed(settings: Settings, seat: Seat) -> Seat:
+def _rehearsed(settings: Settings, configured: ConfiguredJudge) -> ConfiguredJudge:
     """The same, with a judge that asks nobody."""
-    if seat.section.kind == "offline":
-        return seat
-    handled = handling(seat.section, redaction_rules(settings))
-    return replace(seat, judge=RehearsedJudge(llm_settings(seat.section, handled), seat.pressures))
+    if configured.section.kind == "offline":
+        return configured
+    handled = handling(configured.section, redaction_rules(settings))
+    return replace(
+        configured,
+        judge=RehearsedJudge(llm_settings(configured.section, handled), configured.provider_gates),
+    )
 
 
 async def _done(work: Work) -> None:

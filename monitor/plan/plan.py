@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from monitor.app.scores import most_series
 from monitor.config import Settings, seconds
-from monitor.plan.delay import Simulation, Watch
+from monitor.plan.delay import Simulation, WatchSettings
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
-from monitor.sampling.pace import Allowance, Cost
+from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.estimate import wilson
 from monitor.stats.threshold import WEEK_S, threshold
 
@@ -93,8 +93,10 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
 def bought(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
     """How much is judged by these settings, and what bounds it."""
     # How many at once is another matter: judge.concurrency costs nothing.
-    cost = Cost(takes.calls, takes.tokens, takes.usd, 0.0)
-    allowed = Allowance(settings.judge.concurrency, *settings.limits.of(settings.judge.model or ""))
+    cost = JudgementCost(takes.calls, takes.tokens, takes.usd, 0.0)
+    allowed = PaceBounds(
+        settings.judge.concurrency, *settings.limits.of(settings.judge.model or "")
+    )
     money, sampling = settings.limits.usd_per_day, settings.sampling
     # As short as ``auto`` may make them: limits ask for more than that.
     block = 1 if sampling.block == "auto" else sampling.block
@@ -109,11 +111,11 @@ def quality(settings: Settings, assumed: Assumed) -> Quality:
     return Quality(means, assumed.correlation if directs else 0.0)
 
 
-def watch(settings: Settings, found: Judged, probability: float) -> Watch:
+def watch(settings: Settings, found: Judged, probability: float) -> WatchSettings:
     """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
     drift = settings.drift
     week = drift.judged_per_week or found.per_minute * WEEK_S / 60
-    return Watch(
+    return WatchSettings(
         threshold(week, len(drift.metrics), drift.false_alarms_per_week),
         0 if drift.baselines else drift.learn_slots,
         max(1, round(1 / probability)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from monitor.sampling.pace import Allowance, Cost, Spent, affordable
+from monitor.sampling.pace import JudgementCost, PaceBounds, Spent, affordable
 
 DAY_MINUTES: Final = 1_440
 
@@ -31,8 +31,8 @@ def slots_of(rate: float, block: int) -> float:
 def judged(
     per_minute: float,
     rate: float,
-    cost: Cost,
-    allowed: Allowance,
+    cost: JudgementCost,
+    allowed: PaceBounds,
     usd_per_day: float | None,
     block: int = 1,
 ) -> Judged:
@@ -40,9 +40,9 @@ def judged(
 
     Requests and tokens keep a little headroom, as the scorers do; the money of a day is spent.
 
-    >>> judged(6_000, 1.0, Cost(3, 2_000, 0.01, 0), Allowance(8), 14.4)
+    >>> judged(6_000, 1.0, JudgementCost(3, 2_000, 0.01, 0), PaceBounds(8), 14.4)
     Judged(per_minute=1.0, bound_by='usd_per_day', usd_per_day=14.4)
-    >>> judged(6, 0.5, Cost(3, 2_000, 0.01, 0), Allowance(8), None).bound_by
+    >>> judged(6, 0.5, JudgementCost(3, 2_000, 0.01, 0), PaceBounds(8), None).bound_by
     'sampling.rate'
     """
     requests = affordable(allowed._replace(tokens_per_minute=None), cost, Spent(0, 0))

@@ -18,7 +18,7 @@ from monitor.plan.plan import Takes
 from monitor.records import Interaction, Source, Usage
 from monitor.runtime.health import Health
 from monitor.sampling.rules import Filter
-from monitor.scorer.judging import judgeable
+from monitor.scorer.judging import judge_input
 
 #: Interactions that a judgement is rehearsed for: the mean of more would hardly be another one.
 MOST_REHEARSED: Final = 200
@@ -26,7 +26,7 @@ MOST_REHEARSED: Final = 200
 _MOST_KEPT: Final = 2 * MOST_REHEARSED
 
 
-class Measured(NamedTuple):
+class MeasuredTraffic(NamedTuple):
     """Interactions a minute that filters let through, and what a judgement of them takes."""
 
     per_minute: float
@@ -51,7 +51,7 @@ class Thinned:
 
 async def measured(
     settings: Settings, now: float, minutes: float, health: Health, limit_s: float
-) -> Measured | None:
+) -> MeasuredTraffic | None:
     """The last ``minutes`` of the topics, by the broker's time; ``now`` is epoch seconds.
 
     Connecting may take ``limit_s`` seconds.
@@ -61,7 +61,7 @@ async def measured(
     seen = await _read(settings, now, minutes, health, limit_s)
     if not seen.count:
         return None
-    return Measured(seen.count / minutes, await _rehearsed(settings, seen.kept))
+    return MeasuredTraffic(seen.count / minutes, await _rehearsed(settings, seen.kept))
 
 
 async def _read(
@@ -99,7 +99,7 @@ async def _rehearsed(settings: Settings, kept: Sequence[Interaction]) -> Takes:
     total, too_large = Usage(), 0
     for interaction in chosen:
         try:
-            total += (await judge.judge(judgeable(interaction))).usage
+            total += (await judge.judge(judge_input(interaction))).usage
         except TooLarge as error:  # what was asked before that was known is paid for
             total += error.usage or Usage()
             too_large += 1

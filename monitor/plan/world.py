@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from monitor.sampling.picks import MOST_EXPECTED, weights
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, Pick, learned
-from monitor.stats.calibration import Calibration, Seen
+from monitor.stats.baseline import Baseline, ScoredPick, learned
+from monitor.stats.calibration import Calibration, JudgedPick
 from monitor.stats.drift import Deviation, directed, uniform
 
 _MORE_CLAIMS: Final = 4.0
@@ -27,7 +27,7 @@ MOST_MEMBERS: Final = 20
 _POOL: Final = 12_000
 
 
-class Answer(NamedTuple):
+class SimulatedAnswer(NamedTuple):
     """The segment of an answer, its value, and the screen's signal."""
 
     segment: str
@@ -68,7 +68,7 @@ class Pool:
         #: The noise does not grow with the spread of the values when they get worse.
         self.noise = _noise(variance, quality.correlation) if noise is None else noise
         self.answers = [
-            Answer(segment, value, value + random.gauss(0.0, self.noise))
+            SimulatedAnswer(segment, value, value + random.gauss(0.0, self.noise))
             for segment, value in values
         ]
 
@@ -105,11 +105,11 @@ class Known:
     def learned(cls, pool: Pool, slots: int, random: Random, *, directs: bool) -> Known:
         """From so many uniform picks, like the exporter."""
         seen = random.choices(pool.answers, k=slots)
-        baseline = learned(Pick(each.segment, 1.0, each.value) for each in seen)
+        baseline = learned(ScoredPick(each.segment, 1.0, each.value) for each in seen)
         assert baseline is not None
         if not directs:
             return cls(baseline)
-        picks = (Seen(each.signal, 1.0, {_METRIC: each.value}) for each in seen)
+        picks = (JudgedPick(each.signal, 1.0, {_METRIC: each.value}) for each in seen)
         return cls(baseline, calibration.learned(picks, [_METRIC]))
 
     def slots(

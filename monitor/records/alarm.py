@@ -50,7 +50,7 @@ def _is_told_in_utc(moment: datetime) -> datetime:
 Moment = Annotated[AwareDatetime, AfterValidator(_is_told_in_utc)]
 
 
-class Change(Frozen):
+class MeanChange(Frozen):
     """The mean of the slots before the change and of those since, with its 95 % interval.
 
     ``before`` is the baseline's mean where too little was scored before; ``mix`` is then null, as
@@ -140,7 +140,7 @@ class AlarmRecord(Keyed):
     closed_at: Moment | None = None
     closed_because: Cause | None = None
     baseline: Score
-    change: Change
+    change: MeanChange
     evidence: Number | None
     threshold: Number
     evidence_until: Moment | None

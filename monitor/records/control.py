@@ -157,7 +157,7 @@ class PauseRecord(Keyed):
         name = self.application or "all applications"
         return f"{name}, until {self.end or 'rag-monitor resume'}{when}{who}"
 
-    def holds(self, now: float) -> bool:
+    def is_active(self, now: float) -> bool:
         """Whether it holds at that time, in epoch seconds."""
         if self.set_at is not None and self.set_at.timestamp() > now + PAUSE_S:
             return False  # clocks differ, but not by days: else it would hold for years
@@ -192,7 +192,7 @@ class BurstRecord(Keyed):
         """The Kafka key."""
         return BURST_KEY
 
-    def holds(self, now: float) -> bool:
+    def is_active(self, now: float) -> bool:
         """Whether it holds at that time, in epoch seconds."""
         return self.from_.timestamp() <= now < self.until.timestamp()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.rules.model import Recording
-from monitor.rules.plan import Plan
+from monitor.rules.plan import AlertPlan
 from monitor.rules.promql import grown
 
 #: Outcomes of interactions that a score was to come of.
@@ -31,7 +31,7 @@ SAMPLES: Final = "application_judge:rag_score_samples:max"
 LONG: Final = "_long"
 
 
-def counts(plan: Plan) -> list[Recording]:
+def counts(plan: AlertPlan) -> list[Recording]:
     """In an order in which each finds what it is made of."""
     windows = {"": plan.alerts.window, LONG: plan.alerts.long_window}
     found = [
@@ -44,7 +44,7 @@ def counts(plan: Plan) -> list[Recording]:
     return [*found, _recent(plan), _dead(plan), *_by_application(plan)]
 
 
-def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
+def _by_window(plan: AlertPlan, end: str, window: str) -> list[Recording]:
     outcomes = grown("rag_monitor_interactions_total", window, "outcome", "reason")
     consumed = grown("rag_monitor_interactions_consumed_total", window)
     return [
@@ -55,12 +55,12 @@ def _by_window(plan: Plan, end: str, window: str) -> list[Recording]:
     ]
 
 
-def _sent(plan: Plan, window: str) -> str:
+def _sent(plan: AlertPlan, window: str) -> str:
     """Records that came onto the topic; one that was made anew begins at 0 and counts none."""
     return plan.summed(f"\n  clamp_min({END} - {END} offset {window}, 0)\n", "topic")
 
 
-def _late(plan: Plan) -> Recording:
+def _late(plan: AlertPlan) -> Recording:
     """Records without an end that were on the topic that long ago.
 
     From the group's committed offsets, so it needs no scorer that is alive: the group stands at
@@ -75,7 +75,7 @@ def _late(plan: Plan) -> Recording:
     )
 
 
-def _expected(plan: Plan, end: str) -> str:
+def _expected(plan: AlertPlan, end: str) -> str:
     """Scores that the traffic of the window should have given, at least.
 
     Read or sent, whatever is more (scorers may be away, or catch up), without what nobody expects
@@ -101,7 +101,7 @@ def _expected(plan: Plan, end: str) -> str:
     return f"max by ({plan.by}) (\n  {labelled}\n)"
 
 
-def _at_rate(plan: Plan, traffic: str, excused: str, end: str) -> str:
+def _at_rate(plan: AlertPlan, traffic: str, excused: str, end: str) -> str:
     taken = f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
     if not plan.block_s:
         return taken
@@ -109,7 +109,7 @@ def _at_rate(plan: Plan, traffic: str, excused: str, end: str) -> str:
     return f"(({taken} - {others}) or {taken})"
 
 
-def _recent(plan: Plan) -> Recording:
+def _recent(plan: AlertPlan) -> Recording:
     """By outcome, over the short window; where it holds too few for a share, over the long one."""
     judged = plan.summed(f'{OUTCOMES}{{outcome=~"{JUDGED}"}}')
     enough = f"(\n  {judged} >= {plan.alerts.least}\n)"
@@ -120,12 +120,12 @@ def _recent(plan: Plan) -> Recording:
     )
 
 
-def _dead(plan: Plan) -> Recording:
+def _dead(plan: AlertPlan) -> Recording:
     letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
     return Recording(DEAD, plan.summed(letters, "stage", "cause"))
 
 
-def _by_application(plan: Plan) -> list[Recording]:
+def _by_application(plan: AlertPlan) -> list[Recording]:
     """How judging fares for one application and judge, whatever the metric."""
     hour = f'{{window="{plan.hour}"}}'
     return [

@@ -7,7 +7,7 @@ from typing import Final
 from monitor.config import seconds
 from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
 from monitor.rules.model import Alert
-from monitor.rules.plan import HEALTH, Plan
+from monitor.rules.plan import HEALTH, AlertPlan
 from monitor.rules.promql import SCORER, asked, grown
 
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
@@ -15,7 +15,7 @@ _WHOLE: Final = "{{ $value | printf `%.0f` }}"
 EXPORTER: Final = "rag_monitor_series"
 
 
-def processes(plan: Plan) -> list[Alert]:
+def processes(plan: AlertPlan) -> list[Alert]:
     """Whether anything runs, and is ready."""
     return [
         _unreachable(plan),
@@ -28,7 +28,7 @@ def processes(plan: Plan) -> list[Alert]:
     ]
 
 
-def reading(plan: Plan) -> list[Alert]:
+def reading(plan: AlertPlan) -> list[Alert]:
     """Whether what is on the topics is read, and gives scores."""
     return [
         _blind(plan),
@@ -43,7 +43,7 @@ def reading(plan: Plan) -> list[Alert]:
     ]
 
 
-def _up(plan: Plan) -> str:
+def _up(plan: AlertPlan) -> str:
     return f'up{{job=~"{_escaped(plan.alerts.job)}"}}'
 
 
@@ -51,7 +51,7 @@ def _escaped(regex: str) -> str:
     return regex.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _unreachable(plan: Plan) -> Alert:
+def _unreachable(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorDown",
         "page",
@@ -64,7 +64,7 @@ def _unreachable(plan: Plan) -> Alert:
     )
 
 
-def _no_target(plan: Plan) -> Alert:
+def _no_target(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorDown",
         "page",
@@ -77,7 +77,7 @@ def _no_target(plan: Plan) -> Alert:
     )
 
 
-def _role_missing(plan: Plan) -> Alert:
+def _role_missing(plan: AlertPlan) -> Alert:
     """Scorers that are scaled to zero while nothing comes in are missed by their lag only."""
     answering = f"on () (max({_up(plan)}) == 1)"
     return plan.alert(
@@ -94,7 +94,7 @@ def _role_missing(plan: Plan) -> Alert:
     )
 
 
-def _not_ready(plan: Plan) -> Alert:
+def _not_ready(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorDown",
         "page",
@@ -108,7 +108,7 @@ def _not_ready(plan: Plan) -> Alert:
     )
 
 
-def _some(plan: Plan) -> Alert:
+def _some(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorDown",
         "ticket",
@@ -121,7 +121,7 @@ def _some(plan: Plan) -> Alert:
     )
 
 
-def _newer_schema(plan: Plan) -> Alert:
+def _newer_schema(plan: AlertPlan) -> Alert:
     """By what a process has counted since its start: most of it in a replay, before any scrape."""
     counters = {
         "rag_monitor_score_records_total": "scores",
@@ -142,7 +142,7 @@ def _newer_schema(plan: Plan) -> Alert:
     )
 
 
-def _newer(plan: Plan, counter: str, topic: str) -> str:
+def _newer(plan: AlertPlan, counter: str, topic: str) -> str:
     """What is as it was a day ago is known."""
     named = f'{counter}{{result="newer_schema"}}'
     now, before = (f"max by ({plan.by}) ({named}{then})" for then in ("", " offset 1d"))
@@ -150,7 +150,7 @@ def _newer(plan: Plan, counter: str, topic: str) -> str:
     return f'label_replace({fresh}, "topic", "{topic}", "", "")'
 
 
-def _clock(plan: Plan) -> Alert:
+def _clock(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorDown",
         "page",
@@ -164,7 +164,7 @@ def _clock(plan: Plan) -> Alert:
     )
 
 
-def _blind(plan: Plan) -> Alert:
+def _blind(plan: AlertPlan) -> Alert:
     least = plan.alerts.least
     by = plan.by
 
@@ -176,7 +176,7 @@ def _blind(plan: Plan) -> Alert:
         "RagMonitorBlind",
         "page",
         HEALTH,
-        expr=f"(\n{unseen('')}\nor\n{unseen(LONG)}\n)\nunless on ({by}) {plan.penniless}",
+        expr=f"(\n{unseen('')}\nor\n{unseen(LONG)}\n)\nunless on ({by}) {plan.out_of_budget}",
         pending=plan.blind_pending,
         summary="There is traffic, but no scores",
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
@@ -185,7 +185,7 @@ def _blind(plan: Plan) -> Alert:
     )
 
 
-def _paused(plan: Plan) -> Alert:
+def _paused(plan: AlertPlan) -> Alert:
     """Nobody expects scores of what is paused, so nothing else would ever tell of it."""
     by = ", ".join((*plan.alerts.by, "application"))
     since = f"min by ({by}) (rag_monitor_paused_since_timestamp_seconds)"
@@ -202,7 +202,7 @@ def _paused(plan: Plan) -> Alert:
     )
 
 
-def _no_traffic(plan: Plan) -> Alert:
+def _no_traffic(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorNoTraffic",
         "info",
@@ -214,14 +214,14 @@ def _no_traffic(plan: Plan) -> Alert:
     )
 
 
-def _lagging(plan: Plan) -> Alert:
+def _lagging(plan: AlertPlan) -> Alert:
     """Where lateness was chosen, what is being made up for is none, either."""
     falling = f"\nunless {LATE} < {LATE} offset {plan.lag}" if plan.completeness else ""
     return plan.alert(
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"{LATE} > 0\nunless on ({plan.by}) {plan.penniless}{falling}",
+        expr=f"{LATE} > 0\nunless on ({plan.by}) {plan.out_of_budget}{falling}",
         labels={"seen_by": "exporter"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description=f"{_WHOLE} records of {{{{ $labels.topic }}}} have waited for more than "
@@ -229,7 +229,7 @@ def _lagging(plan: Plan) -> Alert:
     )
 
 
-def _lagging_unwatched(plan: Plan) -> Alert:
+def _lagging_unwatched(plan: AlertPlan) -> Alert:
     """What scorers say of themselves, where the exporter may not look at their group."""
     replicas = ", ".join((*plan.alerts.replicas, "partition"))
     seconds = f"max without ({replicas}) (rag_monitor_consumer_lag_seconds)"
@@ -238,7 +238,7 @@ def _lagging_unwatched(plan: Plan) -> Alert:
         "page",
         HEALTH,
         expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records\n"
-        f"unless on ({plan.by}) {plan.penniless}",
+        f"unless on ({plan.by}) {plan.out_of_budget}",
         labels={"seen_by": "scorer"},
         summary="The scorers are behind on {{ $labels.topic }}",
         description="The oldest record of {{ $labels.topic }} that is not done has waited for "
@@ -246,7 +246,7 @@ def _lagging_unwatched(plan: Plan) -> Alert:
     )
 
 
-def _dead_letters(plan: Plan) -> Alert:
+def _dead_letters(plan: AlertPlan) -> Alert:
     most = asked(
         f"topk(1, {DEAD}{{SELECTOR}})",
         plan.alerts.by,
@@ -265,7 +265,7 @@ def _dead_letters(plan: Plan) -> Alert:
     )
 
 
-def _reading_held(plan: Plan) -> Alert:
+def _reading_held(plan: AlertPlan) -> Alert:
     def held(metric: str, by: str) -> str:
         return f'(label_replace({plan.summed(metric)}, "held_by", "{by}", "", "") > 0)'
 
@@ -286,7 +286,7 @@ def _reading_held(plan: Plan) -> Alert:
     )
 
 
-def _records_lost(plan: Plan) -> Alert:
+def _records_lost(plan: AlertPlan) -> Alert:
     """By then the lag has gone: it looks like recovery."""
     lost = grown("rag_monitor_offsets_lost_total", plan.alerts.window, "topic")
     return plan.alert(
@@ -300,7 +300,7 @@ def _records_lost(plan: Plan) -> Alert:
     )
 
 
-def _watchdog(plan: Plan) -> Alert:
+def _watchdog(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorWatchdog",
         "none",

@@ -6,39 +6,39 @@ from typing import Final
 
 from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, SAMPLES
 from monitor.rules.model import Alert
-from monitor.rules.plan import HEALTH, JUDGE, Plan
+from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
 from monitor.rules.promql import asked
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 
 
-def judge(plan: Plan) -> list[Alert]:
+def judge(plan: AlertPlan) -> list[Alert]:
     """Whether interactions that are picked get their scores, and why not."""
     return [
         _failing(plan),
         _failing_for_some(plan),
         _stopped(plan),
         _over_budget(plan),
-        _penniless(plan),
+        _out_of_budget(plan),
         _limits_not_shared(plan),
         _unscorable(plan),
     ]
 
 
-def _share(plan: Plan, outcome: str, above: float) -> str:
+def _share(plan: AlertPlan, outcome: str, above: float) -> str:
     """The share of an outcome, where there is enough to take one. Tombstones say nothing."""
     of_it = plan.summed(f'{RECENT}{{outcome="{outcome}",reason!="tombstone"}}')
     of_all = plan.summed(f'{RECENT}{{outcome=~"{JUDGED}",reason!="tombstone"}}')
     return f"({of_it} / {of_all} > {above:g})\nand on ({plan.by}) ({of_all} >= {plan.alerts.least})"
 
 
-def _reason(plan: Plan, outcome: str) -> str:
+def _reason(plan: AlertPlan, outcome: str) -> str:
     """The most frequent reason of an outcome."""
     series = f'topk(1, {RECENT}{{outcome="{outcome}",reason!="tombstone",SELECTOR}})'
     return asked(series, plan.alerts.by, "{{ . | label `reason` }}", "see the log")
 
 
-def _failing(plan: Plan) -> Alert:
+def _failing(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorJudgeFailing",
         "ticket",
@@ -52,7 +52,7 @@ def _failing(plan: Plan) -> Alert:
     )
 
 
-def _failing_for_some(plan: Plan) -> Alert:
+def _failing_for_some(plan: AlertPlan) -> Alert:
     """One application or judge, which does not weigh enough among all.
 
     The gauges say shares and what was scored, not what was picked: that is what was scored by the
@@ -76,7 +76,7 @@ def _failing_for_some(plan: Plan) -> Alert:
     )
 
 
-def _stopped(plan: Plan) -> Alert:
+def _stopped(plan: AlertPlan) -> Alert:
     state = 'rag_monitor_judge_state{state=~"stopped|circuit_open"}'
     return plan.alert(
         "RagMonitorJudgeStopped",
@@ -91,7 +91,7 @@ def _stopped(plan: Plan) -> Alert:
     )
 
 
-def _over_budget(plan: Plan) -> Alert:
+def _over_budget(plan: AlertPlan) -> Alert:
     over = f'{OUTCOMES}{{outcome="over_budget"}}'
     reason = asked(
         f'topk(1, {OUTCOMES}{{outcome="over_budget",SELECTOR}})',
@@ -111,13 +111,13 @@ def _over_budget(plan: Plan) -> Alert:
     )
 
 
-def _penniless(plan: Plan) -> Alert:
+def _out_of_budget(plan: AlertPlan) -> Alert:
     """The same where all is judged, however late: nothing ends as over the budget there."""
     return plan.alert(
         "RagMonitorBudgetExhausted",
         "ticket",
         JUDGE,
-        expr=plan.penniless[1:-1],
+        expr=plan.out_of_budget[1:-1],
         labels={"cause": "waits"},
         summary="The budget of the judge is spent, and reading pauses",
         description="{{ $value | printf `%.0f` }} interactions wait for tomorrow's money, and all "
@@ -125,7 +125,7 @@ def _penniless(plan: Plan) -> Alert:
     )
 
 
-def _limits_not_shared(plan: Plan) -> Alert:
+def _limits_not_shared(plan: AlertPlan) -> Alert:
     """Where no Redis is configured for the limits nobody shows whether they are shared."""
     return plan.alert(
         "RagMonitorDown",
@@ -140,7 +140,7 @@ def _limits_not_shared(plan: Plan) -> Alert:
     )
 
 
-def _unscorable(plan: Plan) -> Alert:
+def _unscorable(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorUnscorable",
         "ticket",

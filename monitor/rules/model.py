@@ -62,7 +62,7 @@ class Alert:
 
 
 @dataclass(frozen=True)
-class Group:
+class RuleGroup:
     """Rules that are evaluated one after the other: an alert sees what was recorded just now."""
 
     name: str
@@ -81,7 +81,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def as_yaml(groups: Sequence[Group], head: str) -> str:
+def as_yaml(groups: Sequence[RuleGroup], head: str) -> str:
     """A rule file; ``head`` is a comment."""
     tree = {
         "groups": [{"name": g.name, "rules": [rule.as_tree() for rule in g.rules]} for g in groups]

@@ -21,7 +21,7 @@ HEALTH: Final = "rag-health"
 
 
 @dataclass(frozen=True)
-class Plan:
+class AlertPlan:
     """``alerts`` as they are set; ``least_rate`` is the smallest share that is ever sampled."""
 
     alerts: Alerts
@@ -37,7 +37,7 @@ class Plan:
     def by(self) -> str:
         """The labels that tell monitors apart.
 
-        >>> Plan(Alerts(by="cluster,namespace"), 1.0).by
+        >>> AlertPlan(Alerts(by="cluster,namespace"), 1.0).by
         'cluster, namespace'
         """
         return ", ".join(self.alerts.by)
@@ -45,7 +45,7 @@ class Plan:
     def one_of_replicas(self, metric: str, *others: str) -> str:
         """A gauge that several processes serve alike, once; and the largest over ``others``.
 
-        >>> Plan(Alerts(), 1.0).one_of_replicas("rag_score")
+        >>> AlertPlan(Alerts(), 1.0).one_of_replicas("rag_score")
         'max without (instance, pod) (rag_score)'
         """
         return f"max without ({', '.join((*self.alerts.replicas, *others))}) ({metric})"
@@ -66,14 +66,14 @@ class Plan:
         return duration(seconds(self.alerts.pending["RagMonitorBlind"]) + self.block_s)
 
     @property
-    def penniless(self) -> str:
+    def out_of_budget(self) -> str:
         """Whether reading pauses until there is money again, which is as it was asked for."""
         return f"({self.summed('rag_monitor_interactions_waiting_for_money')} > 0)"
 
     def summed(self, expr: str, *labels: str) -> str:
         """The sum over everything but those labels, and some more.
 
-        >>> Plan(Alerts(by="cluster"), 1.0).summed("up", "job")
+        >>> AlertPlan(Alerts(by="cluster"), 1.0).summed("up", "job")
         'sum by (cluster, job) (up)'
         """
         return f"sum by ({', '.join((*self.alerts.by, *labels))}) ({expr})"
@@ -97,11 +97,11 @@ class Plan:
         )
 
 
-def plan(settings: Settings) -> Plan:
+def plan(settings: Settings) -> AlertPlan:
     """The plan of some settings."""
     rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
     block_s = 0 if settings.sampling.block == 1 else LONGEST_BLOCK_WAIT_S
-    return Plan(
+    return AlertPlan(
         settings.alerts,
         min(rates),
         _about_an_hour(settings.export.windows),

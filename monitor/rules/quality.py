@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.rules.model import Alert, Group, Recording
-from monitor.rules.plan import DRIFT, QUALITY, Plan
+from monitor.rules.model import Alert, Recording, RuleGroup
+from monitor.rules.plan import DRIFT, QUALITY, AlertPlan
 from monitor.rules.promql import asked
 
 _DRIFT: Final = "application_judge_metric"
@@ -33,13 +33,13 @@ def recorded(metric: str) -> str:
     return f"{RECORDED[metric]}:{metric}:max"
 
 
-def quality(plan: Plan) -> Group:
+def quality(plan: AlertPlan) -> RuleGroup:
     """Recorded gauges, and the alerts on them."""
     recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
-    return Group("rag-quality", [*recordings, _drift(plan), _below_objective(plan)])
+    return RuleGroup("rag-quality", [*recordings, _drift(plan), _below_objective(plan)])
 
 
-def _drift(plan: Plan) -> Alert:
+def _drift(plan: AlertPlan) -> Alert:
     keys = (*plan.alerts.by, *_ABOUT)
     evidence = asked(
         recorded("rag_drift_evidence"), keys, "{{ . | value | printf `%.1f` }}", "unknown"
@@ -68,7 +68,7 @@ def _drift(plan: Plan) -> Alert:
     )
 
 
-def _below_objective(plan: Plan) -> Alert:
+def _below_objective(plan: AlertPlan) -> Alert:
     keys = (*plan.alerts.by, *_ABOUT, "window")
     bound, lower, upper = (
         asked(recorded(metric), keys, "{{ . | value | printf `%.3g` }}", "unknown")

@@ -8,7 +8,7 @@ from monitor.config import Settings
 from monitor.rules.counts import counts
 from monitor.rules.health import processes, reading
 from monitor.rules.judge import judge
-from monitor.rules.model import Alert, Group, Recording, as_yaml
+from monitor.rules.model import Alert, Recording, RuleGroup, as_yaml
 from monitor.rules.plan import plan
 from monitor.rules.quality import quality
 
@@ -18,7 +18,7 @@ HEAD: Final = (
 )
 
 
-def groups(settings: Settings) -> tuple[Group, Group]:
+def groups(settings: Settings) -> tuple[RuleGroup, RuleGroup]:
     """What is evaluated together: quality, and the monitor's own health."""
     found = plan(settings)
     health: list[Recording | Alert] = [
@@ -27,7 +27,7 @@ def groups(settings: Settings) -> tuple[Group, Group]:
         *reading(found),
         *judge(found),
     ]
-    return quality(found), Group("rag-monitor", health)
+    return quality(found), RuleGroup("rag-monitor", health)
 
 
 def rendered(settings: Settings) -> dict[str, str]:

@@ -41,7 +41,7 @@ _OUTAGE_LOGGERS = ("aiokafka", "asyncio")
 _COORDINATOR = "aiokafka.consumer.group_coordinator"
 
 
-class Budget:
+class LogBudget:
     """At most ``per_minute`` events in any 60 seconds, whatever they are."""
 
     def __init__(
@@ -69,10 +69,10 @@ class RateLimit:
         self,
         per_minute: int = PER_MINUTE,
         clock: Callable[[], float] = time.monotonic,
-        outage: Budget | None = None,
+        outage: LogBudget | None = None,
     ) -> None:
         self._per_minute, self._clock = per_minute, clock
-        self._outage = outage or Budget(clock=clock)
+        self._outage = outage or LogBudget(clock=clock)
         self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
 
     def __call__(self, _logger: Any, _method: str, event: Event) -> Event:
@@ -100,7 +100,7 @@ class RateLimit:
 def configure(level: str, form: str) -> None:
     """Route structlog and the standard library's logging to stderr in one format."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
-    outage = Budget()
+    outage = LogBudget()
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -170,7 +170,7 @@ def _json_visible(_logger: Any, _method: str, line: str | bytes) -> str:
 class _ForeignLimit(logging.Filter):
     """The same limit for libraries: by logger and template, so that values do not matter."""
 
-    def __init__(self, outage: Budget) -> None:
+    def __init__(self, outage: LogBudget) -> None:
         super().__init__()
         self._limit, self._outage = RateLimit(), outage
 

@@ -12,7 +12,7 @@ GRACE_S = 1.0
 T = TypeVar("T")
 
 
-async def apart(work: Coroutine[Any, Any, T]) -> T:
+async def isolated(work: Coroutine[Any, Any, T]) -> T:
     """The work's result. Cancelled, this ends within a second, whatever the work does.
 
     It is for libraries that may swallow a cancellation, or hang in it. What the work brings after
@@ -23,7 +23,7 @@ async def apart(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError as cancelled:
-        if not told_to_end():
+        if not is_cancelling():
             raise RuntimeError("the work was cancelled from inside") from None
         task.cancel(*cancelled.args)
         task.add_done_callback(retrieved)
@@ -31,7 +31,7 @@ async def apart(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def told_to_end() -> bool:
+def is_cancelling() -> bool:
     """Whether somebody has cancelled the current task."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

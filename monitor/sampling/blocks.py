@@ -31,7 +31,7 @@ def is_length(length: int) -> bool:
     return 0 < length <= LONGEST and length & (length - 1) == 0
 
 
-class Plan(NamedTuple):
+class BlockPlan(NamedTuple):
     """What holds for blocks from now on: their length B, and the share of the rate that is taken.
 
     ``share`` is below 1 where the monitor is behind, and above 1 in a burst.
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     share: float = 1.0
 
 
-class Span(NamedTuple):
+class BlockSpan(NamedTuple):
     """A block's offsets, both included; the length was fixed when it was read.
 
     So was the share, but who is behind when the block begins takes less of it.
@@ -53,7 +53,7 @@ class Span(NamedTuple):
     length: int = 1
 
 
-class UnderWay(NamedTuple):
+class OpenPicks(NamedTuple):
     """What has begun in slots that have no pick yet: their offsets, and how much of their picks.
 
     A block that is half full, or has waited for half of its time, has half a pick for each slot.
@@ -65,20 +65,20 @@ class UnderWay(NamedTuple):
     slots: int = 0
 
 
-class Cutting:
+class BlockCutter:
     """The blocks of one partition, as one reader meets them; offsets only grow.
 
-    >>> cutting = Cutting()
-    >>> [(span.first, span.last) for span in cutting.read(40, 70, Plan(32))]
+    >>> cutting = BlockCutter()
+    >>> [(span.first, span.last) for span in cutting.read(40, 70, BlockPlan(32))]
     [(40, 47), (48, 63), (64, 95)]
     >>> cutting.at(64)
-    Span(first=64, last=95, share=1.0, length=32)
+    BlockSpan(first=64, last=95, share=1.0, length=32)
     >>> cutting.close(70)[:2], cutting.at(71)[:2]
     ((64, 70), (71, 95))
     """
 
     def __init__(self) -> None:
-        self._spans: deque[Span] = deque()
+        self._spans: deque[BlockSpan] = deque()
         self._length = 0
         self._last: int | None = None
 
@@ -87,7 +87,7 @@ class Cutting:
         while self._spans and self._spans[0].last < before:
             self._spans.popleft()
 
-    def read(self, first: int, last: int, plan: Plan) -> list[Span]:
+    def read(self, first: int, last: int, plan: BlockPlan) -> list[BlockSpan]:
         """Cut what is read now: the blocks that hold offsets from ``first`` to ``last``."""
         start = first if self._last is None else self._last + 1
         while start <= last:
@@ -97,11 +97,11 @@ class Cutting:
             end = start + min(self._length, _largest_at(start)) - 1
             if plan.length == self._length == 1:  # each a block of its own, and all alike
                 end = max(start, last)
-            self._spans.append(Span(start, end, plan.share, self._length))
+            self._spans.append(BlockSpan(start, end, plan.share, self._length))
             self._last, start = end, end + 1
         return [span for span in self._spans if span.first <= last and span.last >= first]
 
-    def at(self, offset: int) -> Span:
+    def at(self, offset: int) -> BlockSpan:
         """The block of an offset that was read; those before it are forgotten.
 
         Raises ``ValueError`` for an offset that was not read, or is in a block that is forgotten.
@@ -111,7 +111,7 @@ class Cutting:
             raise ValueError(f"offset {offset} was not read, or is behind")
         return self._spans[0]
 
-    def close(self, offset: int) -> Span:
+    def close(self, offset: int) -> BlockSpan:
         """End the block of this offset here; the rest of it is the next block."""
         whole = self.at(offset)
         if offset == whole.last:
@@ -137,10 +137,10 @@ def _largest_at(offset: int) -> int:
     return min(LONGEST, offset & -offset or LONGEST)
 
 
-class Filling:
+class FillRate:
     """How long blocks of one partition take to fill, from those that have been read.
 
-    >>> filling = Filling()
+    >>> filling = FillRate()
     >>> filling.wait_s(32)
     60.0
     >>> filling.closed(8, 30.0); filling.wait_s(32)

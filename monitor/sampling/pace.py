@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from monitor.sampling.blocks import LONGEST, LONGEST_WAIT_S, Plan, UnderWay
+from monitor.sampling.blocks import LONGEST, LONGEST_WAIT_S, BlockPlan, OpenPicks
 from monitor.sampling.recent import Recent
 
 LOOK_S: Final = 60.0
@@ -31,14 +31,14 @@ _LARGEST_STEP: Final = 16
 _LEAST_SHARE: Final = 1 / 1_024
 #: Half-way between the picks of a length and those of twice that length, as a part of the first.
 _HALF_WAY: Final = 0.75
-NOTHING: Final = UnderWay()
+NOTHING: Final = OpenPicks()
 _WEIGHT: Final = 0.05
 #: Of the day's money a burst leaves so much that the rest of the day, if it is longer than so many
 #: seconds of burst, goes on at half its pace at least.
 _BURST_S: Final = 300.0
 
 
-class Cost(NamedTuple):
+class JudgementCost(NamedTuple):
     """What one judgement takes."""
 
     calls: float
@@ -47,7 +47,7 @@ class Cost(NamedTuple):
     seconds: float
 
 
-class Allowance(NamedTuple):
+class PaceBounds(NamedTuple):
     """What may be taken; None: unlimited. ``usd_per_minute`` is always for all replicas.
 
     ``judgements_per_minute`` is what everything else leaves room for, already a replica's part.
@@ -59,10 +59,10 @@ class Allowance(NamedTuple):
     usd_per_minute: float | None = None
     judgements_per_minute: float | None = None
 
-    def part(self, share: float) -> Allowance:
+    def part(self, share: float) -> PaceBounds:
         """A replica's part of the requests and tokens of all.
 
-        >>> Allowance(8, 60).part(0.5)[:3]
+        >>> PaceBounds(8, 60).part(0.5)[:3]
         (8, 30.0, None)
         """
         requests, tokens = (
@@ -76,17 +76,19 @@ class Costs:
     """The mean cost of the latest judgements.
 
     >>> costs = Costs()
-    >>> costs.judged(Cost(2, 1_000, 0.01, 3.0)); costs.mean
-    Cost(calls=2.0, tokens=1000.0, usd=0.01, seconds=3.0)
+    >>> costs.judged(JudgementCost(2, 1_000, 0.01, 3.0)); costs.mean
+    JudgementCost(calls=2.0, tokens=1000.0, usd=0.01, seconds=3.0)
     """
 
     def __init__(self) -> None:
-        self.mean: Cost | None = None
+        self.mean: JudgementCost | None = None
 
-    def judged(self, cost: Cost) -> None:
+    def judged(self, cost: JudgementCost) -> None:
         """One more judgement."""
         before = self.mean or cost
-        self.mean = Cost(*(b + _WEIGHT * (c - b) for b, c in zip(before, cost, strict=True)))
+        self.mean = JudgementCost(
+            *(b + _WEIGHT * (c - b) for b, c in zip(before, cost, strict=True))
+        )
 
 
 class Spent(NamedTuple):
@@ -96,12 +98,13 @@ class Spent(NamedTuple):
     usd: float
 
 
-def affordable(allowed: Allowance, cost: Cost | None, spent: Spent) -> float | None:
+def affordable(allowed: PaceBounds, cost: JudgementCost | None, spent: Spent) -> float | None:
     """Judgements a minute that every limit leaves room for; None while nothing is known.
 
     Of the money that all replicas share, each takes its part by spending more or less than it did.
 
-    >>> affordable(Allowance(8, requests_per_minute=60), Cost(2, 0, 0, 1.0), Spent(100, 0))
+    >>> bounds = PaceBounds(8, requests_per_minute=60)
+    >>> affordable(bounds, JudgementCost(2, 0, 0, 1.0), Spent(100, 0))
     28.5
     """
     if cost is None:
@@ -118,15 +121,15 @@ def affordable(allowed: Allowance, cost: Cost | None, spent: Spent) -> float | N
     return HEADROOM * min(found) if found else None
 
 
-def room(allowed: Allowance, cost: Cost | None, picks: float, left_s: float) -> float:
+def room(allowed: PaceBounds, cost: JudgementCost | None, picks: float, left_s: float) -> float:
     """How many times as many judgements as ``picks`` a minute the limits leave room for.
 
     ``left_s`` are the seconds that the money of ``allowed`` has to last for.
 
-    >>> cost = Cost(2, 0, 0, 1.0)
-    >>> round(room(Allowance(8, requests_per_minute=60), cost, 19.0, 3_600.0), 6)
+    >>> cost = JudgementCost(2, 0, 0, 1.0)
+    >>> round(room(PaceBounds(8, requests_per_minute=60), cost, 19.0, 3_600.0), 6)
     1.5
-    >>> room(Allowance(8), None, 19.0, 3_600.0), room(Allowance(8, None, None, 1), None, 0, 900.0)
+    >>> room(PaceBounds(8), None, 19.0, 3_600.0), room(PaceBounds(8, None, None, 1), None, 0, 900.0)
     (inf, 2.0)
     """
     most = affordable(allowed._replace(usd_per_minute=None), cost, Spent(picks, 0.0))
@@ -136,22 +139,22 @@ def room(allowed: Allowance, cost: Cost | None, picks: float, left_s: float) -> 
     return min(found, (left_s + _BURST_S) / (2 * _BURST_S)) if allowed.usd_per_minute > 0 else 1.0
 
 
-def hastened(plan: Plan, times: float) -> Plan:
+def hastened(plan: BlockPlan, times: float) -> BlockPlan:
     """Up to so many times as many judgements: shorter blocks, then a larger share.
 
     Who is behind takes no more.
 
-    >>> hastened(Plan(32), 4.0), hastened(Plan(32), 7.9)
-    (Plan(length=8, share=1.0), Plan(length=8, share=1.0))
-    >>> hastened(Plan(2), 4.0), hastened(Plan(1, 0.5), 4.0)
-    (Plan(length=1, share=2.0), Plan(length=1, share=0.5))
+    >>> hastened(BlockPlan(32), 4.0), hastened(BlockPlan(32), 7.9)
+    (BlockPlan(length=8, share=1.0), BlockPlan(length=8, share=1.0))
+    >>> hastened(BlockPlan(2), 4.0), hastened(BlockPlan(1, 0.5), 4.0)
+    (BlockPlan(length=1, share=2.0), BlockPlan(length=1, share=0.5))
     """
     length, share = plan
     if share < 1.0:
         return plan
     while length > 1 and times >= 2.0:
         length, times = length // 2, times / 2
-    return Plan(length, max(1.0, times) if length == 1 else 1.0)
+    return BlockPlan(length, max(1.0, times) if length == 1 else 1.0)
 
 
 class Pace:
@@ -163,7 +166,7 @@ class Pace:
 
     >>> pace = Pace(None, sheds=True, behind_s=600.0)
     >>> pace.look(0.0, None, 0.0)
-    Plan(length=1, share=1.0)
+    BlockPlan(length=1, share=1.0)
     >>> for _ in range(800): pace.picked()
     >>> pace.look(60.0, 100.0, 0.0).length
     16
@@ -172,10 +175,10 @@ class Pace:
     def __init__(self, length: int | None, *, sheds: bool, behind_s: float, first: int = 1) -> None:
         self._is_fixed = length is not None
         self._sheds, self._behind_s = sheds, behind_s
-        self._base = self.plan = Plan(length or first)
+        self._base = self.plan = BlockPlan(length or first)
         self.times = 1.0
         self._picks, self._plain, self._covered = 0, 0.0, 0.0
-        self._under_way = UnderWay()
+        self._under_way = OpenPicks()
         self._recent = Recent()
         self._has_budget = False
         #: Picks a minute that are expected without a burst.
@@ -215,7 +218,7 @@ class Pace:
         """Whether there is no time for more."""
         return lag_s > self._behind_s or self._base.share < 1.0
 
-    def burst(self, times: float) -> Plan:
+    def burst(self, times: float) -> BlockPlan:
         """From now on up to so many times as many judgements, until told otherwise."""
         self.times = times
         self.plan = hastened(self._base, times)
@@ -227,8 +230,8 @@ class Pace:
         budget: float | None,
         lag_s: float,
         waiting: int = 0,
-        under_way: UnderWay = NOTHING,
-    ) -> Plan:
+        under_way: OpenPicks = NOTHING,
+    ) -> BlockPlan:
         """The plan from now on; ``budget`` is in judgements a minute, None while nobody knows.
 
         ``waiting`` are picks that wait for their turn. What is ``under_way`` counts as far as it
@@ -253,11 +256,11 @@ class Pace:
             share = min(1.0, 2 * share)
         self._looked_at, self._lag_s = now, lag_s
         self._picks, self._plain, self._covered = 0, 0.0, 0.0
-        before, self._base = self._base, Plan(min(length, LONGEST), share)
+        before, self._base = self._base, BlockPlan(min(length, LONGEST), share)
         self.expected = demand * before.length / self._base.length
         return self.burst(self.times)
 
-    def _advance(self, under_way: UnderWay) -> None:
+    def _advance(self, under_way: OpenPicks) -> None:
         """What has come of blocks that are not picked from yet, beyond what had at the last look.
 
         Those of a burst are shorter, and their picks count as much less.
@@ -265,7 +268,7 @@ class Pace:
         picks = under_way.picks * self.plan.length / self._base.length
         self._plain = max(0.0, self._plain + picks - self._under_way.picks)
         self._covered = max(0.0, self._covered + under_way.offsets - self._under_way.offsets)
-        self._under_way = UnderWay(picks, under_way.offsets, under_way.slots)
+        self._under_way = OpenPicks(picks, under_way.offsets, under_way.slots)
 
     def _fill_minutes(self, demand: float) -> float:
         """How long it takes until another length holds everywhere, at least a minute."""

@@ -116,7 +116,7 @@ EVERYTHING = Filter()
 
 
 @dataclass(frozen=True)
-class Case(Generic[T]):
+class RuleCase(Generic[T]):
     """``then`` holds where ``named`` takes the application's name and all of ``when`` match."""
 
     named: Callable[[str], object]
@@ -127,9 +127,9 @@ class Case(Generic[T]):
 class FirstMatch(Generic[T]):
     """The first case that matches wins; ``otherwise`` where none does."""
 
-    def __init__(self, cases: Iterable[Case[T]], otherwise: T) -> None:
+    def __init__(self, cases: Iterable[RuleCase[T]], otherwise: T) -> None:
         self._cases, self._otherwise = tuple(cases), otherwise
-        self._by_name: dict[str, tuple[Case[T], ...]] = {}
+        self._by_name: dict[str, tuple[RuleCase[T], ...]] = {}
 
     def __call__(self, interaction: Interaction) -> T:
         """What holds for this interaction."""
@@ -138,7 +138,7 @@ class FirstMatch(Generic[T]):
                 return case.then
         return self._otherwise
 
-    def _named(self, application: str) -> tuple[Case[T], ...]:
+    def _named(self, application: str) -> tuple[RuleCase[T], ...]:
         """The cases of this name, up to the first that asks for nothing more."""
         found = self._by_name.get(application)
         if found is None:
@@ -147,7 +147,7 @@ class FirstMatch(Generic[T]):
                 self._by_name[application] = found
         return found
 
-    def _upto_certain(self, application: str) -> Iterator[Case[T]]:
+    def _upto_certain(self, application: str) -> Iterator[RuleCase[T]]:
         for case in self._cases:
             if case.named(application):
                 yield case

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from monitor.kafka.record import KafkaRecord, Partition
-from monitor.sampling.blocks import Cutting, Filling, Plan, Span, UnderWay
+from monitor.sampling.blocks import BlockCutter, BlockPlan, BlockSpan, FillRate, OpenPicks
 
 T = TypeVar("T")
 #: Interactions that may wait for their pick in closed blocks: their texts are kept.
@@ -22,7 +22,7 @@ MOST_UNPICKED = 20_000
 class Block(Generic[T]):
     """An open or closed block: its slots by their key."""
 
-    def __init__(self, partition: Partition, span: Span, opened_at: float) -> None:
+    def __init__(self, partition: Partition, span: BlockSpan, opened_at: float) -> None:
         self.partition, self.span, self.opened_at = partition, span, opened_at
         self.slots: dict[Hashable, Slot[T]] = {}
         self.closed, self.done = asyncio.Event(), asyncio.Event()
@@ -64,11 +64,11 @@ class Slot(Generic[T]):
         self.members[interaction_id] = member
 
 
-class _Reading(Generic[T]):
+class _PartitionBuffer(Generic[T]):
     """One partition: what has been read of it, and what is still to begin."""
 
     def __init__(self) -> None:
-        self.cutting, self.filling = Cutting(), Filling()
+        self.cutting, self.filling = BlockCutter(), FillRate()
         self.read_to = self.begun = self.last_left = self.shared_to = -1
         self.share = 1.0
         self.open: Block[T] | None = None
@@ -89,45 +89,45 @@ class _Reading(Generic[T]):
             self.share = min(span.share, share) if share < 1.0 else span.share
             self.shared_to = offset if span.length == 1 else span.last
 
-    def under_way(self, now: float) -> UnderWay:
+    def under_way(self, now: float) -> OpenPicks:
         """What has begun in the block that is open."""
         block = self.open
         if block is None:
-            return UnderWay()
+            return OpenPicks()
         begun = min(self.reached, block.span.last) - block.span.first + 1
         waited = (now - block.opened_at) / self.filling.wait_s(block.length)
         slots = len(block.slots)
-        return UnderWay(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
+        return OpenPicks(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
 
 
-class Gathering(Generic[T]):
+class SlotBuffer(Generic[T]):
     """``plan`` says what holds for blocks from now on; ``monotonic`` gives seconds."""
 
-    def __init__(self, plan: Callable[[], Plan], monotonic: Callable[[], float]) -> None:
+    def __init__(self, plan: Callable[[], BlockPlan], monotonic: Callable[[], float]) -> None:
         self._plan, self._monotonic = plan, monotonic
-        self._readings: dict[Partition, _Reading[T]] = {}
+        self._readings: dict[Partition, _PartitionBuffer[T]] = {}
         #: Interactions whose block is closed, and of which none has been picked yet.
         self.unpicked = 0
-        self._closed = UnderWay()
+        self._closed = OpenPicks()
 
-    def under_way(self) -> UnderWay:
+    def under_way(self) -> OpenPicks:
         """What has begun and has no pick yet, in open blocks and closed ones."""
         now = self._monotonic()
         each = [self._closed, *(reading.under_way(now) for reading in self._readings.values())]
-        return UnderWay(*map(sum, zip(*each, strict=True)))
+        return OpenPicks(*map(sum, zip(*each, strict=True)))
 
     @property
     def length(self) -> int:
         """The length of the next block."""
         return self._plan().length
 
-    def read(self, batch: Sequence[KafkaRecord]) -> list[Span]:
+    def read(self, batch: Sequence[KafkaRecord]) -> list[BlockSpan]:
         """A batch of one partition has been read: the blocks that it lies in."""
         partition = Partition(batch[0].topic, batch[0].partition)
         first, last = batch[0].offset, batch[-1].offset
         reading = self._readings.get(partition)
         if reading is None or first <= reading.read_to:  # assigned anew: an open block is no more
-            reading = self._readings[partition] = _Reading()
+            reading = self._readings[partition] = _PartitionBuffer()
         if reading.begun >= reading.last_left:
             reading.cutting.forget(first)
         reading.read_to = last
@@ -151,7 +151,7 @@ class Gathering(Generic[T]):
         reading = self._readings[partition]
         self._close_what_is_full(reading, reading.reached)
 
-    def span(self, partition: Partition, offset: int) -> Span:
+    def span(self, partition: Partition, offset: int) -> BlockSpan:
         """The block of an offset that has begun."""
         reading = self._readings[partition]
         return reading.cutting.at(offset)._replace(share=reading.share)
@@ -203,15 +203,15 @@ class Gathering(Generic[T]):
             if waited_s >= reading.filling.wait_s(block.length):
                 self._close_here(reading, block)
 
-    def _close_here(self, reading: _Reading[T], block: Block[T]) -> None:
+    def _close_here(self, reading: _PartitionBuffer[T], block: Block[T]) -> None:
         block.span = reading.cutting.close(min(reading.reached, block.span.last))
         self._close(reading)
 
-    def _close_what_is_full(self, reading: _Reading[T], reached: int) -> None:
+    def _close_what_is_full(self, reading: _PartitionBuffer[T], reached: int) -> None:
         if reading.open is not None and reached >= reading.open.span.last:
             self._close(reading)
 
-    def _close(self, reading: _Reading[T]) -> None:
+    def _close(self, reading: _PartitionBuffer[T]) -> None:
         block, reading.open = reading.open, None
         if block is None:
             return
@@ -223,4 +223,4 @@ class Gathering(Generic[T]):
 
     def _count_closed(self, slots: int, block: Block[T]) -> None:
         picks, offsets, _ = self._closed
-        self._closed = UnderWay(picks + slots, offsets + slots * block.length)
+        self._closed = OpenPicks(picks + slots, offsets + slots * block.length)

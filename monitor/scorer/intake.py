@@ -14,20 +14,20 @@ from typing import NamedTuple
 from monitor.control.pauses import Pauses
 from monitor.errors import MessageRejected
 from monitor.ingest import headers
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats import native
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable, records_in
 from monitor.records import Interaction, Outcome, Reason, Source
-from monitor.sampling.blocks import Span
+from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
 from monitor.sampling.hashing import Sampler, Screen
 from monitor.sampling.prefilter import Screen as BatchScreen
 from monitor.sampling.prefilter import screen_for
-from monitor.sampling.rules import EVERYTHING, MOST_NAMES, Case, Filter, FirstMatch
-from monitor.sampling.slot_buffer import Gathering
-from monitor.scorer.judging import Treatment
+from monitor.sampling.rules import EVERYTHING, MOST_NAMES, Filter, FirstMatch, RuleCase
+from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.telemetry import ScorerTelemetry
@@ -39,16 +39,16 @@ _BOUNDS = {
 }
 
 
-class Traffic:
+class Policies:
     """Which traffic is judged, and how: the first of ``cases`` that matches, else ``otherwise``."""
 
     def __init__(
         self,
-        otherwise: Treatment,
-        cases: Sequence[Case[Treatment]] = (),
+        otherwise: ScoringPolicy,
+        cases: Sequence[RuleCase[ScoringPolicy]] = (),
         let_through: Filter = EVERYTHING,
     ) -> None:
-        self.treatment = FirstMatch(cases, otherwise)
+        self.policy = FirstMatch(cases, otherwise)
         self.filter = let_through
         self.screen = Screen(one.sampler for one in (otherwise, *(case.then for case in cases)))
         self._ruled = [case.named for case in cases if case.when]
@@ -66,7 +66,7 @@ class Traffic:
         return found
 
 
-class Taken(NamedTuple):
+class Admitted(NamedTuple):
     """An interaction that is to be judged, and how.
 
     ``in_slot``: only where it is picked among those of its block. ``times``: how much likelier it
@@ -74,14 +74,14 @@ class Taken(NamedTuple):
     """
 
     interaction: Interaction
-    treatment: Treatment
+    policy: ScoringPolicy
     in_slot: bool = False
     times: float = 1.0
     offsets: int = 1
 
 
 class Intake:
-    """Takes interactions in; ``gathering`` where blocks have slots.
+    """Takes interactions in; ``slot_buffer`` where blocks have slots.
 
     ``clock`` gives epoch seconds, ``broker_time`` those of the brokers, where they may differ.
     ``copies`` remember what was taken lately.
@@ -89,33 +89,35 @@ class Intake:
 
     def __init__(
         self,
-        traffic: Traffic,
+        traffic: Policies,
         ledger: Ledger,
-        gate: Gate,
+        gate: DeadLetterGate,
         telemetry: ScorerTelemetry,
         clock: Callable[[], float],
         pauses: Pauses,
-        gathering: Gathering[Member] | None = None,
+        slot_buffer: SlotBuffer[Member] | None = None,
         broker_time: Callable[[], float] | None = None,
         copies: Copies | None = None,
     ) -> None:
         self._broker_time = broker_time or clock
         self._traffic, self._ledger, self._gate = traffic, ledger, gate
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
-        self._gathering = gathering
+        self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
         self._screen = screen_for(traffic.screen.samplers)
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
-        if self._gathering is None:
+        if self._slot_buffer is None:
             return self._screened(batch)
-        spans = self._gathering.read(batch)
+        spans = self._slot_buffer.read(batch)
         left = self._shed(self._screened_in(batch, spans), spans)
-        self._gathering.left(batch, left)
+        self._slot_buffer.left(batch, left)
         return left
 
-    def _shed(self, records: Sequence[KafkaRecord], spans: Sequence[Span]) -> Sequence[KafkaRecord]:
+    def _shed(
+        self, records: Sequence[KafkaRecord], spans: Sequence[BlockSpan]
+    ) -> Sequence[KafkaRecord]:
         """What is left of them at the shares of their blocks, when the monitor is behind."""
         if all(span.share >= 1.0 for span in spans):
             return records
@@ -126,7 +128,7 @@ class Intake:
         return left
 
     def _screened_in(
-        self, batch: Sequence[KafkaRecord], spans: Sequence[Span]
+        self, batch: Sequence[KafkaRecord], spans: Sequence[BlockSpan]
     ) -> Sequence[KafkaRecord]:
         """What the hash leaves of them: in a burst that is more."""
         if all(span.share <= 1.0 for span in spans):
@@ -151,7 +153,7 @@ class Intake:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 
-    def take(self, record: KafkaRecord) -> Taken | None:
+    def take(self, record: KafkaRecord) -> Admitted | None:
         """Decode, sample and filter; None when the interaction has ended already.
 
         The hash comes first, at the largest rate that may apply: before decoding where the key is
@@ -169,16 +171,16 @@ class Intake:
             return self._not_sampled(Reason.HASH)
         interaction = self._readable(record, record.value)
         self._gate.fine()
-        treatment = self._traffic.treatment(interaction)
-        if not self._takes(treatment.sampler.at(share), record, interaction):
+        policy = self._traffic.policy(interaction)
+        if not self._takes(policy.sampler.at(share), record, interaction):
             return self._not_sampled(Reason.HASH)
         if self._traffic.filter.against(interaction) is not None:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
-        taken: Taken | None = Taken(interaction, treatment)
-        if self._gathering is not None:
-            taken = self._placed(self._gathering, record, interaction, treatment)
+        taken: Admitted | None = Admitted(interaction, policy)
+        if self._slot_buffer is not None:
+            taken = self._placed(self._slot_buffer, record, interaction, policy)
         if taken is not None and self._is_copy(record, interaction):
             return self._not_sampled(Reason.DUPLICATE)
         return taken
@@ -194,30 +196,30 @@ class Intake:
 
     def _share(self, record: KafkaRecord) -> float:
         """Which share of all rates is taken: 1, or more in a burst."""
-        if self._gathering is None:
+        if self._slot_buffer is None:
             return 1.0
         partition = Partition(record.topic, record.partition)
-        return max(1.0, self._gathering.span(partition, record.offset).share)
+        return max(1.0, self._slot_buffer.span(partition, record.offset).share)
 
     def _placed(
         self,
-        gathering: Gathering[Member],
+        slot_buffer: SlotBuffer[Member],
         record: KafkaRecord,
         interaction: Interaction,
-        whole: Treatment,
-    ) -> Taken | None:
+        whole: ScoringPolicy,
+    ) -> Admitted | None:
         """In the slot of its block, or alone where its application is split by rules."""
-        span = gathering.span(Partition(record.topic, record.partition), record.offset)
+        span = slot_buffer.span(Partition(record.topic, record.partition), record.offset)
         apart = self._traffic.is_split(interaction.application)
         part = span.share / span.length if apart else span.share
-        treatment = whole.at(part)
-        if part < 1.0 and not treatment.sampler.takes(_key(treatment.sampler, record, interaction)):
+        policy = whole.at(part)
+        if part < 1.0 and not policy.sampler.takes(_key(policy.sampler, record, interaction)):
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
         in_slot = not (apart or span.length == 1)
-        times = max(1.0, treatment.sampler.rate / whole.sampler.rate)
-        return Taken(interaction, treatment, in_slot, times, span.length)
+        times = max(1.0, policy.sampler.rate / whole.sampler.rate)
+        return Admitted(interaction, policy, in_slot, times, span.length)
 
-    def _not_sampled(self, reason: Reason) -> Taken | None:
+    def _not_sampled(self, reason: Reason) -> Admitted | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
@@ -257,7 +259,7 @@ def internal_error(error: Exception, *, stage: str) -> MessageRejected:
 
 
 def _by_share(
-    records: Sequence[KafkaRecord], spans: Sequence[Span]
+    records: Sequence[KafkaRecord], spans: Sequence[BlockSpan]
 ) -> Iterator[tuple[float, list[KafkaRecord]]]:
     """The records of the blocks, in order, together where blocks of the same share follow."""
     for share, group in groupby(spans, key=lambda span: span.share):

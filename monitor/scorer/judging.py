@@ -12,19 +12,19 @@ from monitor.judge.limits.deadline import Deadline
 from monitor.judge.limits.limits import Limits
 from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
-from monitor.judge.protocol import Bill, Judge
+from monitor.judge.protocol import CostMeter, Judge
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.hidden import hidden_metrics, readable
+from monitor.metrics.hidden import redacted_metrics, without_redacted
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.recheck import Rechecks
-from monitor.scorer.score_records import Ending
+from monitor.scorer.score_records import JudgingResult
 
 
 @dataclass(frozen=True)
-class Treatment:
+class ScoringPolicy:
     """How an interaction is treated; treatments with the same judge share it and its limits.
 
     ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
@@ -41,29 +41,29 @@ class Treatment:
     recheck: Rechecks | None = None
     budget: Budget | None = None
 
-    def at(self, share: float) -> Treatment:
+    def at(self, share: float) -> ScoringPolicy:
         """The same at a share of its rate."""
         if share == 1.0:
             return self
         return replace(self, sampler=self.sampler.at(share))
 
 
-def hidden(interaction: Interaction, treatment: Treatment) -> Ending | None:
+def all_redacted(interaction: Interaction, policy: ScoringPolicy) -> JudgingResult | None:
     """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
-    if not hidden_metrics(interaction).issuperset(treatment.metrics or CATALOGUE):
+    if not redacted_metrics(interaction).issuperset(policy.metrics or CATALOGUE):
         return None
-    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), treatment.metrics)
-    reason, judge = _why_unscorable(scores), treatment.judge.identity
-    return Ending(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
+    scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), policy.metrics)
+    reason, judge = _why_unscorable(scores), policy.judge.identity
+    return JudgingResult(Outcome.UNSCORABLE, reason, judge, Usage(), None, scores, {})
 
 
-def judgeable(interaction: Interaction) -> Interaction:
+def judge_input(interaction: Interaction) -> Interaction:
     """What can be judged of it: nothing that is hidden, and no reference without words.
 
     Passages that all lack words are no passages: an empty text in their place is how some log that
     nothing was retrieved.
     """
-    found = readable(interaction)
+    found = without_redacted(interaction)
     update: dict[str, object] = {}
     passages = found.retrieved_contexts
     if passages and not any(has_words(passage.text) for passage in passages):
@@ -74,39 +74,39 @@ def judgeable(interaction: Interaction) -> Interaction:
 
 
 @asynccontextmanager
-async def admitted(treatment: Treatment) -> AsyncIterator[None]:
+async def admitted(policy: ScoringPolicy) -> AsyncIterator[None]:
     """Wait for a place, and until what a judgement costs is known; hold the place while inside."""
     async with AsyncExitStack() as stack:
-        if treatment.budget is not None:
-            await stack.enter_async_context(treatment.budget.turn())
-        await stack.enter_async_context(treatment.limits.admitted())
+        if policy.budget is not None:
+            await stack.enter_async_context(policy.budget.turn())
+        await stack.enter_async_context(policy.limits.admitted())
         yield
 
 
 async def paid_for(
     interaction: Interaction,
-    treatment: Treatment,
+    policy: ScoringPolicy,
     clock: Callable[[], float],
     deadline: Deadline | None = None,
-) -> Ending:
+) -> JudgingResult:
     """The judgement, where the day's money allows it; ``clock`` gives epoch seconds.
 
     The caller has been ``admitted``.
     """
-    budget, source = treatment.budget, interaction.source
+    budget, source = policy.budget, interaction.source
     if budget is None:
-        return await judged(interaction, treatment, deadline)
+        return await judged(interaction, policy, deadline)
     if not budget.admit(clock()):
-        judge, reason = treatment.judge.identity, Reason.USD_PER_DAY.value
-        return Ending(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
-    usd, answered, bill = 0.0, False, Bill()
+        judge, reason = policy.judge.identity, Reason.USD_PER_DAY.value
+        return JudgingResult(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
+    usd, answered, cost_meter = 0.0, False, CostMeter()
     try:
-        ending = await judged(interaction, treatment, deadline, bill)
+        ending = await judged(interaction, policy, deadline, cost_meter)
         usd = ending.usage.usd
         answered = ending.judgement is not None and ending.usage.calls > 0
         return ending
     except BaseException:  # handed over half judged: no record will say what that has cost
-        budget.spend(clock(), bill.usage.usd)
+        budget.spend(clock(), cost_meter.usage.usd)
         raise
     finally:
         place = (source.topic, source.partition, source.offset)
@@ -115,32 +115,34 @@ async def paid_for(
 
 async def judged(
     interaction: Interaction,
-    treatment: Treatment,
+    policy: ScoringPolicy,
     deadline: Deadline | None = None,
-    bill: Bill | None = None,
-) -> Ending:
+    cost_meter: CostMeter | None = None,
+) -> JudgingResult:
     """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
 
-    The caller has been admitted. What it costs is on the ``bill`` at any moment.
+    The caller has been admitted. What it costs is on the ``cost_meter`` at any moment.
     """
-    unseen, interaction = hidden_metrics(interaction), judgeable(interaction)
-    bill, judge = bill or Bill(), treatment.judge
+    redacted, interaction = redacted_metrics(interaction), judge_input(interaction)
+    cost_meter, judge = cost_meter or CostMeter(), policy.judge
     try:
-        async with deadline or treatment.limits.deadline():
-            judgement = await judge.judge(interaction, bill)
+        async with deadline or policy.limits.deadline():
+            judgement = await judge.judge(interaction, cost_meter)
     except TimeoutError:
-        if bill.judgement is None:
-            return _failed(interaction, judge, Reason.DEADLINE, bill.usage)
-        judgement = bill.judgement.model_copy(update={"usage": bill.usage})
+        if cost_meter.judgement is None:
+            return _failed(interaction, judge, Reason.DEADLINE, cost_meter.usage)
+        judgement = cost_meter.judgement.model_copy(update={"usage": cost_meter.usage})
     except TooLarge as error:
-        return _too_large(interaction, treatment, unseen, bill, str(error))
+        return _too_large(interaction, policy, redacted, cost_meter, str(error))
     except JudgeFailed as error:
-        return _failed(interaction, judge, error.reason, bill.usage, commonest(bill.refused))
-    judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=treatment.labels_win)
-    found = {**score_all(judgement), **dict.fromkeys(unseen, Unscored.REDACTED)}
-    scores = _chosen(found, treatment.metrics)
+        return _failed(
+            interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
+        )
+    judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
+    found = {**score_all(judgement), **dict.fromkeys(redacted, Unscored.REDACTED)}
+    scores = _chosen(found, policy.metrics)
     scored = any(isinstance(score, float) for score in scores.values())
-    return Ending(
+    return JudgingResult(
         Outcome.SCORED if scored else Outcome.UNSCORABLE,
         None if scored else _why_unscorable(scores),
         judgement.judge,
@@ -148,7 +150,7 @@ async def judged(
         judgement,
         scores,
         {},
-        bill.allowance.asked,
+        cost_meter.allowance.asked,
     )
 
 
@@ -158,26 +160,28 @@ def _failed(
     reason: str,
     usage: Usage,
     complaint: str | None = None,
-) -> Ending:
+) -> JudgingResult:
     said: dict[str, str] = {} if complaint is None else {"complaint": complaint}
     name = interaction.interaction_id
     logger().warning("judge_failed", interaction_id=name, reason=str(reason), **said)
-    return Ending(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
+    return JudgingResult(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
 
 
 def _too_large(
     interaction: Interaction,
-    treatment: Treatment,
-    unseen: Iterable[str],
-    bill: Bill,
+    policy: ScoringPolicy,
+    redacted: Iterable[str],
+    cost_meter: CostMeter,
     found: str,
-) -> Ending:
+) -> JudgingResult:
     """No judge's failure: nobody is asked what would cost more than one interaction may."""
     name = interaction.interaction_id
     logger().warning("interaction_too_large", interaction_id=name, found=found)
-    every = dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE) | dict.fromkeys(unseen, Unscored.REDACTED)
-    scores, judge = _chosen(every, treatment.metrics), treatment.judge.identity
-    return Ending(Outcome.UNSCORABLE, TOO_LARGE, judge, bill.usage, None, scores, {})
+    every = dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE) | dict.fromkeys(
+        redacted, Unscored.REDACTED
+    )
+    scores, judge = _chosen(every, policy.metrics), policy.judge.identity
+    return JudgingResult(Outcome.UNSCORABLE, TOO_LARGE, judge, cost_meter.usage, None, scores, {})
 
 
 def _chosen(

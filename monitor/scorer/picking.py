@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 from monitor.control.calibrations import Calibrations
 from monitor.errors import MessageRejected
-from monitor.ingest.offload import worked_through
+from monitor.ingest.offload import offloaded
 from monitor.judge.offline.judge import unsupported_share
 from monitor.kafka.record import KafkaRecord
 from monitor.metrics.catalogue import CATALOGUE, defined_for
-from monitor.metrics.hidden import readable
+from monitor.metrics.hidden import without_redacted
 from monitor.records import Interaction, SamplingRecord
 from monitor.runtime.logs import logger
 from monitor.runtime.threads import Threads
@@ -20,7 +20,7 @@ from monitor.sampling.floors import Floors
 from monitor.sampling.picks import Picked, Signalled, pick
 from monitor.sampling.rules import EVERYTHING, Filter
 from monitor.sampling.slot_buffer import Slot
-from monitor.scorer.judging import Treatment
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.score_records import segment_of
 from monitor.stats.calibration import Calibration
 
@@ -36,7 +36,7 @@ class Member(NamedTuple):
 
     record: KafkaRecord
     interaction: Interaction
-    treatment: Treatment
+    policy: ScoringPolicy
     q: float
 
 
@@ -127,24 +127,24 @@ class Picker:
     def _calibration(self, member: Member) -> Calibration | None:
         if not self._settings.directed:
             return None
-        judge = member.treatment.judge.identity.label
+        judge = member.policy.judge.identity.label
         return self._calibrations.of(member.interaction.application, judge)
 
     async def _signals(self, members: Sequence[Member]) -> list[float] | None:
         """One for each; None where the screen fails: then no member is likelier than another."""
         try:
             return await self._screens.run(
-                lambda: [self._signal(readable(member.interaction)) for member in members]
+                lambda: [self._signal(without_redacted(member.interaction)) for member in members]
             )
         except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text
             logger().exception("signal_bug", application=members[0].interaction.application)
             return None
 
     async def _segment(self, member: Member) -> str:
-        raw = segment_of(member.interaction, member.treatment.segment_by)
+        raw = segment_of(member.interaction, member.policy.segment_by)
         parts = (raw.encode(errors="surrogatepass"),)
         try:
-            return await worked_through(self._threads, parts, self._segment_text, raw)
+            return await offloaded(self._threads, parts, self._segment_text, raw)
         except MessageRejected as error:  # its record will be, too, if it is picked
             return error.cause
 
@@ -187,7 +187,7 @@ def signalled(
 
 def _defined(member: Member) -> frozenset[str]:
     """The metrics that stand on a record of its kind, and may have a value."""
-    chosen, kind = member.treatment.metrics, member.interaction.kind
+    chosen, kind = member.policy.metrics, member.interaction.kind
     return frozenset(
         name
         for name, metric in CATALOGUE.items()

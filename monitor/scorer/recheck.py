@@ -17,7 +17,7 @@ from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import Demand
 from monitor.judge.limits.limits import Limits
 from monitor.judge.pipeline.recheck_choice import Equal, Kind, agreement, is_chosen
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement, Usage
 from monitor.runtime.logs import logger
 from monitor.stats.clustered import proportion
@@ -41,7 +41,10 @@ class SecondJudge(Protocol):
     """A judge that can be given the claims."""
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         """The verdicts on these claims; raises ``JudgeFailed``."""
 
@@ -49,7 +52,7 @@ class SecondJudge(Protocol):
         """Give back connections."""
 
 
-class AgreementBook:
+class AgreementTracker:
     """How far the latest second judgements agree with the first, as gauges by judge and kind.
 
     Judges never mix, and neither do versions of one: a judge here is ``name@version``. Of those
@@ -89,13 +92,13 @@ class Rechecks:
         share: float,
         judge: SecondJudge,
         limits: Limits,
-        book: AgreementBook,
+        aggregator: AgreementTracker,
         telemetry: RecheckTelemetry,
         affords: Callable[[], bool] = lambda: True,
     ) -> None:
         self._affords = affords
         self._share, self._judge, self._limits = share, judge, limits
-        self._book, self._telemetry = book, telemetry
+        self._aggregator, self._telemetry = aggregator, telemetry
         self._turn = asyncio.Semaphore(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -127,28 +130,30 @@ class Rechecks:
     async def _counted(self, interaction: Interaction, first: Judgement, asked: Usage) -> None:
         result = "dropped"
         try:
-            result = await self._judged(interaction, first, _bill(asked))
+            result = await self._judged(interaction, first, _cost_meter(asked))
         except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
             result = "internal_error"
             logger().exception("recheck_bug", interaction_id=interaction.interaction_id)
         finally:
             self._telemetry.results.labels(result).inc()
 
-    async def _judged(self, interaction: Interaction, first: Judgement, bill: Bill) -> str:
+    async def _judged(
+        self, interaction: Interaction, first: Judgement, cost_meter: CostMeter
+    ) -> str:
         async with self._turn, self._limits.admitted_last():
             if not self._affords():
                 return "over_budget"
             try:
                 async with self._limits.deadline():
-                    second = await self._judge.judge(interaction, bill, first.claims)
+                    second = await self._judge.judge(interaction, cost_meter, first.claims)
             except TimeoutError:
                 return "deadline"
             except JudgeFailed as failure:
                 return failure.reason
-        self._book.add(first.judge.label, agreement(first, second))
+        self._aggregator.add(first.judge.label, agreement(first, second))
         return "done"
 
 
-def _bill(asked: Usage) -> Bill:
+def _cost_meter(asked: Usage) -> CostMeter:
     """That of a second judgement, after so much was asked for the first."""
-    return Bill(allowance=Allowance(Demand(asked.calls, asked.prompt_tokens)))
+    return CostMeter(allowance=Allowance(Demand(asked.calls, asked.prompt_tokens)))

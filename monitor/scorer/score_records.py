@@ -29,7 +29,7 @@ JUDGE_FAILED = "JUDGE_FAILED"
 NO_USAGE = Usage()
 
 
-class Ending(NamedTuple):
+class JudgingResult(NamedTuple):
     """How a pick ended; ``scores`` is empty unless it was judged.
 
     ``asked`` is all that the models were asked about it, tries that failed among them; its
@@ -48,7 +48,7 @@ class Ending(NamedTuple):
 
 def build(
     interaction: Interaction,
-    ending: Ending,
+    ending: JudgingResult,
     *,
     rate: float,
     segment_by: str | None,
@@ -96,7 +96,9 @@ def build(
     )
 
 
-def _scores(ending: Ending, metrics: tuple[str, ...] | None) -> dict[str, float | UnscoredMark]:
+def _scores(
+    ending: JudgingResult, metrics: tuple[str, ...] | None
+) -> dict[str, float | UnscoredMark]:
     if ending.outcome is Outcome.JUDGE_FAILED and metrics is not None:
         return dict.fromkeys(metrics, UnscoredMark(unscored=JUDGE_FAILED))
     return {

@@ -19,22 +19,22 @@ from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats import native
-from monitor.ingest.offload import worked_through
+from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.deadline import Deadline
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, records_in
 from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscored
 from monitor.runtime.logs import logger
-from monitor.runtime.offload import apart
+from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.scorer import score_records
-from monitor.scorer.intake import Intake, Taken, Traffic, internal_error
-from monitor.scorer.judging import Treatment, admitted, hidden, judgeable, paid_for
+from monitor.scorer.intake import Admitted, Intake, Policies, internal_error
+from monitor.scorer.judging import ScoringPolicy, admitted, all_redacted, judge_input, paid_for
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
-from monitor.scorer.score_records import Ending
-from monitor.scorer.slots import Slots, SlotWorks
+from monitor.scorer.score_records import JudgingResult
+from monitor.scorer.slots import Slots, SlotWorker
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.
@@ -62,7 +62,7 @@ class Scorer:
     def __init__(
         self,
         settings: ScorerSettings,
-        traffic: Traffic,
+        traffic: Policies,
         producer: Producer,
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
@@ -86,31 +86,31 @@ class Scorer:
             telemetry,
             clock,
             pauses or Pauses(),
-            None if slots is None else slots.gathering,
+            None if slots is None else slots.slot_buffer,
             broker_time,
         )
-        self._slots: SlotWorks | None = None
+        self._slots: SlotWorker | None = None
         if slots is not None:
-            self._slots = SlotWorks(
+            self._slots = SlotWorker(
                 slots, self._ledger, self._brought_to_end, self._given_up, telemetry
             )
         self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
         self._redacting: set[asyncio.Task[None] | None] = set()
         self._waiting: set[asyncio.Task[None] | None] = set()
-        self._penniless: set[asyncio.Task[None] | None] = set()
+        self._waiting_for_budget: set[asyncio.Task[None] | None] = set()
         #: Works that have written a record: whoever begins them again pays again.
         self._written: WeakSet[asyncio.Task[None] | None] = WeakSet()
-        telemetry.waiting_for_money.set_function(lambda: len(self._penniless))
+        telemetry.waiting_for_money.set_function(lambda: len(self._waiting_for_budget))
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        if self._penniless or (self._slots is not None and not self._slots.has_room):
+        if self._waiting_for_budget or (self._slots is not None and not self._slots.has_room):
             return 0
         return self._dead_letters.gate.room(partition)
 
     def parked(self) -> int:
         """How many works wait for a dead letter to be taken, for money, or for their block."""
-        waiting = self._dead_letters.gate.waiting + len(self._penniless)
+        waiting = self._dead_letters.gate.waiting + len(self._waiting_for_budget)
         return waiting if self._slots is None else waiting + len(self._slots.parked)
 
     def turn(self) -> None:
@@ -118,19 +118,19 @@ class Scorer:
         self._dead_letters.gate.turn()
         self._intake.turn()
         if self._slots is not None:
-            self._slots.steering.waiting = len(self._waiting)
-            self._slots.steering.turn()
-            self._slots.gathering.turn()
+            self._slots.pace_controller.waiting = len(self._waiting)
+            self._slots.pace_controller.turn()
+            self._slots.slot_buffer.turn()
 
     def log_ended(self, partition: Partition) -> None:
         """No more comes of the partition's log: an open block waits for nothing."""
         if self._slots is not None:
-            self._slots.gathering.end(partition)
+            self._slots.slot_buffer.end(partition)
 
     def behind(self, seconds: float) -> None:
         """How old the oldest record is that was not begun."""
         if self._slots is not None:
-            self._slots.steering.lag_s = seconds
+            self._slots.pace_controller.lag_s = seconds
 
     def is_busy(self, task: asyncio.Task[None]) -> bool:
         """Whether the work is judging; all else it may do is wait, for limits or for Kafka."""
@@ -155,7 +155,7 @@ class Scorer:
             return True
         if task in self._redacting:
             return task not in self._written  # else another one of its slot would be paid twice
-        waiting = task in self._waiting or task in self._penniless
+        waiting = task in self._waiting or task in self._waiting_for_budget
         return waiting or task in self._dead_letters.gate.held_works
 
     def _may_be_left(self, task: asyncio.Task[None], within_s: float) -> bool:
@@ -171,11 +171,11 @@ class Scorer:
         if self._slots is None:
             return self._begin(record)
         partition = Partition(record.topic, record.partition)
-        self._slots.gathering.begin(partition, record.offset)
+        self._slots.slot_buffer.begin(partition, record.offset)
         try:
             return self._begin(record)
         finally:
-            self._slots.gathering.passed(partition)
+            self._slots.slot_buffer.passed(partition)
 
     def _begin(self, record: KafkaRecord) -> Work | None:
         try:
@@ -187,19 +187,19 @@ class Scorer:
         if self._slots is not None:
             if taken.in_slot:
                 return self._join(self._slots, record, taken)
-            self._slots.alone(taken.treatment.sampler.rate, taken.offsets, taken.times)
-        return self._alone(record, taken.interaction, taken.treatment)
+            self._slots.alone(taken.policy.sampler.rate, taken.offsets, taken.times)
+        return self._alone(record, taken.interaction, taken.policy)
 
-    def _alone(self, record: KafkaRecord, interaction: Interaction, treatment: Treatment) -> Work:
-        work = self._score(record, interaction, treatment)
+    def _alone(self, record: KafkaRecord, interaction: Interaction, policy: ScoringPolicy) -> Work:
+        work = self._score(record, interaction, policy)
         return self._guarded(record, interaction.interaction_id, work)
 
-    def _join(self, slots: SlotWorks, record: KafkaRecord, taken: Taken) -> Work | None:
-        interaction, treatment = taken.interaction, taken.treatment
-        if (unseen := hidden(interaction, treatment)) is not None:
-            self._ledger.settle(unseen.outcome, unseen.reason)
+    def _join(self, slots: SlotWorker, record: KafkaRecord, taken: Admitted) -> Work | None:
+        interaction, policy = taken.interaction, taken.policy
+        if (redacted := all_redacted(interaction, policy)) is not None:
+            self._ledger.settle(redacted.outcome, redacted.reason)
             return None
-        return slots.join(Member(record, interaction, treatment, treatment.sampler.rate))
+        return slots.join(Member(record, interaction, policy, policy.sampler.rate))
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         # It may name an unknown field, and people use the oddest keys.
@@ -262,83 +262,85 @@ class Scorer:
         self,
         record: KafkaRecord,
         interaction: Interaction,
-        treatment: Treatment,
+        policy: ScoringPolicy,
         sampling: SamplingRecord,
     ) -> tuple[Outcome, str | None]:
-        work = self._score(record, interaction, treatment, sampling)
+        work = self._score(record, interaction, policy, sampling)
         return await self._or_buried(record, interaction.interaction_id, work)
 
     async def _score(
         self,
         record: KafkaRecord,
         interaction: Interaction,
-        treatment: Treatment,
+        policy: ScoringPolicy,
         sampling: SamplingRecord | None = None,
     ) -> tuple[Outcome, str | None]:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
         try:
             interaction = await self._redacted(record, interaction)
-            ending = await self._ending(interaction, treatment)
-            await self._publish(interaction, ending, treatment, sampling)
+            ending = await self._ending(interaction, policy)
+            await self._publish(interaction, ending, policy, sampling)
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(record, error)
         self._written.add(asyncio.current_task())
         self._count(interaction, ending)
         # Of the preferred model: against another one, a second judgement says nothing of batching.
-        preferred = ending.judge == treatment.judge.identity
-        if treatment.recheck and ending.judgement and preferred:
-            treatment.recheck.offer(judgeable(interaction), ending.judgement, ending.asked)
+        preferred = ending.judge == policy.judge.identity
+        if policy.recheck and ending.judgement and preferred:
+            policy.recheck.offer(judge_input(interaction), ending.judgement, ending.asked)
         return ending.outcome, ending.reason
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
         task, redact = asyncio.current_task(), self._redactor.interaction
         self._redacting.add(task)
         try:
-            return await worked_through(self._threads, (record.value,), redact, interaction)
+            return await offloaded(self._threads, (record.value,), redact, interaction)
         finally:
             self._redacting.discard(task)
 
-    async def _ending(self, interaction: Interaction, treatment: Treatment) -> Ending:
-        if (unseen := hidden(interaction, treatment)) is not None:
-            return unseen
-        ending = await self._admitted(interaction, treatment)
+    async def _ending(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
+        if (redacted := all_redacted(interaction, policy)) is not None:
+            return redacted
+        ending = await self._admitted(interaction, policy)
         while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
             task = asyncio.current_task()
-            self._penniless.add(task)
+            self._waiting_for_budget.add(task)
             try:
                 await asyncio.sleep(ASK_AGAIN_S)
             finally:
-                self._penniless.discard(task)
-            ending = await self._admitted(interaction, treatment)
+                self._waiting_for_budget.discard(task)
+            ending = await self._admitted(interaction, policy)
         return ending
 
-    async def _admitted(self, interaction: Interaction, treatment: Treatment) -> Ending:
+    async def _admitted(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
         waiting_since, task = self._clock(), asyncio.current_task()
         self._waiting.add(task)
         try:
-            async with admitted(treatment):
+            async with admitted(policy):
                 self._waiting.discard(task)
-                began, deadline = self._clock(), treatment.limits.deadline()
+                began, deadline = self._clock(), policy.limits.deadline()
                 if task in self._written:  # another interaction of its slot
                     deadline.has_cost()
-                judging = paid_for(interaction, treatment, self._clock, deadline)
+                judging = paid_for(interaction, policy, self._clock, deadline)
                 ending = await self._watched(judging, deadline)
         finally:
             self._waiting.discard(task)
         timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
-        treatment.limits.busy_s += timings["judge_s"]
+        policy.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
-            self._slots.steering.judged(ending, timings["judge_s"])
+            self._slots.pace_controller.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
 
-    async def _watched(self, judging: Coroutine[Any, Any, Ending], deadline: Deadline) -> Ending:
+    async def _watched(
+        self, judging: Coroutine[Any, Any, JudgingResult], deadline: Deadline
+    ) -> JudgingResult:
         """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
         task = asyncio.current_task()
         self._judging[task] = deadline
         try:
-            return await apart(judging)
+            return await isolated(judging)
         except asyncio.CancelledError as cancelled:
             if task is None or cancelled.args != (Reason.STUCK.value,):
                 raise
@@ -354,19 +356,19 @@ class Scorer:
     async def _publish(
         self,
         interaction: Interaction,
-        ending: Ending,
-        treatment: Treatment,
+        ending: JudgingResult,
+        policy: ScoringPolicy,
         sampling: SamplingRecord | None,
     ) -> None:
         record = score_records.build(
             interaction,
             ending,
-            rate=treatment.sampler.rate,
-            segment_by=treatment.segment_by,
-            metrics=treatment.metrics,
+            rate=policy.sampler.rate,
+            segment_by=policy.segment_by,
+            metrics=policy.metrics,
             sampling=sampling,
             now=self._now(),
-            rechecks_usd=self._spent_beside(interaction, treatment),
+            rechecks_usd=self._spent_beside(interaction, policy),
         )
         key = record.key.encode()
         limit = self._settings.max_record_bytes - len(key)
@@ -387,15 +389,15 @@ class Scorer:
                 self._telemetry.truncated.inc(record.truncated)
                 return
 
-    def _spent_beside(self, interaction: Interaction, treatment: Treatment) -> float:
+    def _spent_beside(self, interaction: Interaction, policy: ScoringPolicy) -> float:
         """What second judgements have cost that stands on no record yet."""
-        if treatment.budget is None:
+        if policy.budget is None:
             return 0.0
         source = interaction.source
         place = (source.topic, source.partition, source.offset)
-        return treatment.budget.put_on_record(self._clock(), place)
+        return policy.budget.put_on_record(self._clock(), place)
 
-    def _count(self, interaction: Interaction, ending: Ending) -> None:
+    def _count(self, interaction: Interaction, ending: JudgingResult) -> None:
         if ending.judgement is not None:
             self._telemetry.count_evidence(ending.judgement.evidence)
         for metric, score in ending.scores.items():

@@ -13,17 +13,17 @@ from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Source
 from monitor.runtime.logs import logger
 from monitor.sampling.meters import Meters
-from monitor.sampling.pace import Allowance, Cost, Costs, Pace, Spent, affordable, room
-from monitor.sampling.slot_buffer import MOST_UNPICKED, Gathering, Slot
-from monitor.scorer.judging import Treatment
+from monitor.sampling.pace import Costs, JudgementCost, Pace, PaceBounds, Spent, affordable, room
+from monitor.sampling.slot_buffer import MOST_UNPICKED, Slot, SlotBuffer
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Choice, Member, Picker, forced_sampling
-from monitor.scorer.score_records import Ending
+from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry
 
 Ended = tuple[Outcome, str | None]
 #: Record, interaction, treatment, and the slot that the interaction stands for.
-Score = Callable[[KafkaRecord, Interaction, Treatment, SamplingRecord], Awaitable[Ended]]
+Score = Callable[[KafkaRecord, Interaction, ScoringPolicy, SamplingRecord], Awaitable[Ended]]
 #: Record, name of the interaction, and the bug that nothing but a dead letter is left after.
 Bury = Callable[[KafkaRecord, str, Exception], Awaitable[Ended]]
 DAY_S: Final = 86_400
@@ -55,10 +55,10 @@ class Slots:
     asked for now. ``meters`` say what each model that may judge leaves room for.
     """
 
-    gathering: Gathering[Member]
+    slot_buffer: SlotBuffer[Member]
     picker: Picker
     pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
-    allowed: Allowance = field(default_factory=lambda: Allowance(1))
+    allowed: PaceBounds = field(default_factory=lambda: PaceBounds(1))
     money: Money | None = None
     share: Callable[[], float] = lambda: 1.0
     wall: Callable[[], float] = time.time
@@ -67,7 +67,7 @@ class Slots:
     meters: Meters = field(default_factory=lambda: Meters(()))
 
 
-class Steering:
+class PaceController:
     """Looks at demand, costs and lag once a minute, and sets the pace."""
 
     def __init__(self, slots: Slots, telemetry: ScorerTelemetry) -> None:
@@ -87,13 +87,13 @@ class Steering:
         """
         self._slots.pace.picked(times, offsets)
 
-    def judged(self, ending: Ending, seconds: float) -> None:
+    def judged(self, ending: JudgingResult, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
         if ending.outcome is Outcome.OVER_BUDGET:
             return
         usage = ending.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
-        self._costs.judged(Cost(usage.calls, tokens, usage.usd, seconds))
+        self._costs.judged(JudgementCost(usage.calls, tokens, usage.usd, seconds))
         self._slots.meters.judged()
 
     def turn(self) -> None:
@@ -112,7 +112,7 @@ class Steering:
     def _look(self, now: float) -> None:
         slots, (allowed, _), spent = self._slots, self._allowed(), self._latest(now)
         self._affordable = affordable(allowed, self._costs.mean, spent)
-        under_way = slots.gathering.under_way()
+        under_way = slots.slot_buffer.under_way()
         slots.pace.look(now, self._affordable, self.lag_s, self.waiting, under_way)
 
     def _latest(self, now: float) -> Spent:
@@ -136,7 +136,7 @@ class Steering:
         self._telemetry.show_plan(plan.length, min(1.0, plan.share), self._affordable)
         self._telemetry.burst.set(times)
 
-    def _allowed(self) -> tuple[Allowance, float]:
+    def _allowed(self) -> tuple[PaceBounds, float]:
         """What is allowed now, and for how many seconds the day's money has to last."""
         slots = self._slots
         share = slots.share()
@@ -167,7 +167,7 @@ class Latest:
         return self._picks / self._interactions
 
 
-class SlotWorks:
+class SlotWorker:
     """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
 
     def __init__(
@@ -178,22 +178,22 @@ class SlotWorks:
         bury: Bury,
         telemetry: ScorerTelemetry,
     ) -> None:
-        self.gathering, self._picker = slots.gathering, slots.picker
+        self.slot_buffer, self._picker = slots.slot_buffer, slots.picker
         self._ledger, self._telemetry = ledger, telemetry
         self._score, self._bury = score, bury
         self._picks = Latest()
-        self.steering = Steering(slots, telemetry)
+        self.pace_controller = PaceController(slots, telemetry)
         #: Those that wait for their block to close, or for the others of their block.
         self.parked: set[asyncio.Task[None] | None] = set()
 
     @property
     def has_room(self) -> bool:
         """Whether more may be read."""
-        return self.gathering.unpicked < MOST_UNPICKED
+        return self.slot_buffer.unpicked < MOST_UNPICKED
 
     def alone(self, rate: float, offsets: int, times: float) -> None:
         """An interaction is to be judged that was taken of so many offsets by its hash."""
-        self.steering.picked(offsets, times)
+        self.pace_controller.picked(offsets, times)
         self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
 
     def join(self, member: Member) -> Work | None:
@@ -203,7 +203,7 @@ class SlotWorks:
         if found.source != source:  # redriven: its slot lies where it was read now
             member = member._replace(interaction=found.model_copy(update={"source": source}))
         key = found.application, found.kind
-        slot = self.gathering.join(record, key, found.interaction_id, member)
+        slot = self.slot_buffer.join(record, key, found.interaction_id, member)
         return None if slot is None else self._work(slot)
 
     async def _work(self, slot: Slot[Member]) -> None:
@@ -215,15 +215,15 @@ class SlotWorks:
                 choice = await self._picker.choose(slot)
             except Exception as error:  # noqa: BLE001 - a bug of ours wedges no partition
                 endings = [await self._bury(first.record, first.interaction.interaction_id, error)]
-                self.gathering.picked(slot)
+                self.slot_buffer.picked(slot)
             else:
-                self.gathering.picked(slot)
-                self.steering.picked(slot.block.length)
+                self.slot_buffer.picked(slot)
+                self.pace_controller.picked(slot.block.length)
                 endings = await self._judged(choice)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
             self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
-            self.gathering.abandon(slot)
+            self.slot_buffer.abandon(slot)
             raise
         for outcome, reason in endings:
             self._ledger.settle(outcome, reason)
@@ -247,7 +247,7 @@ class SlotWorks:
         self._telemetry.sampling_probability.set(self._picks.add(m / q))
 
     async def _scored(self, member: Member, sampling: SamplingRecord) -> Ended:
-        return await self._score(member.record, member.interaction, member.treatment, sampling)
+        return await self._score(member.record, member.interaction, member.policy, sampling)
 
     async def _until(self, event: asyncio.Event) -> None:
         task = asyncio.current_task()

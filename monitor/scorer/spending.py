@@ -112,7 +112,7 @@ class Spending:
             )
 
 
-def add(purse: Purse, line: bytes, now: float) -> bool:
+def add(budget: Purse, line: bytes, now: float) -> bool:
     """Count what a score record says was spent; False where that cannot be true.
 
     Less than nothing, or no number, counts for nothing; more than a quarter of the day's money
@@ -124,10 +124,10 @@ def add(purse: Purse, line: bytes, now: float) -> bool:
         return True
     place = (record.source.topic, record.source.partition, record.source.offset)
     judged_at = record.judged_at.timestamp()
-    most = MOST_OF_A_DAY * purse.usd_per_day
+    most = MOST_OF_A_DAY * budget.usd_per_day
     usd = _believed(record.usage.usd, most)
     rechecks_usd = _believed(record.rechecks_usd, most - usd)
-    purse.recorded(now, judged_at, place, usd, rechecks_usd)
+    budget.recorded(now, judged_at, place, usd, rechecks_usd)
     return usd == record.usage.usd and rechecks_usd == record.rechecks_usd
 
 

@@ -15,7 +15,7 @@ PRIOR_WEIGHT: Final = 5.0
 MOST_SEGMENTS: Final = 20
 
 
-class Pick(NamedTuple):
+class ScoredPick(NamedTuple):
     """A scored pick: its segment ("" without one), u, and its value."""
 
     segment: str
@@ -44,13 +44,14 @@ class Baseline:
         return min(1.0, self.mean + self.se + tolerate)
 
 
-def learned(picks: Iterable[Pick]) -> Baseline | None:
+def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     """The baseline of the picks, in any order; None without one.
 
     mean = Σux/Σu; mean_s = (Σ_s ux + 5·mean)/(Σ_s u + 5); SE² = (Σu²(x − mean)² + 1)/(Σu)².
     Segments beyond the 20 most frequent, and the empty one, have the mean.
 
-    >>> found = learned([Pick("a", 1.0, 0.0), Pick("a", 1.0, 0.5), Pick("", 1.0, 1.0)])
+    >>> picks = [ScoredPick("a", 1.0, 0.0), ScoredPick("a", 1.0, 0.5), ScoredPick("", 1.0, 1.0)]
+    >>> found = learned(picks)
     >>> found.mean, round(found.se, 4), found.segments
     (0.5, 0.4082, {'a': 0.42857142857142855})
     """
@@ -60,7 +61,7 @@ def learned(picks: Iterable[Pick]) -> Baseline | None:
         return None
     mean = math.fsum(pick.u * pick.value for pick in held) / total
     squares = math.fsum((pick.u * (pick.value - mean)) ** 2 for pick in held)
-    by_segment: dict[str, list[Pick]] = {}
+    by_segment: dict[str, list[ScoredPick]] = {}
     for pick in held:
         by_segment.setdefault(pick.segment, []).append(pick)
     by_segment.pop("", None)
@@ -69,7 +70,7 @@ def learned(picks: Iterable[Pick]) -> Baseline | None:
     return Baseline(mean, math.sqrt(squares + 1.0) / total, segments)
 
 
-def _drawn(picks: list[Pick], mean: float) -> float:
+def _drawn(picks: list[ScoredPick], mean: float) -> float:
     weight = math.fsum(pick.u for pick in picks)
     value = math.fsum(pick.u * pick.value for pick in picks)
     return (value + PRIOR_WEIGHT * mean) / (weight + PRIOR_WEIGHT)

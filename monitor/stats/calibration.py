@@ -24,7 +24,7 @@ BINS: Final = len(EDGES) + 1
 PRIOR: Final = 2.0
 
 
-class Seen(NamedTuple):
+class JudgedPick(NamedTuple):
     """A judged pick: its signal, its u, and its values by metric (those it has)."""
 
     signal: float
@@ -50,14 +50,14 @@ class Calibration:
         return bisect_left(self.edges, signal)
 
 
-def learned(picks: Iterable[Seen], alarmed: Collection[str]) -> Calibration | None:
+def learned(picks: Iterable[JudgedPick], alarmed: Collection[str]) -> Calibration | None:
     """The calibration of the picks, in any order; None where no alarmed metric has a value.
 
     f_k = (Σu·x + 2·mean) / (n_k + 2) over the bin with n_k = Σu, made non-decreasing with weights
     n_k + 2; v_k² = (Σu·(x − f_k)² + 2·variance) / (n_k + 2); v is divided by its mean over the
     picks and averaged over the ``alarmed`` metrics.
 
-    >>> picks = [Seen(0.0, 1.0, {"m": 0.0})] * 6 + [Seen(1.0, 1.0, {"m": 1.0})] * 2
+    >>> picks = [JudgedPick(0.0, 1.0, {"m": 0.0})] * 6 + [JudgedPick(1.0, 1.0, {"m": 1.0})] * 2
     >>> found = learned(picks, ["m"])
     >>> found.edges, found.expected["m"]
     ((0.0,), (0.0625, 0.625))

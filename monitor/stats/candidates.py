@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
     payload: object
 
 
-class Change(NamedTuple):
+class SlotChange(NamedTuple):
     """A slot that now counts (sign +1) or no longer counts (sign −1)."""
 
     candidate: Candidate
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 _Rank = tuple[bool, bool, float, bytes]
 
 
-class Group:
+class CandidateGroup:
     """The records of one interaction in the order of the first rule, the best one last."""
 
     __slots__ = ("_candidates",)

@@ -18,10 +18,10 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from monitor.stats.candidates import Candidate, Change, Group
-from monitor.stats.slot_line import Dropped, Line
+from monitor.stats.candidates import Candidate, CandidateGroup, SlotChange
+from monitor.stats.slot_line import Dropped, SlotLine
 
-__all__ = ["Candidate", "Change", "Dropped", "Selection"]
+__all__ = ["Candidate", "Dropped", "Selection", "SlotChange"]
 
 
 class Selection:
@@ -42,17 +42,17 @@ class Selection:
     """
 
     def __init__(self) -> None:
-        self._groups: dict[_Id, Group] = {}
+        self._groups: dict[_Id, CandidateGroup] = {}
         self._alone: dict[_Id, Candidate] = {}
         #: By application and line.
-        self._lines: dict[str, dict[_LineKey, Line]] = {}
+        self._lines: dict[str, dict[_LineKey, SlotLine]] = {}
         #: Those with slots that do not count: next to none.
-        self._overlapping: dict[tuple[str, _LineKey], Line] = {}
+        self._overlapping: dict[tuple[str, _LineKey], SlotLine] = {}
         self._by_time: dict[int, list[Candidate]] = {}
         self._held = 0
         self._floor = float("-inf")
 
-    def add(self, candidate: Candidate) -> list[Change]:
+    def add(self, candidate: Candidate) -> list[SlotChange]:
         """Take in a record: in O(log n) at the end of its partition.
 
         Ignored are an exact duplicate (the same digest) and a record that an earlier
@@ -72,7 +72,7 @@ class Selection:
         self._hold(candidate)
         return self._exchange([before], [candidate]) if group.best() is candidate else []
 
-    def remove_before(self, event_time: float) -> list[Change]:
+    def remove_before(self, event_time: float) -> list[SlotChange]:
         """Forget the records of an earlier event time for good; the next best take over."""
         self._floor = max(self._floor, event_time)
         gone: list[Candidate | None] = []
@@ -120,11 +120,11 @@ class Selection:
             total = total.plus(line.dropped())
         return total
 
-    def _group(self, key: _Id) -> Group:
+    def _group(self, key: _Id) -> CandidateGroup:
         """The records of an interaction that has more than one."""
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = Group()
+            group = self._groups[key] = CandidateGroup()
             group.add(self._alone.pop(key))
         return group
 
@@ -147,9 +147,9 @@ class Selection:
 
     def _exchange(
         self, gone: Iterable[Candidate | None], come: Iterable[Candidate | None]
-    ) -> list[Change]:
+    ) -> list[SlotChange]:
         """Replace winners of the first rule in the lines of the second."""
-        changes: list[Change] = []
+        changes: list[SlotChange] = []
         leaving: dict[tuple[str, _LineKey], list[Candidate]] = {}
         for candidate in gone:
             if candidate is not None and candidate.has_slot:
@@ -164,7 +164,7 @@ class Selection:
                 key = _line_key(candidate)
                 lines = self._lines.setdefault(candidate.application, {})
                 if key not in lines:
-                    lines[key] = Line()
+                    lines[key] = SlotLine()
                 changes += lines[key].add(candidate)
                 self._look_at(candidate.application, key, lines[key])
         for application, key in leaving:
@@ -175,7 +175,7 @@ class Selection:
                     del self._lines[application]
         return _net(changes) if leaving else changes
 
-    def _look_at(self, application: str, key: _LineKey, line: Line) -> None:
+    def _look_at(self, application: str, key: _LineKey, line: SlotLine) -> None:
         """A line has changed: whether all of it counts is known without looking at all lines."""
         if line.is_whole:
             if self._overlapping:
@@ -199,7 +199,7 @@ def _line_key(candidate: Candidate) -> _LineKey:
     return candidate.topic, candidate.partition, candidate.kind
 
 
-def _net(changes: list[Change]) -> list[Change]:
+def _net(changes: list[SlotChange]) -> list[SlotChange]:
     """Without the changes that undo one another, as when one record replaces another."""
     if all(sign < 0 for _, sign in changes):
         return changes
@@ -207,4 +207,4 @@ def _net(changes: list[Change]) -> list[Change]:
     for candidate, sign in changes:
         signs[id(candidate)] = signs.get(id(candidate), 0) + sign
     candidates = {id(candidate): candidate for candidate, _ in changes}
-    return [Change(candidates[key], sign) for key, sign in signs.items() if sign]
+    return [SlotChange(candidates[key], sign) for key, sign in signs.items() if sign]

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from monitor.stats.candidates import Candidate, Change
+from monitor.stats.candidates import Candidate, SlotChange
 
 Place = tuple[int, int, str]
 
@@ -39,7 +39,7 @@ class _Slot:
         self.reach = _NOTHING_YET
 
 
-class Line:
+class SlotLine:
     """The slots of one topic, partition, application and kind, in the order of the walk."""
 
     __slots__ = ("_beyond", "_counted", "_keys", "_slots")
@@ -51,7 +51,7 @@ class Line:
         #: Slots that do not count, and end after what counts up to there: next to none.
         self._beyond: set[Place] = set()
 
-    def add(self, candidate: Candidate) -> list[Change]:
+    def add(self, candidate: Candidate) -> list[SlotChange]:
         """Put a slot in its place."""
         key = _place(candidate)
         index = bisect_left(self._keys, key)
@@ -59,7 +59,7 @@ class Line:
         self._slots.insert(index, _Slot(candidate))
         return self._walk(index, index + 1, self._reach(index))
 
-    def remove(self, candidates: list[Candidate]) -> list[Change]:
+    def remove(self, candidates: list[Candidate]) -> list[SlotChange]:
         """Take several slots out at once, so that what lies between is walked only once."""
         leaving = {id(candidate) for candidate in candidates}
         places = [_place(candidate) for candidate in candidates]
@@ -76,7 +76,7 @@ class Line:
         self._keys[first:beyond] = [_place(slot.candidate) for slot in kept]
         self._slots[first:beyond] = kept
         changes = self._walk(first, first + len(kept), reach)
-        return [Change(slot.candidate, -1) for slot in gone] + changes
+        return [SlotChange(slot.candidate, -1) for slot in gone] + changes
 
     def counted(self) -> Iterator[Candidate]:
         """The slots that count, in the order of their offsets; those of now that still do then."""
@@ -117,12 +117,12 @@ class Line:
         """The last offset counted before a position."""
         return self._slots[index - 1].reach if index else _NOTHING_YET
 
-    def _walk(self, index: int, until: int, was: int) -> list[Change]:
+    def _walk(self, index: int, until: int, was: int) -> list[SlotChange]:
         """Decide again from ``index`` to ``until``, and on until the reach is what it ``was``.
 
         From there on nothing can differ: the walk carries nothing else forward.
         """
-        changes: list[Change] = []
+        changes: list[SlotChange] = []
         reach = self._reach(index)
         while index < len(self._slots) and (index < until or reach != was):
             slot = self._slots[index]
@@ -132,7 +132,7 @@ class Line:
             if counts:
                 reach = slot.candidate.last_offset
             if counts != slot.counts:
-                changes.append(Change(slot.candidate, 1 if counts else -1))
+                changes.append(SlotChange(slot.candidate, 1 if counts else -1))
                 self._counted += 1 if counts else -1
             slot.counts, slot.reach = counts, reach
             is_beyond = slot.candidate.last_offset > reach

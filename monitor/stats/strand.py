@@ -30,7 +30,7 @@ class Reading(NamedTuple):
     horizon: Sums
 
 
-class Strand(Generic[SlotT]):
+class SparseRollingSums(Generic[SlotT]):
     """Slots with the sums that each adds to one or more series.
 
     ``windows_s`` are lengths in whole buckets of ``bucket_s`` seconds. Zone 0 is what lies ahead
@@ -40,7 +40,7 @@ class Strand(Generic[SlotT]):
 
     >>> from monitor.stats.sums import SCALE, terms
     >>> half = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
-    >>> strand = Strand(60, 86_400, [300, 3_600], lambda metric: [(metric, half)])
+    >>> strand = SparseRollingSums(60, 86_400, [300, 3_600], lambda metric: [(metric, half)])
     >>> strand.advance(300.0)
     >>> strand.add(30.0, "faithfulness")
     >>> strand.wake()

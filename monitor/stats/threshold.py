@@ -23,12 +23,12 @@ def threshold(judged_per_week: float, metrics: int, false_alarms_per_week: float
     return judged_per_week * metrics / false_alarms_per_week
 
 
-class Pace:
+class SlotsPerWeek:
     """How many slots are counted in a week, seen over the current and the previous period.
 
     What counts before them, in a horizon that is longer, says that the previous one is whole.
 
-    >>> pace = Pace(period_s=86_400)
+    >>> pace = SlotsPerWeek(period_s=86_400)
     >>> for hour in range(36): pace.add(hour * 3_600.0)
     >>> pace.per_week(36 * 3_600.0)
     168.0

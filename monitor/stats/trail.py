@@ -24,10 +24,10 @@ _BELOW_CEILING: Final = 0.99
 _LET_GO: Final = 5_000
 
 
-class Trail:
+class EvidenceSequence:
     """The slots of one metric, application and judge that have a baseline.
 
-    >>> trail = Trail()
+    >>> trail = EvidenceSequence()
     >>> trail.put((60.0, "a"), Deviation(0.5, 0.25))
     >>> trail.put((0.0, "b"), Deviation(0.0, 0.25))
     >>> trail.evidence(0.0, 59.0, 1e4), trail.evidence(0.0, 60.0, 1e4)[3]

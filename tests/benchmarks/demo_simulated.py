@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.app.scores import books
+from monitor.app.scores import aggregators
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.options import DemoOptions, demo_settings
-from monitor.demo.report import Run, report
+from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
-from monitor.demo.traffic import Traffic
+from monitor.demo.traffic import DemoTraffic
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.serve.collector import QualityCollector
@@ -30,7 +30,7 @@ from monitor.records import Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
 from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
-from monitor.scorer.score_records import Ending
+from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ExporterTelemetry
 
 #: Five hours into a day, so that no period ends in between.
@@ -47,12 +47,12 @@ class Simulation:
         self._settings = demo_settings(chosen, {}, "127.0.0.1:1")
         self.schedule = Schedule(START, chosen.incident_at, chosen.incident_for)
         self.chronicle = Chronicle(START)
-        self._books = books(self._settings)
+        self._aggregators = aggregators(self._settings)
         self._registry = CollectorRegistry()
         self._telemetry = ExporterTelemetry(self._registry)
         self._now = float(START)
         self._registry.register(
-            QualityCollector(self._books.scores, lambda: self._now, lambda: True)
+            QualityCollector(self._aggregators.scores, lambda: self._now, lambda: True)
         )
         self._last: dict[str, AlarmRecord] = {}
         self._first_gauge_s: float | None = None
@@ -64,7 +64,7 @@ class Simulation:
         while self._now < START + seconds:
             self._now += LOOK_EVERY_S
             while ahead is not None and ahead.event_time.timestamp() < self._now:
-                self._books.scores.add(ahead, ahead.to_json())
+                self._aggregators.scores.add(ahead, ahead.to_json())
                 self._telemetry.records.labels("read").inc()
                 ahead = await anext(records, None)
             self._look()
@@ -73,22 +73,26 @@ class Simulation:
         page = read(generate_latest(self._registry).decode())
         return report(
             page,
-            self._books.scores,
+            self._aggregators.scores,
             self.chronicle,
-            Run(phases, count, count, self._first_gauge_s, 0.0),
+            DemoRun(phases, count, count, self._first_gauge_s, 0.0),
         )
 
     def _look(self) -> None:
         """What the exporter does from time to time, and a scrape."""
-        scores, baselines, drift = self._books.scores, self._books.baselines, self._books.drift
+        scores, baselines, drift = (
+            self._aggregators.scores,
+            self._aggregators.baselines,
+            self._aggregators.drift,
+        )
         scores.advance(self._now)
-        for learned in baselines.learn(scores.pupils, self._now):
-            baselines.take_in(learned.key.encode(), learned.to_json())
+        for learned in baselines.learn(scores.training_slots, self._now):
+            baselines.apply(learned.key.encode(), learned.to_json())
         show(baselines, scores, self._telemetry)
         states = list(drift.states(self._now))
         for record in transitions(self._last, states, drift.history, self._now, "tenant"):
             self._last[record.key] = record
-            self.chronicle.take_in(record)
+            self.chronicle.apply(record)
         page = read(generate_latest(self._registry).decode())
         self.chronicle.look(page, self._now)
         if self._first_gauge_s is None and any(g.samples >= 5 for g in page.gauges.values()):
@@ -97,7 +101,7 @@ class Simulation:
 
 async def score_lines(chosen: DemoOptions, schedule: Schedule) -> AsyncIterator[ScoreRecord]:
     """The score records of the demo's traffic, as its scorer makes them."""
-    traffic, sampler = Traffic(chosen.seed, schedule.mix_at), Sampler(chosen.sampling)
+    traffic, sampler = DemoTraffic(chosen.seed, schedule.mix_at), Sampler(chosen.sampling)
     judge = OfflineJudge()
     for index in range(int((chosen.run_for or 0.0) * chosen.rate)):
         now = datetime.fromtimestamp(schedule.start + index / chosen.rate, UTC)
@@ -112,7 +116,7 @@ async def score_lines(chosen: DemoOptions, schedule: Schedule) -> AsyncIterator[
         outcome = Outcome.SCORED if is_scored else Outcome.UNSCORABLE
         yield score_records.build(
             interaction,
-            Ending(outcome, None, judgement.judge, judgement.usage, judgement, scores, {}),
+            JudgingResult(outcome, None, judgement.judge, judgement.usage, judgement, scores, {}),
             rate=chosen.sampling,
             segment_by="tenant",
             now=now,

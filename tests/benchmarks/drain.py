@@ -40,10 +40,10 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.consumer.loop import POLL_MS, ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.kafka.connection import Connection
 from monitor.kafka.group import GroupConsumer, member_options
 from monitor.kafka.producer import Producer
@@ -53,8 +53,8 @@ from monitor.runtime import logs
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import EVERYTHING, Filter
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.kafka_broker import KafkaBroker
@@ -89,7 +89,9 @@ class Instant:
     async def prepare(self) -> None:
         """Nothing to load."""
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         """The same verdicts on everything."""
         row = (True,) + (False,) * (PASSAGES - 1)
         return Judgement(
@@ -175,12 +177,12 @@ async def scored(
     group = f"scorer-{uuid.uuid4().hex[:8]}"
     producer = await Producer.start(connection, health)
     consumer = await GroupConsumer.start(connection, group, health, drain_s=DRAIN_S)
-    gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, health, time.monotonic)
     letters = DeadLetters(producer, "dead", gate, group=group, version="0")
-    treatment = Treatment(Sampler(RATE, key), Instant(), Limits(8, 60.0))
+    policy = ScoringPolicy(Sampler(RATE, key), Instant(), Limits(8, 60.0))
     settings = ScorerSettings(scores, 1_000_000)
     scorer = _CountingScorer(
-        settings, Traffic(treatment, (), through), producer, letters, telemetry, time.time
+        settings, Policies(policy, (), through), producer, letters, telemetry, time.time
     )
     scorer.left, scorer.all_read = records, asyncio.Event()
     limits = LoopLimits(256, 1.0, DRAIN_S)

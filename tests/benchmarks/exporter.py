@@ -27,14 +27,14 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from monitor.exporter.from_file import gauges
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.pages import whole
 from monitor.records import read_score_record
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporting.baselines_served import serve
 from tests.benchmarks.exporting.through_kafka import replay_through_kafka
-from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, books, lines
+from tests.benchmarks.exporting.traffic import APPLICATIONS, DAY, START, WINDOWS, aggregators, lines
 
 METRICS: Final = 14
 EVERY_S: Final = 15
@@ -46,10 +46,10 @@ class Scene:
     """A book behind a page, and the traffic that goes into it."""
 
     def __init__(self, seed: int, start: float, step_s: float, *, segments: bool) -> None:
-        self.book, _ = books(METRICS, segments=segments)
+        self.aggregator, _ = aggregators(METRICS, segments=segments)
         self.now = start
         self._traffic = lines(seed, start, step_s, METRICS)
-        self._collector = QualityCollector(self.book, lambda: self.now, lambda: True)
+        self._collector = QualityCollector(self.aggregator, lambda: self.now, lambda: True)
 
     def read(self, count: int) -> float:
         """Take in so many records; the seconds that took, without making them up."""
@@ -58,7 +58,7 @@ class Scene:
             batch = list(islice(self._traffic, min(count, 2_000)))
             count -= len(batch)
             began = time.perf_counter()
-            take_in(self.book, batch)
+            apply(self.aggregator, batch)
             spent += time.perf_counter() - began
         return spent
 
@@ -71,7 +71,7 @@ class Scene:
         return time.perf_counter() - began, found
 
 
-def take_in(into: ScoreBook, batch: list[bytes]) -> None:
+def apply(into: ScoreAggregator, batch: list[bytes]) -> None:
     """As the exporter reads them."""
     for line in batch:
         into.add(read_score_record(line), line)
@@ -92,7 +92,7 @@ def replay(seed: int, step_s: float, *, segments: bool) -> None:
     """Part 1, as ``export --from-file`` does it: all lines, then one page."""
     made = list(islice(lines(seed, START, step_s, METRICS), int(DAY / step_s)))
     began = time.perf_counter()
-    page = gauges(*books(METRICS, segments=segments), made, START + DAY - 1)
+    page = gauges(*aggregators(METRICS, segments=segments), made, START + DAY - 1)
     spent = time.perf_counter() - began
     print(
         f"  {len(made):9,} records, {page.count(chr(10)):6,} lines of page, "
@@ -106,20 +106,20 @@ def many(seed: int, records: int) -> None:
     before = memory_mb()
     scene = Scene(seed, START, 2 * DAY / records, segments=True)
     scene.now = START + 2 * DAY - 1
-    scene.book.advance(scene.now)
+    scene.aggregator.advance(scene.now)
     spent = scene.read(records)
     first, _ = scene.page()
     held = memory_mb() - before
     print(
         f"  {records:9,} records: {spent:6.1f} s, first page {first:5.2f} s, {held:7,.0f} MB, "
-        f"{held / records * 1e6:5,.0f} bytes each; {scene.book.held:,} held"
+        f"{held / records * 1e6:5,.0f} bytes each; {scene.aggregator.held:,} held"
     )
     for day in (2, 3):
         scene.now = START + (day + 1) * DAY - 1
         took, _ = scene.page()
         print(
             f"  a day later: first page {took:5.2f} s, {memory_mb() - before:7,.0f} MB, "
-            f"{scene.book.held:,} held"
+            f"{scene.aggregator.held:,} held"
         )
 
 
@@ -127,7 +127,7 @@ def scrapes(seed: int, step_s: float, *, segments: bool) -> tuple[float, int]:
     """Part 3: the median, and the number of samples."""
     scene = Scene(seed, START, step_s, segments=segments)
     scene.now = START + 2 * DAY - 60 * EVERY_S
-    scene.book.advance(scene.now)
+    scene.aggregator.advance(scene.now)
     while_reading = sorted(amid_replay(scene, int((scene.now - START) / step_s)))
     gc.collect()
     gc.freeze()  # as the exporter does once it is ready

@@ -22,9 +22,9 @@ from typing import Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import ScoreBook, SegmentLabels
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator, SegmentLabels
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import SamplingRecord, ScoreRecord
@@ -79,21 +79,23 @@ def made(rng: random.Random, case: Case, number: int, records: int) -> ScoreReco
 
 def measured(case: Case, records: int, segments: bool) -> Cost:
     """In this process, which has done nothing else."""
-    drift = DriftBook(DRIFT)
-    book = ScoreBook(WINDOWS, DAY, drift=drift, segments=SegmentLabels() if segments else None)
-    baselines = Baselines(drift, Learner(Lesson(1_000, 600)))
+    drift = DriftDetectors(DRIFT)
+    aggregator = ScoreAggregator(
+        WINDOWS, DAY, drift=drift, segments=SegmentLabels() if segments else None
+    )
+    baselines = Baselines(drift, Learner(LearningSettings(1_000, 600)))
     now, rng = START + 2 * DAY - 3_600.0, random.Random(1)
-    book.advance(now)
+    aggregator.advance(now)
     gc.collect()
     before, began = memory_mb(), time.process_time()
     for number in range(records):
         each = made(rng, case, number, records)
-        book.add(each, each.to_json())
-    baselines.learn(book.pupils, now)
+        aggregator.add(each, each.to_json())
+    baselines.learn(aggregator.training_slots, now)
     reading = time.process_time() - began
     registry = CollectorRegistry()
     clock = [now]
-    registry.register(QualityCollector(book, lambda: clock[0], lambda: True))
+    registry.register(QualityCollector(aggregator, lambda: clock[0], lambda: True))
     page = generate_latest(registry)
     gc.collect()
     held = memory_mb() - before

@@ -17,7 +17,7 @@ from itertools import cycle
 
 from monitor.ingest.formats import native
 from monitor.judge.limits.limits import Limits
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.identity import LlmSettings
@@ -39,10 +39,10 @@ async def run(seconds: float, latency_s: float) -> None:
     async with JudgeServer(all_labels(cases), gate=gate) as server:
         settings = LlmSettings(model="openai/judge", api_base=server.url, api_key="none")
         quota = LocalQuota(PerMinute(REQUESTS, TOKENS), time.monotonic)
-        pressures = Pressures(quota=lambda _: quota)
-        judge = LlmJudge(settings, pressures=pressures)
+        provider_gates = ProviderGates(quota=lambda _: quota)
+        judge = LlmJudge(settings, provider_gates=provider_gates)
         await judge.prepare()
-        limits = Limits(8, 60.0, pressures.all_of(settings))
+        limits = Limits(8, 60.0, provider_gates.all_of(settings))
         began, failures = time.monotonic(), list[str]()
         work = [asyncio.create_task(_judge(judge, limits, cases[i::8], failures)) for i in range(8)]
         await asyncio.sleep(seconds)

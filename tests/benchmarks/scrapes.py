@@ -25,7 +25,7 @@ import aiohttp
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.app.scores import books
+from monitor.app.scores import aggregators
 from monitor.config import Settings
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.front_page import Front
@@ -52,11 +52,13 @@ class Scene:
     def __init__(self, seed: int, records: int) -> None:
         self._rng, self._number = random.Random(seed), 0
         self.now = float(START)
-        self.book = books(Settings.model_validate({"export": {"segment": "tenant"}})).scores
+        self.aggregator = aggregators(
+            Settings.model_validate({"export": {"segment": "tenant"}})
+        ).scores
         self.registry = CollectorRegistry()
-        self.collector = QualityCollector(self.book, lambda: self.now, lambda: True)
+        self.collector = QualityCollector(self.aggregator, lambda: self.now, lambda: True)
         self.registry.register(self.collector)
-        self.book.advance(self.now)
+        self.aggregator.advance(self.now)
         self.add(records, WINDOW_S)
         generate_latest(self.registry)
         gc.collect()
@@ -65,7 +67,7 @@ class Scene:
     def add(self, records: int, within_s: float) -> None:
         """Records of the last seconds."""
         for record in self._records(records, within_s):
-            self.book.add(record, record.to_json())
+            self.aggregator.add(record, record.to_json())
 
     def _records(self, number: int, within_s: float) -> Iterator[ScoreRecord]:
         rng = self._rng

@@ -20,17 +20,17 @@ from prometheus_client import CollectorRegistry
 
 from monitor.control.calibrations import Calibrations
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from monitor.runtime.health import Health
-from monitor.sampling.blocks import Plan
+from monitor.sampling.blocks import BlockPlan
 from monitor.sampling.hashing import Sampler
-from monitor.sampling.slot_buffer import Gathering
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Member, Picker, PickSettings
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.slots import Slots
@@ -54,7 +54,9 @@ class AtOnce:
 
     identity = IDENTITY
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         return Judgement(
             claims=Claims(),
             passages=len(interaction.retrieved_contexts),
@@ -116,17 +118,17 @@ class Setup(NamedTuple):
 def scorer(setup: Setup) -> Scorer:
     """One that writes nowhere."""
     telemetry, written = ScorerTelemetry(CollectorRegistry()), Memory()
-    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
-    gathering: Gathering[Member] = Gathering(lambda: Plan(BLOCK), time.monotonic)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    slot_buffer: SlotBuffer[Member] = SlotBuffer(lambda: BlockPlan(BLOCK), time.monotonic)
     picker = Picker(PickSettings(directed=setup.directed), calibrations=Known())
     return Scorer(
         ScorerSettings("scores", 1_000_000),
-        Traffic(Treatment(Sampler(setup.rate, "record_key"), AtOnce(), Limits(8, 60.0))),
+        Policies(ScoringPolicy(Sampler(setup.rate, "record_key"), AtOnce(), Limits(8, 60.0))),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         time.time,
-        slots=Slots(gathering, picker),
+        slots=Slots(slot_buffer, picker),
     )
 
 

@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.judge.offline.judge import supported
-from monitor.sampling.blocks import Cutting, Plan
+from monitor.sampling.blocks import BlockCutter, BlockPlan
 from monitor.sampling.hashing import screened
 from monitor.sampling.picks import pick
 from monitor.scorer.picking import signalled
-from monitor.stats.calibration import Calibration, Seen, learned
+from monitor.stats.calibration import Calibration, JudgedPick, learned
 from monitor.stats.estimate import estimate
 from monitor.stats.sums import ZERO, Sums, segment_terms, terms
 from tests.benchmarks._sizes import parser
@@ -147,7 +147,7 @@ def calibration(rng: np.random.Generator, correlation: float | None, world: Worl
     """Learned from so many scored picks of the time before, each as likely as any other."""
     stream = drawn(rng, 2 * LEARNED, 1.0, correlation, world)
     scored = [
-        Seen(float(z), 1.0, {METRIC: float(x)})
+        JudgedPick(float(z), 1.0, {METRIC: float(x)})
         for x, z in zip(stream.x, stream.signal, strict=True)
         if not math.isnan(x)
     ]
@@ -165,8 +165,8 @@ class Run(NamedTuple):
 
 def slots(stream: Stream, first: int, name: str, q: float, length: int) -> Iterator[list[int]]:
     """The members of each slot: what was taken of each block."""
-    cutting, count = Cutting(), len(stream.x)
-    for span in cutting.read(first, first + count - 1, Plan(length)):
+    cutting, count = BlockCutter(), len(stream.x)
+    for span in cutting.read(first, first + count - 1, BlockPlan(length)):
         inside = range(span.first - first, min(span.last + 1 - first, count))
         taken = [i for i in inside if screened(f"{name}/{first + i}".encode(), q)]
         if taken:

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from monitor.exporter.alarms.explanation import Story, explained
 from monitor.exporter.alarms.transitions import transitions
-from monitor.exporter.scores.detectors import DriftBook, DriftKey, DriftSettings, Normal
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftSettings, Normal
+from monitor.exporter.scores.observation import Observation
 from monitor.records import JudgeIdentity
 from monitor.records.alarm import AlarmRecord
-from monitor.stats.baseline import Pick, learned
+from monitor.stats.baseline import ScoredPick, learned
 from monitor.stats.candidates import Candidate
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import STANDARD
@@ -114,10 +114,10 @@ class World:
 
     def __init__(self, rng: np.random.Generator, truth: Incident) -> None:
         self._rng, self._truth = rng, truth
-        self.book = DriftBook(SETTINGS)
+        self.aggregator = DriftDetectors(SETTINGS)
         self.judged = 0
 
-    def step(self, changed: bool) -> Pick | None:
+    def step(self, changed: bool) -> ScoredPick | None:
         """One judged interaction; None when the judgement failed."""
         truth, rng = self._truth, self._rng
         shares = truth.shares_since if changed else truth.shares
@@ -127,9 +127,9 @@ class World:
         value = None if failed else float(STANDARD(rng, 1, float(rates[segment]))[0])
         name = f"s{segment}"
         slot = _slot(name, value, failed)
-        self.book.apply(_candidate(self.judged, slot), slot, +1)
+        self.aggregator.apply(_candidate(self.judged, slot), slot, +1)
         self.judged += 1
-        return None if value is None else Pick(name, 1.0, value)
+        return None if value is None else ScoredPick(name, 1.0, value)
 
     @property
     def now(self) -> float:
@@ -142,19 +142,19 @@ class World:
         baseline = learned(picks)
         if baseline is None:
             raise SystemExit("nothing was scored while learning")
-        self.book.set_normal("bot", JUDGE.label, Normal({METRIC: baseline}, self.now))
+        self.aggregator.set_normal("bot", JUDGE.label, Normal({METRIC: baseline}, self.now))
 
     def alarm(self) -> AlarmRecord | None:
         """The record of an alarm that opens now."""
-        states = list(self.book.states(self.now))
+        states = list(self.aggregator.states(self.now))
         if not any(state.alarm for state in states):
             return None
-        return transitions({}, states, self.book.history, self.now, "tenant")[0]
+        return transitions({}, states, self.aggregator.history, self.now, "tenant")[0]
 
     def told(self, began: int) -> AlarmRecord:
         """The record as it would be if the true start were known."""
-        (state,) = self.book.states(self.now)
-        history = self.book.history(KEY, self.now)
+        (state,) = self.aggregator.states(self.now)
+        history = self.aggregator.history(KEY, self.now)
         if history is None:
             raise SystemExit("no history of a detector")
         counted = history.counted
@@ -163,8 +163,8 @@ class World:
         )
 
 
-def _slot(segment: str, value: float | None, failed: bool) -> Slot:
-    return Slot(
+def _slot(segment: str, value: float | None, failed: bool) -> Observation:
+    return Observation(
         judge=JUDGE,
         judge_label=JUDGE.label,
         m=1,
@@ -179,7 +179,7 @@ def _slot(segment: str, value: float | None, failed: bool) -> Slot:
     )
 
 
-def _candidate(number: int, slot: Slot) -> Candidate:
+def _candidate(number: int, slot: Observation) -> Candidate:
     when = float(START + number)
     return Candidate(
         "bot", f"{number:07}", when, when, b"", True, True, "t", 0, "with_reference",

@@ -11,8 +11,8 @@ from typing import Any
 
 from monitor.records.alarm import (
     AlarmRecord,
-    Change,
     JudgeFailures,
+    MeanChange,
     OffendingClaim,
     PassageOfClaim,
     WorstInteraction,
@@ -46,7 +46,7 @@ def alarm(application: str, **fields: Any) -> AlarmRecord:
         "since": NOON,
         "opened_at": NOON,
         "baseline": 0.1,
-        "change": Change(
+        "change": MeanChange(
             before=0.1,
             value=0.5,
             lower=0.4,

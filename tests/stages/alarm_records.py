@@ -6,8 +6,8 @@ from typing import Any
 
 from monitor.records.alarm import (
     AlarmRecord,
-    Change,
     JudgeFailures,
+    MeanChange,
     OffendingClaim,
     PassageOfClaim,
     SegmentChange,
@@ -25,7 +25,7 @@ SENTENCE = (
 )
 
 
-def change(**fields: Any) -> Change:
+def change(**fields: Any) -> MeanChange:
     """From 0.08 to 0.17."""
     given: dict[str, Any] = {
         "before": 0.08,
@@ -37,7 +37,7 @@ def change(**fields: Any) -> Change:
         "within": 0.0846,
         "explained_by_mix": 0.06,
     }
-    return Change(**{**given, **fields})
+    return MeanChange(**{**given, **fields})
 
 
 def segment(name: str) -> SegmentChange:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from monitor.demo.mix import NORMAL
-from monitor.demo.traffic import Traffic
+from monitor.demo.traffic import DemoTraffic
 from monitor.ingest.event_time import EPOCH
 from tests.servers.judge_server import Labels
 
@@ -46,7 +46,7 @@ def checked(summary: dict[str, Any]) -> dict[str, Any]:
 
 def traffic_labels(seed: int, count: int) -> tuple[Labels, list[float | None]]:
     """Labels of the first interactions of a seed, and their true faithfulness."""
-    traffic = Traffic(seed, lambda _: NORMAL)
+    traffic = DemoTraffic(seed, lambda _: NORMAL)
     claims: dict[tuple[str, str], tuple[str, ...]] = {}
     supported: set[tuple[str, str]] = set()
     truths = []

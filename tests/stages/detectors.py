@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.stats.baseline import Baseline
 from tests.stages.score_records import PERIOD
 
@@ -11,10 +11,12 @@ SETTINGS = DriftSettings(METRICS, 1.0, 50.0, 0.0, PERIOD, 2)
 NORMAL = Normal({name: Baseline(0.1, 0.02, {"acme": 0.2}) for name in METRICS})
 
 
-def drift_book(settings_: DriftSettings = SETTINGS, normal: Normal = NORMAL) -> DriftBook:
+def drift_aggregator(
+    settings_: DriftSettings = SETTINGS, normal: Normal = NORMAL
+) -> DriftDetectors:
     """Detectors with a baseline for everything that the made records name."""
-    book = DriftBook(settings_)
+    aggregator = DriftDetectors(settings_)
     for application in ("bot", "shop", "other"):
         for version in ("1", "2"):
-            book.set_normal(application, f"offline@{version}", normal)
-    return book
+            aggregator.set_normal(application, f"offline@{version}", normal)
+    return aggregator

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from monitor.app.scores import Books
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.scores.segments import SegmentLabels
 from monitor.records import JudgeIdentity, ScoreRecord
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, any_records
@@ -25,12 +25,12 @@ def judge(version: int) -> JudgeIdentity:
 
 def made(top_k: int = 2, judges: int = 2, period: int = PERIOD) -> Books:
     """With learning, detectors and segments; nothing has been read."""
-    drift = DriftBook(DriftSettings(("faithfulness",), 1.0, None, 0.0, period, 2))
+    drift = DriftDetectors(DriftSettings(("faithfulness",), 1.0, None, 0.0, period, 2))
     labels = SegmentLabels(most=2)
-    scores = ScoreBook(
+    scores = ScoreAggregator(
         WINDOWS, period, top_k, drift, segments=labels, always={"vip"}, judges=judges
     )
-    return Books(scores, drift, Baselines(drift, Learner(Lesson(4, 2))))
+    return Books(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
 
 
 def read(records: Iterable[ScoreRecord], now: float, found: Books | None = None) -> Books:

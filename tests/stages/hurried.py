@@ -18,9 +18,9 @@ from typing import Any
 
 from monitor.__main__ import main
 from monitor.app.process import Monitor
-from monitor.sampling.blocks import Plan
+from monitor.sampling.blocks import BlockPlan
 from monitor.sampling.meters import Meters
-from monitor.sampling.slot_buffer import Gathering
+from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.picking import Member
 from monitor.scorer.scorer import Scorer
 from monitor.scorer.slots import Slots
@@ -67,16 +67,18 @@ def _hurried(blocks: Slots, times: float) -> Slots:
     def now() -> float:
         return times * time.monotonic()
 
-    def plan() -> Plan:
+    def plan() -> BlockPlan:
         chance = Random(f"{os.getpid()}/{int(time.monotonic() / EVERY_S)}")
         length, share = pace.plan
-        return Plan(
+        return BlockPlan(
             chance.choice(lengths) if lengths else length,
             chance.choice(shares) if shares else share,
         )
 
-    gathering = Gathering[Member](plan, now)
-    return replace(blocks, gathering=gathering, meters=_Slower(blocks.meters, times), monotonic=now)
+    slot_buffer = SlotBuffer[Member](plan, now)
+    return replace(
+        blocks, slot_buffer=slot_buffer, meters=_Slower(blocks.meters, times), monotonic=now
+    )
 
 
 class _Slower(Meters):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
-from monitor.exporter.scores.observation import Slot, candidate_of
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
+from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.kafka.connection import Connection
 from monitor.records import ScoreRecord
 from monitor.stats.baseline import Baseline
@@ -44,15 +44,15 @@ def fine(first: int, count: int) -> list[ScoreRecord]:
     return [scored(i, 1.0) for i in range(first, first + count)]
 
 
-def book(records: Iterable[ScoreRecord], chosen: DriftSettings = SETTINGS) -> DriftBook:
+def aggregator(records: Iterable[ScoreRecord], chosen: DriftSettings = SETTINGS) -> DriftDetectors:
     """Detectors that have seen the records."""
-    found = DriftBook(chosen)
+    found = DriftDetectors(chosen)
     for judge in (FIRST, SECOND):
         for application in ("bot", "other"):
             found.set_normal(application, judge.label, NORMAL)
     for each in records:
         candidate = candidate_of(each, each.to_json())
-        if isinstance(candidate.payload, Slot):
+        if isinstance(candidate.payload, Observation):
             found.apply(candidate, candidate.payload, +1)
     return found
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from monitor.app.scores import Books
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.serve.collector import QualityCollector
-from monitor.exporter.serve.objectives import Objective, standings
+from monitor.exporter.serve.objectives import Objective, objective_states
 from monitor.records import ScoreRecord
 from tests.stages.score_records import (
     START,
@@ -24,7 +24,7 @@ def page(found: Books, now: float) -> list[bytes]:
     registry, clock = CollectorRegistry(), START + now
     registry.register(QualityCollector(found.scores, lambda: clock, lambda: True))
     gauges = generate_latest(registry)
-    kept = standings(found.scores.estimates(), lambda _application: PROMISED)
+    kept = objective_states(found.scores.estimates(), lambda _application: PROMISED)
     opened = transitions({}, found.drift.states(clock), found.drift.history, clock, "tenant")
     return [gauges, *(repr(one).encode() for one in kept), *(one.to_json() for one in opened)]
 
@@ -45,5 +45,5 @@ def live(found: Books, events: Iterable[Event], now: float, rng: random.Random) 
         if rng.random() < 0.4:
             page(found, moment)
         if rng.random() < 0.2:
-            found.baselines.learn(found.scores.pupils, START + moment)
+            found.baselines.learn(found.scores.training_slots, START + moment)
     return found

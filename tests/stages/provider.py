@@ -11,9 +11,9 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
-from monitor.judge.limits.breaker import Patience
+from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.limits import Limits
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.observers import ShownState
 from monitor.judge.pipeline.identity import LlmSettings
@@ -33,13 +33,13 @@ class Stage:
     def __init__(self, server: JudgeServer, probe_s: float, concurrency: int) -> None:
         self.telemetry, self.told = ScorerTelemetry(CollectorRegistry()), list[bool]()
         shown = ShownState(self.telemetry, lambda: self.told.append(self.limits.is_silent))
-        patience = Patience(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
-        self.pressures = Pressures(shown, patience)
+        patience = BreakerSettings(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
+        self.provider_gates = ProviderGates(shown, patience)
         settings = LlmSettings(
             model="openai/judge", api_base=server.url, api_key="k", retries=2, attempt_timeout_s=5.0
         )
-        self.judge = LlmJudge(settings, pressures=self.pressures)
-        self.limits = Limits(concurrency, 20.0, self.pressures.all_of(settings))
+        self.judge = LlmJudge(settings, provider_gates=self.provider_gates)
+        self.limits = Limits(concurrency, 20.0, self.provider_gates.all_of(settings))
 
     async def one(self) -> str:
         """How one interaction ends."""

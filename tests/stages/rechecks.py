@@ -10,18 +10,18 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
-from monitor.scorer.recheck import AgreementBook, Rechecks
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.recheck import AgreementTracker, Rechecks
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
@@ -39,7 +39,10 @@ class Waiting:
         self.closed = False
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         self.interactions.append(interaction)
         self.at_once += 1
@@ -68,10 +71,10 @@ class Bench:
     def __init__(self, judge: OfflineJudge | None = None, budget: Budget | None = None) -> None:
         self.registry, self.written, self.second = CollectorRegistry(), Memory(), Waiting()
         telemetry = ScorerTelemetry(self.registry)
-        gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
-        limits, book = Limits(8, 60.0), AgreementBook(telemetry.recheck)
-        self.rechecks = Rechecks(1.0, self.second, limits, book, telemetry.recheck)
-        treatment = Treatment(
+        gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+        limits, aggregator = Limits(8, 60.0), AgreementTracker(telemetry.recheck)
+        self.rechecks = Rechecks(1.0, self.second, limits, aggregator, telemetry.recheck)
+        policy = ScoringPolicy(
             Sampler(1.0, "interaction_id"),
             judge or OfflineJudge(),
             limits,
@@ -80,7 +83,7 @@ class Bench:
         )
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),
-            Traffic(treatment),
+            Policies(policy),
             self.written,
             DeadLetters(self.written, "dead", gate, group="g", version="1"),
             telemetry,

@@ -8,16 +8,16 @@ from prometheus_client import CollectorRegistry
 
 from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, JudgeIdentity, Judgement
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
@@ -38,7 +38,9 @@ class Hanging:
     async def prepare(self) -> None:
         return
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         self.asked += 1
         if self._itself:
             raise asyncio.CancelledError("a connection of its own")
@@ -61,10 +63,10 @@ class Bench:
     def __init__(self, judge: Hanging, rate: float = 1.0, key: str = "interaction_id") -> None:
         self.registry, self.written, self.judge = CollectorRegistry(), Memory(), judge
         self.telemetry = ScorerTelemetry(self.registry)
-        gate = Gate(CircuitLimits(), self.telemetry, Health(lambda: 0.0), lambda: 0.0)
+        gate = DeadLetterGate(CircuitLimits(), self.telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),
-            Traffic(Treatment(Sampler(rate, key), judge, Limits(1, 60.0))),
+            Policies(ScoringPolicy(Sampler(rate, key), judge, Limits(1, 60.0))),
             self.written,
             DeadLetters(self.written, "dead", gate, group="g", version="1"),
             self.telemetry,

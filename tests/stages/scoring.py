@@ -8,14 +8,14 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Judge
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
@@ -45,10 +45,10 @@ async def run(value: bytes, judge: Judge, written: Memory) -> str:
     """Bring one record to its end; the outcome."""
     registry = CollectorRegistry()
     telemetry = ScorerTelemetry(registry)
-    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     scorer = Scorer(
         ScorerSettings("scores", 1_000_000),
-        Traffic(Treatment(Sampler(1.0), judge, Limits(1, 60.0))),
+        Policies(ScoringPolicy(Sampler(1.0), judge, Limits(1, 60.0))),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,

@@ -14,19 +14,19 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import Judge
 from monitor.records import ScoreRecord, read_score_record
 from monitor.runtime.health import Health
-from monitor.sampling.blocks import Plan
+from monitor.sampling.blocks import BlockPlan
 from monitor.sampling.hashing import Sampler
-from monitor.sampling.pace import Allowance, Pace
-from monitor.sampling.slot_buffer import Gathering
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.sampling.pace import Pace, PaceBounds
+from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Member, Picker, PickSettings
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.slots import Slots
@@ -53,7 +53,7 @@ class Stage:
     loop: ConsumingLoop
     written: Memory
     registry: CollectorRegistry
-    gathering: Gathering[Member]
+    slot_buffer: SlotBuffer[Member]
     waited: list[float]
 
     @property
@@ -96,7 +96,7 @@ async def staged(
     settings: PickSettings | None = None,
     rate: float = 1.0,
     segment_by: str | None = None,
-    traffic: Callable[[Treatment], Traffic] = Traffic,
+    traffic: Callable[[ScoringPolicy], Policies] = Policies,
     share: float = 1.0,
     segment_text: Callable[[str], str] = str,
     plain: bool = False,
@@ -107,22 +107,22 @@ async def staged(
     consumer, written, stop = Told(), Memory(), asyncio.Event()
     registry, health = CollectorRegistry(), Health(time.monotonic)
     telemetry, waited = ScorerTelemetry(registry), [0.0]
-    fixed = Plan(length, share)
-    gathering: Gathering[Member] = Gathering(
+    fixed = BlockPlan(length, share)
+    slot_buffer: SlotBuffer[Member] = SlotBuffer(
         lambda: pace.plan if pace else fixed, lambda: waited[0]
     )
     picker = Picker(settings or PickSettings(), segment_text)
-    slots = Slots(gathering, picker)
+    slots = Slots(slot_buffer, picker)
     if pace is not None:
-        allowed = Allowance(4, requests_per_minute=60)
+        allowed = PaceBounds(4, requests_per_minute=60)
         slots = replace(slots, pace=pace, allowed=allowed, monotonic=lambda: waited[0])
-    gate = Gate(CircuitLimits(), telemetry, health, time.monotonic)
-    treatment = Treatment(
+    gate = DeadLetterGate(CircuitLimits(), telemetry, health, time.monotonic)
+    policy = ScoringPolicy(
         Sampler(rate, key), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
     )
     scorer = Scorer(
         ScorerSettings("s", 1_000_000),
-        traffic(treatment),
+        traffic(policy),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
@@ -134,7 +134,7 @@ async def staged(
     await until(lambda: consumer.assignment is not None, "the subscription", every_s=0.002)
     await loop.assigned([A])
     try:
-        yield Stage(consumer, loop, written, registry, gathering, waited)
+        yield Stage(consumer, loop, written, registry, slot_buffer, waited)
     finally:
         stop.set()
         await asyncio.wait({running})

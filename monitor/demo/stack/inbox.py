@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from monitor.demo.chronicle import Event, Kind
+from monitor.demo.chronicle import Event, EventKind
 from monitor.demo.stack.notification import Notification
 
 #: It fires for ever, so only that it arrives at all is told.
@@ -25,7 +25,7 @@ class Arrival(NamedTuple):
     def event(self) -> Event:
         """In one line: who is told, of what, and what it says."""
         found = self.notification
-        return Event(self.at_s, Kind.MESSAGE, f"{_addressed(found)}: {_said(found)}")
+        return Event(self.at_s, EventKind.MESSAGE, f"{_addressed(found)}: {_said(found)}")
 
 
 class Inbox:
@@ -74,7 +74,10 @@ def _line(arrival: Arrival) -> Text:
     style = "bold red" if found.is_firing else "bold green"
     return Text.assemble(
         (f"{arrival.at_s:3.0f} s ", "dim"),
-        (f"{Kind.MESSAGE} {_addressed(found)} ", "cyan" if found.receiver == WATCHDOG else style),
+        (
+            f"{EventKind.MESSAGE} {_addressed(found)} ",
+            "cyan" if found.receiver == WATCHDOG else style,
+        ),
         _said(found),
         no_wrap=True,
         overflow="ellipsis",

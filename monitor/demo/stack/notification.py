@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Alert(NamedTuple):
+class NotifiedAlert(NamedTuple):
     """One alert of a notification; texts are empty where the rule has none."""
 
     name: str
@@ -28,7 +28,7 @@ class Notification(NamedTuple):
     receiver: str
     status: str
     group: str
-    alerts: tuple[Alert, ...]
+    alerts: tuple[NotifiedAlert, ...]
 
     @property
     def is_firing(self) -> bool:
@@ -55,9 +55,9 @@ def read_notification(receiver: str, body: bytes) -> Notification:
         raise ValueError(f"no notification of Alertmanager: {error!r}") from None
 
 
-def _alert(found: Mapping[str, Any]) -> Alert:
+def _alert(found: Mapping[str, Any]) -> NotifiedAlert:
     labels, texts = found["labels"], found["annotations"]
-    return Alert(
+    return NotifiedAlert(
         name=labels["alertname"],
         status=found["status"],
         labels=labels,

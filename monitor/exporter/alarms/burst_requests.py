@@ -12,7 +12,7 @@ from typing import Final
 from monitor.control.bursts import BurstAllowance, Bursts, granted
 from monitor.control.publisher import Outbox
 from monitor.exporter.alarms.publisher import STUCK_AFTER_S, every
-from monitor.exporter.scores.detectors import DriftBook, DriftState
+from monitor.exporter.scores.detectors import DriftDetectors, DriftState
 from monitor.records.alarm import alarm_key
 from monitor.records.control import BURST_KEY
 from monitor.runtime.health import Health
@@ -29,12 +29,12 @@ def is_high(state: DriftState) -> bool:
     return state.evidence is not None and state.evidence > state.threshold + HIGH
 
 
-class BurstDesk:
+class BurstRequester:
     """Looks at the detectors as often as alarms are looked for; ``clock`` gives epoch seconds."""
 
     def __init__(
         self,
-        drift: DriftBook,
+        drift: DriftDetectors,
         outbox: Outbox,
         bursts: Bursts,
         allowed: BurstAllowance,

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from monitor.exporter.alarms.worst import cut, moment, worst
 from monitor.exporter.scores.detector import Counted
-from monitor.exporter.scores.detectors import DriftState, History
+from monitor.exporter.scores.detectors import DetectorHistory, DriftState
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import (
     MOST_SEGMENTS,
     NAME_CHARACTERS,
     AlarmRecord,
-    Change,
     JudgeFailures,
+    MeanChange,
     SegmentChange,
     answered,
 )
@@ -55,7 +55,9 @@ class Story(NamedTuple):
     crossed: float | None
 
 
-def story(history: History, threshold: float, worse_then: Span | None = None) -> Story | None:
+def story(
+    history: DetectorHistory, threshold: float, worse_then: Span | None = None
+) -> Story | None:
     """Cut a history in two at the estimated start; None without evidence.
 
     ``threshold`` is A. Slots of ``worse_then``, an earlier alarm, are left out of those before.
@@ -75,7 +77,7 @@ def story(history: History, threshold: float, worse_then: Span | None = None) ->
 
 
 def explained(
-    state: DriftState, told: Story, history: History, now: float, segment_by: str | None
+    state: DriftState, told: Story, history: DetectorHistory, now: float, segment_by: str | None
 ) -> AlarmRecord:
     """The record of an alarm that opens at ``now`` (epoch seconds); its claims are added later.
 
@@ -136,7 +138,7 @@ def _by_segment(slots: Iterable[Counted], named: Callable[[str], str]) -> _By:
 
 def _change(
     state: DriftState, told: Story, parts: Split | None, enough: bool, better: bool | None
-) -> Change:
+) -> MeanChange:
     before, since = (_sums(part, state.key.metric) for part in (told.before, told.since))
     now = estimate(since, before.plus(since), better)
     usual = estimate(before, before.plus(since), better).value if enough else None
@@ -145,7 +147,7 @@ def _change(
     sign = -1.0 if better else 1.0
     # Traffic that is not told apart has no mix that could have changed.
     mix = parts.mix if parts is not None and _is_told_apart(parts) else None
-    return Change(
+    return MeanChange(
         before=usual,
         value=now.value,
         lower=now.lower,

@@ -17,7 +17,7 @@ from monitor.control.publisher import Outbox
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.transitions import due, transitions
 from monitor.exporter.alarms.worst import with_claims
-from monitor.exporter.scores.detectors import DriftBook, DriftState, History
+from monitor.exporter.scores.detectors import DetectorHistory, DriftDetectors, DriftState
 from monitor.exporter.scores.observation import place_of
 from monitor.kafka.record import KafkaRecord
 from monitor.records import ScoreRecord
@@ -45,7 +45,7 @@ def every(settle_s: float) -> float:
     return next((seconds for seconds in EVERY_S if seconds <= settle_s / 4), EVERY_S[-1])
 
 
-class AlarmDesk:
+class AlarmPublisher:
     """Holds the alarms of the topic, and writes what they become.
 
     ``segment_of`` gives the attribute that an application's segments are values of, ``fetch`` the
@@ -55,7 +55,7 @@ class AlarmDesk:
 
     def __init__(
         self,
-        drift: DriftBook,
+        drift: DriftDetectors,
         outbox: Outbox,
         segment_of: Callable[[str], str | None],
         fetch: Fetch,
@@ -74,7 +74,7 @@ class AlarmDesk:
         """The latest record of each key, as the topic has it."""
         return self._last
 
-    def take_in(self, record: KafkaRecord) -> RecordSkipped | None:
+    def apply(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a record of the topic hold; what was wrong with one that was left out."""
         self._outbox.came_back(record.key)
         try:
@@ -136,9 +136,9 @@ class AlarmDesk:
         key: str,
         record: AlarmRecord | None,
         state: DriftState | None,
-        snapshot: Callable[[], History | None],
+        snapshot: Callable[[], DetectorHistory | None],
         now: float,
-    ) -> list[tuple[AlarmRecord, History | None]]:
+    ) -> list[tuple[AlarmRecord, DetectorHistory | None]]:
         last = {} if record is None else {key: record}
         states = [] if state is None else [state]
         segment_by = None if state is None else self._segment_of(state.key.application)
@@ -146,7 +146,9 @@ class AlarmDesk:
         found = transitions(last, states, lambda *_: history, now, segment_by)
         return [(one, history) for one in found]
 
-    async def _with_claims(self, record: AlarmRecord, history: History | None) -> AlarmRecord:
+    async def _with_claims(
+        self, record: AlarmRecord, history: DetectorHistory | None
+    ) -> AlarmRecord:
         wanted = {one.interaction_id for one in record.worst}
         counted = () if history is None else history.counted
         places = [place_of(one.slot.position) for one in counted if one.interaction_id in wanted]

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from monitor.exporter.alarms.explanation import explained, span_of, story
-from monitor.exporter.scores.detectors import DriftKey, DriftState, History
+from monitor.exporter.scores.detectors import DetectorHistory, DriftKey, DriftState
 from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
 
-#: ``DriftBook.history``.
-Histories = Callable[[DriftKey, float], History | None]
+#: ``DriftDetectors.history``.
+Histories = Callable[[DriftKey, float], DetectorHistory | None]
 
 
 def transitions(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
-from monitor.exporter.baselines.learning import Learner, Lesson, Pair, Progress, normal_of
-from monitor.exporter.scores.detectors import DriftBook, Normal
+from monitor.exporter.baselines.learning import Learner, LearningSettings, Pair, Progress, normal_of
+from monitor.exporter.scores.detectors import DriftDetectors, Normal
 from monitor.exporter.scores.steps import at_once
-from monitor.exporter.scores.training_slots import Pupils
+from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.control import (
     BaselineRecord,
     ControlRecord,
@@ -18,10 +18,10 @@ from monitor.records.control import (
     read_control_record,
 )
 from monitor.records.keyed import Keyed
-from monitor.stats.trail import Trail
+from monitor.stats.trail import EvidenceSequence
 
 
-class Status(NamedTuple):
+class BaselineStatus(NamedTuple):
     """How it stands with an application and judge.
 
     ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
@@ -36,19 +36,19 @@ class Status(NamedTuple):
 class Baselines:
     """Control records in, baselines to publish out."""
 
-    def __init__(self, drift: DriftBook, learner: Learner) -> None:
+    def __init__(self, drift: DriftDetectors, learner: Learner) -> None:
         self._drift, self._learner = drift, learner
         self._records: dict[str, BaselineRecord] = {}
         self.progress: list[Progress] = []
 
-    def take_in(self, key: bytes | None, value: bytes | None) -> None:
+    def apply(self, key: bytes | None, value: bytes | None) -> None:
         """Let a record of the control topic hold; the latest of a key does.
 
         Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
         """
         self.hold(read_control_record(key, value))
 
-    def hold(self, found: ControlRecord | Removed) -> list[Trail]:
+    def hold(self, found: ControlRecord | Removed) -> list[EvidenceSequence]:
         """Let it hold, if it is about a baseline; the others are for those who pick and judge.
 
         What is given back is not needed any more, and may be let go of step by step.
@@ -81,52 +81,62 @@ class Baselines:
             yield from trail.emptied()
 
     @property
-    def drift(self) -> DriftBook:
+    def drift(self) -> DriftDetectors:
         """The detectors that are held against them."""
         return self._drift
 
     @property
-    def lesson(self) -> Lesson:
+    def learning_settings(self) -> LearningSettings:
         """How much is learned from."""
-        return self._learner.lesson
+        return self._learner.learning_settings
 
     def records(self) -> Mapping[str, BaselineRecord]:
         """What holds, by key."""
         return self._records
 
-    def learn(self, pupils: Pupils, now: float) -> list[Keyed]:
+    def learn(self, training_slots: TrainingSlots, now: float) -> list[Keyed]:
         """Look how far learning is; the records to publish now, if any, baselines last.
 
-        They hold once they have come back through ``take_in``, as on every other exporter. A
+        They hold once they have come back through ``apply``, as on every other exporter. A
         baseline that is there says that all was published.
         """
-        return at_once(self.learned_in_steps(pupils, now))
+        return at_once(self.learned_in_steps(training_slots, now))
 
-    def learned_in_steps(self, pupils: Pupils, now: float) -> Generator[None, None, list[Keyed]]:
+    def learned_in_steps(
+        self, training_slots: TrainingSlots, now: float
+    ) -> Generator[None, None, list[Keyed]]:
         """The same step by step; ``progress`` is what it was until the last one."""
         lessons = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            for lesson in (yield from self._learner.lessons(pupils, now)):
-                lessons.append((lesson.progress, (yield from lesson.taught())))
+            for learning_settings in (yield from self._learner.lessons(training_slots, now)):
+                lessons.append(
+                    (learning_settings.progress, (yield from learning_settings.taught()))
+                )
         self.progress = [progress for progress, _ in lessons]
         found = [taught for _, taught in lessons if taught is not None]
         calibrations = [one.calibration for one in found if one.calibration is not None]
         return [*calibrations, *(one.baseline for one in found)]
 
-    def status(self) -> Iterator[Status]:
+    def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""
         learned_from = {progress.pair: progress.slots for progress in self.progress}
         for pair in sorted(self._drift.pairs()):
             record = self._records.get(baseline_key(*pair))
             if not self._is_known(pair):
-                yield Status(pair, min(learned_from.get(pair, 0), self.lesson.slots), True)
+                yield BaselineStatus(
+                    pair, min(learned_from.get(pair, 0), self.learning_settings.slots), True
+                )
             else:
-                yield Status(pair, record.slots if record and record.metrics else None, False)
+                yield BaselineStatus(
+                    pair, record.slots if record and record.metrics else None, False
+                )
 
     def _is_known(self, pair: Pair) -> bool:
         return self._drift.is_known(*pair)
 
-    def _apply(self, application: str, judge: str, record: BaselineRecord | None) -> list[Trail]:
+    def _apply(
+        self, application: str, judge: str, record: BaselineRecord | None
+    ) -> list[EvidenceSequence]:
         normal = _normal(record)
         gone = self._drift.set_normal(application, judge, normal)
         reset = record is not None and normal is None
@@ -142,10 +152,10 @@ def _normal(record: BaselineRecord | None) -> Normal | None:
     return normal_of(record) if record is not None and record.metrics else None
 
 
-def take_in(baselines: Baselines, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+def apply(baselines: Baselines, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
     """Let a control record hold; what was wrong with one that was left out."""
     try:
-        baselines.take_in(key, value)
+        baselines.apply(key, value)
     except RecordSkipped as skipped:
         return skipped
     return None

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from monitor.errors import RecordSkipped
-from monitor.exporter.baselines.baselines import Baselines, take_in
+from monitor.exporter.baselines.baselines import Baselines, apply
 from monitor.exporter.baselines.learning import Pair, frozen
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.scores.detectors import DriftBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import DriftDetectors
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -28,7 +28,7 @@ SLACK_S = 3600
 Row = dict[str, Any]
 
 
-class Desk(NamedTuple):
+class BaselineAccess(NamedTuple):
     """Where the records are, what they are read into, and for how many seconds at most."""
 
     connection: Connection
@@ -36,64 +36,66 @@ class Desk(NamedTuple):
     control_topic: str
     health: Health
     limit_s: float
-    book: ScoreBook
-    drift: DriftBook
+    aggregator: ScoreAggregator
+    drift: DriftDetectors
     baselines: Baselines
 
 
 async def decide(
-    desk: Desk, now: float, make: Callable[[], list[BaselineRecord]], *, scores: bool
+    access: BaselineAccess, now: float, make: Callable[[], list[BaselineRecord]], *, scores: bool
 ) -> list[BaselineRecord]:
     """Read as ``read`` does, and publish what is then made of it."""
-    await read(desk, now, scores=scores)
+    await read(access, now, scores=scores)
     records = make()
     if records:
-        await publish(desk, records)
+        await publish(access, records)
     return records
 
 
-async def read(desk: Desk, now: float, *, scores: bool) -> None:
+async def read(access: BaselineAccess, now: float, *, scores: bool) -> None:
     """Read all control records, and with ``scores`` those of the horizon, as of ``now``.
 
     Raises ``DependencyRefused`` when a topic is missing, may not be read, or not in time.
     """
-    async with one_shot.in_time(desk.connection, desk.health, desk.limit_s, "reading"):
-        scan = await TopicScan.start(desk.connection, desk.health)
+    async with one_shot.in_time(access.connection, access.health, access.limit_s, "reading"):
+        scan = await TopicScan.start(access.connection, access.health)
         try:
-            async for record in scan.records(desk.control_topic):
-                take_in(desk.baselines, record.key, record.value)
+            async for record in scan.records(access.control_topic):
+                apply(access.baselines, record.key, record.value)
             if scores:
-                await _read_scores(desk, scan, now)
+                await _read_scores(access, scan, now)
         finally:
             await scan.stop()
 
 
-async def _read_scores(desk: Desk, scan: TopicScan, now: float) -> None:
-    start_ms = max(0, desk.book.horizon_start(now) - SLACK_S) * 1000
-    desk.book.advance(now)
-    async for record in scan.records(desk.scores_topic, start_ms=start_ms):
+async def _read_scores(access: BaselineAccess, scan: TopicScan, now: float) -> None:
+    start_ms = max(0, access.aggregator.horizon_start(now) - SLACK_S) * 1000
+    access.aggregator.advance(now)
+    async for record in scan.records(access.scores_topic, start_ms=start_ms):
         if record.value is not None:
             try:
-                desk.book.add(read_score_record(record.value), record.value)
+                access.aggregator.add(read_score_record(record.value), record.value)
             except RecordSkipped:
                 continue  # the exporter counts and names them
-    desk.baselines.learn(desk.book.pupils, now)
+    access.baselines.learn(access.aggregator.training_slots, now)
 
 
-async def publish(desk: Desk, records: Sequence[BaselineRecord]) -> None:
+async def publish(access: BaselineAccess, records: Sequence[BaselineRecord]) -> None:
     """Write them; raises ``DependencyRefused`` when that is not possible in time."""
     written = [(record.key, record.to_json()) for record in records]
-    await one_shot.publish(desk.connection, desk.health, desk.limit_s, desk.control_topic, written)
+    await one_shot.publish(
+        access.connection, access.health, access.limit_s, access.control_topic, written
+    )
 
 
-def rows(desk: Desk) -> list[Row]:
+def rows(access: BaselineAccess) -> list[Row]:
     """What holds and what is being learned, for every application and judge that is known."""
-    status = {found.pair: found for found in desk.baselines.status()}
-    records = {(r.application, r.judge): r for r in desk.baselines.records().values()}
+    status = {found.pair: found for found in access.baselines.status()}
+    records = {(r.application, r.judge): r for r in access.baselines.records().values()}
     found = []
     for pair in sorted({*status, *records}):
         record = records.get(pair)
-        learning = not desk.drift.is_known(*pair)
+        learning = not access.drift.is_known(*pair)
         seen = status.get(pair)
         slots = record.slots if record and record.metrics else None
         found.append(
@@ -102,10 +104,10 @@ def rows(desk: Desk) -> list[Row]:
                 "judge": pair[1],
                 "learning": learning,
                 "slots": (seen.slots if seen else 0) if learning else slots,
-                "needed": desk.baselines.lesson.slots,
+                "needed": access.baselines.learning_settings.slots,
                 "origin": _origin(record),
                 "effective_from": record.effective_from.isoformat() if record else None,
-                "metrics": _metrics(desk, pair, record),
+                "metrics": _metrics(access, pair, record),
             }
         )
     return found
@@ -118,13 +120,13 @@ def _origin(record: BaselineRecord | None) -> str | None:
     return record.origin if record.metrics else "reset"
 
 
-def _metrics(desk: Desk, pair: Pair, record: BaselineRecord | None) -> dict[str, Row]:
+def _metrics(access: BaselineAccess, pair: Pair, record: BaselineRecord | None) -> dict[str, Row]:
     """What every metric is held against; the configuration goes before the record."""
     found: dict[str, Row] = {}
     if record is not None:
         for name, metric in record.metrics.items():
             found[name] = {"origin": record.origin, **metric.model_dump()}
-    fixed = desk.drift.fixed(*pair)
+    fixed = access.drift.fixed(*pair)
     for name, baseline in (fixed.metrics if fixed else {}).items():
         better = CATALOGUE[name].higher_is_better
         found[name] = {
@@ -136,27 +138,33 @@ def _metrics(desk: Desk, pair: Pair, record: BaselineRecord | None) -> dict[str,
     return {name: found[name] for name in CATALOGUE if name in found}
 
 
-def freeze(desk: Desk, wanted: Callable[[Pair], bool], now: float) -> list[BaselineRecord]:
+def freeze(
+    access: BaselineAccess, wanted: Callable[[Pair], bool], now: float
+) -> list[BaselineRecord]:
     """Records that say that what is now is normal."""
-    return frozen(desk.book.watched(), desk.baselines.lesson.slots, wanted, now)
+    return frozen(
+        access.aggregator.watched(), access.baselines.learning_settings.slots, wanted, now
+    )
 
 
 def reset(
-    desk: Desk, wanted: Callable[[Pair], bool], named: Pair | None, now: float
+    access: BaselineAccess, wanted: Callable[[Pair], bool], named: Pair | None, now: float
 ) -> list[BaselineRecord]:
     """Records that say that it is to be learned from later slots.
 
     For the wanted ones that have a baseline on the topic, and the one that was ``named`` in full.
     """
-    found = desk.baselines.records().values()
+    found = access.baselines.records().values()
     pairs = {(record.application, record.judge) for record in found if record.metrics}
     chosen = {named} if named is not None else set(filter(wanted, pairs))
     return [_made(pair, "learned", now, {}) for pair in sorted(chosen)]
 
 
-def changed(desk: Desk, pair: Pair, means: dict[str, float], now: float) -> BaselineRecord:
+def changed(
+    access: BaselineAccess, pair: Pair, means: dict[str, float], now: float
+) -> BaselineRecord:
     """A record with these means; the other metrics keep what they have."""
-    before = desk.baselines.records().get(baseline_key(*pair))
+    before = access.baselines.records().get(baseline_key(*pair))
     metrics = {name: MetricBaseline(mean=mean) for name, mean in means.items()}
     return _made(pair, "set", now, {**(before.metrics if before else {}), **metrics})
 

@@ -33,7 +33,7 @@ class Holding:
         """Whether all that was taken in holds."""
         return self._left == 0
 
-    def take_in(
+    def apply(
         self, key: bytes | None, value: bytes | None, *, at_once: bool
     ) -> RecordSkipped | None:
         """Let a record hold, in its order; what was wrong with one that was left out.

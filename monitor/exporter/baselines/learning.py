@@ -8,29 +8,29 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detectors import ALWAYS, Normal
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.scored import STEP, Pair, Scored, gathered
 from monitor.exporter.scores.steps import at_once
-from monitor.exporter.scores.training_slots import Pupils
+from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, CalibrationRecord, MetricBaseline, Origin
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, Pick, learned
-from monitor.stats.calibration import Seen
+from monitor.stats.baseline import Baseline, ScoredPick, learned
+from monitor.stats.calibration import JudgedPick
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 
 #: Event times and slots.
-_Picked = list[tuple[float, Slot]]
+_Picked = list[tuple[float, Observation]]
 #: At least one slot in so many must have a signal for it to be calibrated.
 LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
-__all__ = ["Learner", "Lesson", "Pair", "PairLesson", "Progress", "frozen", "normal_of"]
+__all__ = ["Learner", "LearningSettings", "Pair", "PairLesson", "Progress", "frozen", "normal_of"]
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearningSettings:
     """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older.
 
     ``alarmed`` are the metrics with detectors: judgements should teach most about them.
@@ -81,32 +81,38 @@ class PairLesson:
 class Learner:
     """The scored slots of all applications and judges that have no baseline yet."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson = lesson
+    def __init__(self, learning_settings: LearningSettings) -> None:
+        self.learning_settings = learning_settings
         self._since: dict[Pair, float] = {}
 
     def learn_after(self, pair: Pair, event_time: float | None) -> None:
         """Learn from slots after this event time only (a baseline was reset); None: from all."""
         self._since[pair] = ALWAYS if event_time is None else event_time
 
-    def lessons(self, pupils: Pupils, now: float) -> Generator[None, None, list[PairLesson]]:
+    def lessons(
+        self, training_slots: TrainingSlots, now: float
+    ) -> Generator[None, None, list[PairLesson]]:
         """For every pair without a baseline: how far it is, and what it would be taught from.
 
         In steps. The slots are those of the last one, whatever comes and goes before it is taught.
         """
         found = []
-        unknown = yield from pupils.unknown(lambda pair: self._since.get(pair, ALWAYS))
+        unknown = yield from training_slots.unknown(lambda pair: self._since.get(pair, ALWAYS))
         for pair, scored in unknown:
             numbers = self._numbers(pair, scored, now)
             if numbers:
-                progress = Progress(pair, len(numbers), self.lesson.slots)
-                slots = _picked(scored, numbers[: self.lesson.slots]) if progress.done else []
-                found.append(PairLesson(progress, slots, self.lesson.alarmed))
+                progress = Progress(pair, len(numbers), self.learning_settings.slots)
+                slots = (
+                    _picked(scored, numbers[: self.learning_settings.slots])
+                    if progress.done
+                    else []
+                )
+                found.append(PairLesson(progress, slots, self.learning_settings.alarmed))
         return found
 
     def _numbers(self, pair: Pair, scored: Scored, now: float) -> Sequence[int]:
         since = self._since.get(pair, ALWAYS)
-        return scored.between(since, now - self.lesson.wait_s)
+        return scored.between(since, now - self.learning_settings.wait_s)
 
 
 def frozen(
@@ -132,11 +138,11 @@ def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
 
 def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, None, BaselineRecord]:
     """The record: some slots, then a metric, a step."""
-    picks: dict[str, list[Pick]] = {}
+    picks: dict[str, list[ScoredPick]] = {}
     for number, (_, slot) in enumerate(scored, 1):
         for name, value in slot.values:
             if value is not None:
-                picks.setdefault(name, []).append(Pick(slot.segment, slot.u, value))
+                picks.setdefault(name, []).append(ScoredPick(slot.segment, slot.u, value))
         if number % STEP == 0:
             yield
     metrics: dict[str, MetricBaseline] = {}
@@ -159,7 +165,7 @@ def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, No
 def _calibrated(pair: Pair, scored: _Picked, alarmed: Sequence[str]) -> CalibrationRecord | None:
     """None where too few slots have a signal: what was not screened teaches nothing of it."""
     seen = [
-        Seen(
+        JudgedPick(
             slot.signal, slot.u, {n: v for n, v in slot.values if v is not None and n in _DIRECTED}
         )
         for _, slot in scored

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.scores.aggregator import OTHER, ScoreBook
+from monitor.exporter.scores.aggregator import OTHER, ScoreAggregator
 from monitor.exporter.scores.steps import in_turns
 from monitor.kafka.reader import TopicReader
 from monitor.records.keyed import Keyed
@@ -15,7 +15,7 @@ from monitor.telemetry import ExporterTelemetry
 LEAST_EVERY_S, MOST_EVERY_S = 0.5, 60.0
 
 
-class Lessons:
+class LearningSchedule:
     """Looks how far learning is, ten times in the time that slots must have waited.
 
     ``clock`` gives epoch seconds.
@@ -23,14 +23,16 @@ class Lessons:
 
     def __init__(
         self,
-        book: ScoreBook,
+        aggregator: ScoreAggregator,
         baselines: Baselines,
         telemetry: ExporterTelemetry,
         clock: Callable[[], float],
     ) -> None:
-        self._book, self._baselines = book, baselines
+        self._aggregator, self._baselines = aggregator, baselines
         self._telemetry, self._clock = telemetry, clock
-        self._every_s = min(max(LEAST_EVERY_S, baselines.lesson.wait_s / 10), MOST_EVERY_S)
+        self._every_s = min(
+            max(LEAST_EVERY_S, baselines.learning_settings.wait_s / 10), MOST_EVERY_S
+        )
         self._due = 0.0
         self._as_of: float | None = None
 
@@ -50,22 +52,24 @@ class Lessons:
         except TimeoutError:  # the broker is away
             return []
         as_of, self._as_of = self._as_of, None
-        found = await in_turns(self._baselines.learned_in_steps(self._book.pupils, as_of))
+        found = await in_turns(
+            self._baselines.learned_in_steps(self._aggregator.training_slots, as_of)
+        )
         self.show()
         return found
 
     def show(self) -> None:
         """Export how far learning is."""
-        show(self._baselines, self._book, self._telemetry)
+        show(self._baselines, self._aggregator, self._telemetry)
 
 
-def show(baselines: Baselines, book: ScoreBook, telemetry: ExporterTelemetry) -> None:
+def show(baselines: Baselines, aggregator: ScoreAggregator, telemetry: ExporterTelemetry) -> None:
     """Export what is being learned, and from how many slots.
 
     Of the applications without a label value of their own only whether one of them is learning.
     """
-    named, others = book.named(), dict[str, bool]()
-    telemetry.baseline_needed.set(baselines.lesson.slots)
+    named, others = aggregator.named(), dict[str, bool]()
+    telemetry.baseline_needed.set(baselines.learning_settings.slots)
     telemetry.baseline_slots.clear()
     telemetry.baseline_learning.clear()
     for status in baselines.status():

@@ -12,23 +12,23 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from monitor.exporter.scores.detectors import DriftBook
+from monitor.exporter.scores.detectors import DriftDetectors
 from monitor.exporter.scores.folding import MOST_JUDGES, Folded, Folding, Pair, is_watched
 from monitor.exporter.scores.label_counts import OTHER, Census
-from monitor.exporter.scores.observation import NOWHERE, Catalogue, Reader, Slot
-from monitor.exporter.scores.segments import Part, SegmentBook, SegmentLabels
+from monitor.exporter.scores.observation import NOWHERE, Catalogue, Observation, Reader
+from monitor.exporter.scores.segments import Part, SegmentAggregator, SegmentLabels
 from monitor.exporter.scores.series_sums import PairSums
 from monitor.exporter.scores.stamped_cache import Memo
-from monitor.exporter.scores.training_slots import Pupils
+from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
-from monitor.stats.selection import Candidate, Change, Dropped, Selection
+from monitor.stats.selection import Candidate, Dropped, Selection, SlotChange
 from monitor.stats.sums import Sums
 from monitor.stats.windows import RollingSums, bucket_seconds
 
-__all__ = ["OTHER", "ScoreBook", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
+__all__ = ["OTHER", "ScoreAggregator", "SegmentKey", "SegmentLabels", "SeriesEstimate", "SeriesKey"]
 
 _NEVER: Final = float("-inf")
 #: Records that are kept until their event time comes; a scorer writes none that is five minutes
@@ -65,7 +65,7 @@ class SeriesEstimate(NamedTuple):
 Block = tuple[SeriesEstimate, ...]
 
 
-class ScoreBook:
+class ScoreAggregator:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
@@ -81,7 +81,7 @@ class ScoreBook:
         windows: Mapping[str, int],
         period_s: int,
         top_k: int = 20,
-        drift: DriftBook | None = None,
+        drift: DriftDetectors | None = None,
         *,
         metrics: Collection[str] | None = None,
         segments: SegmentLabels | None = None,
@@ -108,9 +108,11 @@ class ScoreBook:
         self._folding = self._fold()
         #: Pairs that slots were taken away from.
         self._left = set[Pair]()
-        self._segments = None if self._labels is None else self._segment_book(self._labels)
+        self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
         #: The scored slots of everything that has detectors and no baseline yet.
-        self.pupils = Pupils(_nobody if self.drift is None else self.drift.is_known, self.watched)
+        self.training_slots = TrainingSlots(
+            _nobody if self.drift is None else self.drift.is_known, self.watched
+        )
         self._blocks = Memo[SeriesKey, Block]()
         self._segment_blocks = Memo[tuple[str, str, str], Block]()
         #: By event time.
@@ -164,7 +166,7 @@ class ScoreBook:
         start = self.horizon_start(now)
         if self.drift is not None:
             self.drift.advance(now, start)
-        self.pupils.drop_before(start)
+        self.training_slots.drop_before(start)
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
         self._folding.drop_before(start)
@@ -227,7 +229,7 @@ class ScoreBook:
         series = sum(len(sums.series()) for sums in self._series.values())
         segments = 0 if self._segments is None else len(self._segments)
         detectors = 0 if self.drift is None else self.drift.held
-        return series + segments + detectors + len(self.pupils)
+        return series + segments + detectors + len(self.training_slots)
 
     def _by_label(self) -> dict[SeriesKey, RollingSums]:
         """The series by their labels."""
@@ -278,7 +280,7 @@ class ScoreBook:
         for application in sorted(self._folding.kept):
             for candidate in self._selection.counted_of(application):
                 slot = candidate.payload
-                if isinstance(slot, Slot) and is_watched(
+                if isinstance(slot, Observation) and is_watched(
                     self._folding.pair(application, slot.judge_label)
                 ):
                     yield candidate
@@ -291,12 +293,12 @@ class ScoreBook:
         """The judges that keep their names, in the order of their labels."""
         return self._census.judges(self._folding.judges)
 
-    def _apply(self, changes: list[Change]) -> None:
+    def _apply(self, changes: list[SlotChange]) -> None:
         drift, forgotten = self.drift, self._census.floor
         dropped = forgotten if drift is None else min(forgotten, drift.floor)
         for candidate, sign in changes:
             slot, event_time = candidate.payload, candidate.event_time
-            if event_time < dropped or not isinstance(slot, Slot):
+            if event_time < dropped or not isinstance(slot, Observation):
                 continue  # over budget: such slots do not count
             if drift is not None:
                 drift.pace(event_time, sign)
@@ -306,12 +308,12 @@ class ScoreBook:
             self._put(candidate, slot, sign)
         self._refold()
 
-    def _put(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+    def _put(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """Let a slot come (+1) where it belongs now, or go (−1) from there."""
         pair = self._folding.pair(candidate.application, slot.judge_label)
         if self.drift is not None and is_watched(pair):
             self.drift.watch(candidate, slot, sign)
-            self.pupils.apply(candidate, slot, sign)
+            self.training_slots.apply(candidate, slot, sign)
         if self._segments is not None:
             self._segments.apply(pair, candidate.event_time, slot, sign)
         self._sum(pair, candidate.event_time, slot, sign)
@@ -341,7 +343,7 @@ class ScoreBook:
             self._put(candidate, slot, +1)
         self._forget_emptied()
 
-    def _take_away(self, moving: Iterable[tuple[Candidate, Slot]]) -> None:
+    def _take_away(self, moving: Iterable[tuple[Candidate, Observation]]) -> None:
         """Let slots go that come elsewhere."""
         for candidate, slot in moving:
             self._put(candidate, slot, -1)
@@ -362,12 +364,12 @@ class ScoreBook:
             return {label}
         return set(self._selection.applications()) - self._folding.kept
 
-    def _slots_of(self, application: str) -> list[tuple[Candidate, Slot]]:
+    def _slots_of(self, application: str) -> list[tuple[Candidate, Observation]]:
         """Everything of an application that counts, and was not dropped."""
         found = self._selection.counted_of(application)
-        return [(one, one.payload) for one in found if isinstance(one.payload, Slot)]
+        return [(one, one.payload) for one in found if isinstance(one.payload, Observation)]
 
-    def _sum(self, pair: Pair, event_time: float, slot: Slot, sign: int) -> None:
+    def _sum(self, pair: Pair, event_time: float, slot: Observation, sign: int) -> None:
         sums = self._series.get(pair)
         if sums is None:
             is_kept = self._metrics.__contains__
@@ -381,9 +383,9 @@ class ScoreBook:
             made.drop_before(self.horizon_start(self._now))
         return made
 
-    def _segment_book(self, labels: SegmentLabels) -> SegmentBook:
+    def _segment_aggregator(self, labels: SegmentLabels) -> SegmentAggregator:
         is_kept = self._metrics.__contains__
-        return SegmentBook(
+        return SegmentAggregator(
             labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
         )
 

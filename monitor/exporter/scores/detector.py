@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
-from monitor.stats.trail import Place, Trail
+from monitor.stats.trail import EvidenceSequence, Place
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
 _STEPS_AHEAD: Final = 200
@@ -21,7 +21,7 @@ class Counted(NamedTuple):
 
     event_time: float
     interaction_id: str
-    slot: Slot
+    slot: Observation
     value: float | None
     deviation: Deviation
 
@@ -34,21 +34,21 @@ class Detector:
         #: By hours of event time, so that a period is dropped without looking at its slots.
         self._slots: dict[int, dict[Place, Entry]] = {}
         self._number = 0
-        self._trail = Trail()
+        self._trail = EvidenceSequence()
         self._next: Rebuilding | None = None
         self.baseline: Baseline | None = None
 
     def __len__(self) -> int:
         return self._number
 
-    def hold_against(self, baseline: Baseline | None) -> Trail:
+    def hold_against(self, baseline: Baseline | None) -> EvidenceSequence:
         """Another baseline, or none: all slots are held against it anew, if they are not yet.
 
         What is given back is not needed any more: a day of slots, for which a step is too short.
         """
         (made, self._next), old = (self._next, None), self._trail
         if baseline is None:
-            self.baseline, self._trail = None, Trail()
+            self.baseline, self._trail = None, EvidenceSequence()
             return old
         if made is None or not made.is_filled or made.baseline != baseline:
             made = self._rebuilding(baseline)
@@ -133,7 +133,7 @@ class Detector:
             for place, deviation in places
         ]
 
-    def _deviation(self, baseline: Baseline, slot: Slot, value: float | None) -> Deviation:
+    def _deviation(self, baseline: Baseline, slot: Observation, value: float | None) -> Deviation:
         own = baseline.of(slot.segment, self._tolerate)
         if self._metric not in slot.expected:
             return uniform(value, own)

@@ -13,14 +13,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detector import Counted, Detector
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
-from monitor.stats.threshold import Pace, threshold
-from monitor.stats.trail import Place, Trail
+from monitor.stats.threshold import SlotsPerWeek, threshold
+from monitor.stats.trail import EvidenceSequence, Place
 
 ALWAYS: Final = -math.inf
 
@@ -76,7 +76,7 @@ class DriftState(NamedTuple):
         return self.evidence is not None and self.evidence >= self.threshold
 
 
-class History(NamedTuple):
+class DetectorHistory(NamedTuple):
     """The slots of a detector in their order, and the event time from which evidence counts.
 
     Those before ``start`` are what the baseline was learned from, or older than the evidence.
@@ -92,7 +92,7 @@ class _Held(NamedTuple):
     effective_from: float
 
 
-class DriftBook:
+class DriftDetectors:
     """Changes of counted slots and baselines in, states of the detectors out.
 
     ``fixed`` gives the baselines that the configuration fixes for an application and judge; for
@@ -108,7 +108,7 @@ class DriftBook:
         self._fixed = fixed
         self._detectors: dict[DriftKey, Detector] = {}
         self._normal: dict[tuple[str, str], Normal] = {}
-        self._pace = Pace(settings.period_s)
+        self._pace = SlotsPerWeek(settings.period_s)
         self._floor = ALWAYS
 
     @property
@@ -121,7 +121,7 @@ class DriftBook:
         """Slots before this event time are forgotten."""
         return self._floor
 
-    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+    def apply(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1), and its detectors are told."""
         self.pace(candidate.event_time, sign)
         self.watch(candidate, slot, sign)
@@ -133,7 +133,7 @@ class DriftBook:
         else:
             self._pace.take(event_time)
 
-    def watch(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+    def watch(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """The detectors of its application and judge take in a slot (+1), or let it go (−1)."""
         if candidate.event_time < self._floor:
             return  # dropped together with all others of its time
@@ -145,7 +145,7 @@ class DriftBook:
     def begin_anew(self) -> None:
         """Forget all slots; baselines stay."""
         self._detectors.clear()
-        self._pace = Pace(self.settings.period_s)
+        self._pace = SlotsPerWeek(self.settings.period_s)
         self._floor = ALWAYS
 
     def pairs(self) -> set[tuple[str, str]]:
@@ -168,7 +168,9 @@ class DriftBook:
         fixed = self._fixed(application, judge)
         return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
 
-    def set_normal(self, application: str, judge: str, normal: Normal | None) -> list[Trail]:
+    def set_normal(
+        self, application: str, judge: str, normal: Normal | None
+    ) -> list[EvidenceSequence]:
         """Give an application and judge (``name@version``) its baselines, or take them away.
 
         What is given back is not needed any more, and may be let go of step by step.
@@ -250,18 +252,18 @@ class DriftBook:
                 evidence = None if found is None else math.log10(found)
                 yield DriftState(key, shown, evidence, math.log10(a))
 
-    def history(self, key: DriftKey, now: float) -> History | None:
+    def history(self, key: DriftKey, now: float) -> DetectorHistory | None:
         """What a detector with a baseline has seen by now; None when there is none."""
         return self.snapshot(key, now)()
 
-    def snapshot(self, key: DriftKey, now: float) -> Callable[[], History | None]:
+    def snapshot(self, key: DriftKey, now: float) -> Callable[[], DetectorHistory | None]:
         """The history as it is now, put together when it is asked for, in any thread."""
         detector, held = self._detectors.get(key), self._held(key)
         if detector is None or held is None:
             return lambda: None
         counted = detector.counted(now - self.settings.settle_s)
         start = self._starts(held.effective_from, now)[0]
-        return lambda: History(counted(), start, held.baseline)
+        return lambda: DetectorHistory(counted(), start, held.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from heapq import nsmallest
 from typing import Final, Generic, TypeVar
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.records import JudgeIdentity
 
 #: Label value of everything that has no label value of its own.
@@ -71,7 +71,7 @@ class Census:
         """Slots before this time are forgotten."""
         return float((self._dropped + 1) * self._period_s)
 
-    def count(self, event_time: float, slot: Slot, sign: int) -> None:
+    def count(self, event_time: float, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1); it is not from before the floor."""
         period = self._period(event_time)
         self._frequent.clear()

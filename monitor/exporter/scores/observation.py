@@ -89,7 +89,7 @@ def place_of(position: int) -> tuple[int, int] | None:
     return position & ((1 << _PARTITION_BITS) - 1), position >> _PARTITION_BITS
 
 
-class Slot(NamedTuple):
+class Observation(NamedTuple):
     """A counted record, compact: the sums are computed when it enters or leaves.
 
     ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
@@ -158,7 +158,7 @@ class Reader:
         self._shapes: dict[tuple[Kind, tuple[str, ...]], _Shape] = {}
 
     def candidate(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> Candidate:
-        """The record for the selection; its payload is a ``Slot``, or None when it never counts.
+        """The record for the selection; its payload is an ``Observation``, None if it never counts.
 
         ``place`` is its position on the topic.
         """
@@ -181,7 +181,7 @@ class Reader:
             self._slot(record, place),
         )
 
-    def _slot(self, record: ScoreRecord, place: int) -> Slot | None:
+    def _slot(self, record: ScoreRecord, place: int) -> Observation | None:
         sampling = record.sampling
         if sampling.m is None or sampling.q is None or sampling.u is None:
             return None
@@ -192,7 +192,7 @@ class Reader:
         judge, judge_label = _judge(j.name, j.version, j.model, j.prompts, j.pipeline)
         members = sampling.segments
         only_its_own = not members or (len(members) == 1 and record.segment in members)
-        return Slot(
+        return Observation(
             judge,
             judge_label,
             sampling.m,

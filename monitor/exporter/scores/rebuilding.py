@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.trail import Place, Trail
+from monitor.stats.trail import EvidenceSequence, Place
 
 #: Slots in a step, which takes a few milliseconds.
 STEP: Final = 200
-Entry = tuple[Slot, float | None]
+Entry = tuple[Observation, float | None]
 #: Slots by hours of event time.
 Slots = Mapping[int, Mapping[Place, Entry]]
 
@@ -29,7 +29,7 @@ class Rebuilding:
         self, slots: Slots, baseline: Baseline, deviation: Callable[[Entry], Deviation]
     ) -> None:
         self._slots, self._deviation = slots, deviation
-        self.baseline, self.trail = baseline, Trail()
+        self.baseline, self.trail = baseline, EvidenceSequence()
         #: So many slots in a step.
         self.step = STEP
         #: What came or went (None) of hours that had been looked at.

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import hour_of
 from monitor.stats.candidates import Candidate
 
@@ -26,7 +26,7 @@ STEP: Final = 500
 class Scored:
     """The scored slots of one application and judge."""
 
-    def __init__(self, found: Iterable[tuple[Place, Slot]] = ()) -> None:
+    def __init__(self, found: Iterable[tuple[Place, Observation]] = ()) -> None:
         ordered = sorted(found, key=lambda item: item[0])
         self._places = [place for place, _ in ordered]
         self._slots = [slot for _, slot in ordered]
@@ -39,7 +39,7 @@ class Scored:
         """The event time of the last one; −∞ without any."""
         return self._places[-1][0] if self._places else -math.inf
 
-    def put(self, place: Place, slot: Slot) -> None:
+    def put(self, place: Place, slot: Observation) -> None:
         """Take in a slot; its place must be free."""
         index = bisect_left(self._places, place)
         self._places.insert(index, place)
@@ -51,7 +51,7 @@ class Scored:
         if self._places[index : index + 1] == [place]:
             del self._places[index], self._slots[index]
 
-    def extend(self, found: Sequence[tuple[Place, Slot]]) -> None:
+    def extend(self, found: Sequence[tuple[Place, Observation]]) -> None:
         """Take in slots in their order, all of them behind what is there."""
         self._places += [place for place, _ in found]
         self._slots += [slot for _, slot in found]
@@ -80,7 +80,7 @@ class Scored:
         )
         return range(first, beyond)
 
-    def __getitem__(self, number: int) -> tuple[float, Slot]:
+    def __getitem__(self, number: int) -> tuple[float, Observation]:
         """Event time and slot."""
         return self._places[number][0], self._slots[number]
 
@@ -96,7 +96,7 @@ class Gathering:
         self._parts = {pair: _Part() for pair in pairs}
         self._step = step
 
-    def put(self, pair: Pair, place: Place, slot: Slot) -> None:
+    def put(self, pair: Pair, place: Place, slot: Observation) -> None:
         """A slot that teaches counts."""
         if (part := self._parts.get(pair)) is not None:
             part.put(place, slot)
@@ -118,7 +118,7 @@ class Gathering:
         """
         for number, candidate in enumerate(counted, 1):
             slot = candidate.payload
-            if isinstance(slot, Slot) and teaches(slot):
+            if isinstance(slot, Observation) and teaches(slot):
                 place = candidate.event_time, candidate.interaction_id
                 self.put((candidate.application, slot.judge_label), place, slot)
             if number % self._step == 0:
@@ -133,11 +133,11 @@ class _Part:
 
     def __init__(self) -> None:
         self.scored = Scored()
-        self._hours: dict[int, dict[Place, Slot]] = {}
+        self._hours: dict[int, dict[Place, Observation]] = {}
         #: Up to this hour they are.
         self._ordered = -math.inf
 
-    def put(self, place: Place, slot: Slot) -> None:
+    def put(self, place: Place, slot: Observation) -> None:
         hour = hour_of(place[0])
         if hour <= self._ordered:
             self.scored.put(place, slot)
@@ -167,16 +167,16 @@ class _Part:
             yield
 
 
-def _place(item: tuple[Place, Slot]) -> Place:
+def _place(item: tuple[Place, Observation]) -> Place:
     return item[0]
 
 
 def gathered(counted: Iterable[Candidate], wanted: Callable[[Pair], bool]) -> dict[Pair, Scored]:
     """The scored slots of the wanted ones, from all that count."""
-    found: dict[Pair, list[tuple[Place, Slot]]] = {}
+    found: dict[Pair, list[tuple[Place, Observation]]] = {}
     for candidate in counted:
         slot = candidate.payload
-        if isinstance(slot, Slot) and teaches(slot):
+        if isinstance(slot, Observation) and teaches(slot):
             pair = candidate.application, slot.judge_label
             if wanted(pair):
                 place = candidate.event_time, candidate.interaction_id
@@ -184,6 +184,6 @@ def gathered(counted: Iterable[Candidate], wanted: Callable[[Pair], bool]) -> di
     return {pair: Scored(items) for pair, items in found.items()}
 
 
-def teaches(slot: Slot) -> bool:
+def teaches(slot: Observation) -> bool:
     """Whether there is something to learn from it."""
     return any(value is not None for value in slot.numbers)

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from monitor.exporter.scores.folding import Pair
 from monitor.exporter.scores.label_counts import OTHER, Census
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.stamped_cache import Memo
-from monitor.stats.strand import Reading, Strand
+from monitor.stats.strand import Reading, SparseRollingSums
 from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums
 
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     readings: Readings
 
 
-class SegmentBook:
+class SegmentAggregator:
     """Slots of every segment. ``is_kept`` says which metrics get sums."""
 
     def __init__(
@@ -60,7 +60,7 @@ class SegmentBook:
         self._labels, self._census = labels, census
         self._windows, self._bucket_s, self._period_s = dict(windows), bucket_s, period_s
         self._is_kept = is_kept
-        self._strands: dict[Pair, dict[str, Strand[Slot]]] = {}
+        self._strands: dict[Pair, dict[str, SparseRollingSums[Observation]]] = {}
         #: What slots add to their segments beyond what they add to the whole.
         self._beyond: dict[tuple[str, str, str], RollingSums] = {}
         self._now, self._start = float("-inf"), float("-inf")
@@ -71,7 +71,7 @@ class SegmentBook:
         """How many segments of pairs have slots."""
         return sum(map(len, self._strands.values()))
 
-    def apply(self, pair: Pair, event_time: float, slot: Slot, sign: int) -> None:
+    def apply(self, pair: Pair, event_time: float, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1), under the labels of ``pair``."""
         strands = self._strands.setdefault(pair, {})
         strand = strands.get(slot.segment)
@@ -186,11 +186,13 @@ class SegmentBook:
                     strand.sleep()
             self._awake = set(wanted)
 
-    def _of(self, name: str) -> Iterator[Strand[Slot]]:
+    def _of(self, name: str) -> Iterator[SparseRollingSums[Observation]]:
         return (strands[name] for strands in self._strands.values() if name in strands)
 
-    def _strand(self, segment: str) -> Strand[Slot]:
-        made = Strand(self._bucket_s, self._period_s, list(self._windows.values()), self._sums_of)
+    def _strand(self, segment: str) -> SparseRollingSums[Observation]:
+        made = SparseRollingSums(
+            self._bucket_s, self._period_s, list(self._windows.values()), self._sums_of
+        )
         if self._now > float("-inf"):
             made.advance(self._now)
             made.drop_before(self._start)
@@ -214,7 +216,7 @@ class SegmentBook:
             if not strands:
                 del self._strands[pair]
 
-    def _sums_of(self, slot: Slot) -> Iterable[tuple[str, Sums]]:
+    def _sums_of(self, slot: Observation) -> Iterable[tuple[str, Sums]]:
         terms = zip(slot.metrics, slot.all_segment_terms(), strict=True)
         return [term for term in terms if self._is_kept(term[0])]
 

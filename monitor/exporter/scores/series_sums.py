@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.stats.sums import added_up
 from monitor.stats.windows import RollingSums
 
@@ -26,11 +26,11 @@ class PairSums:
     ) -> None:
         self._bucket_s, self._is_kept, self._made = bucket_s, is_kept, made
         self._series: dict[str, RollingSums] = {}
-        self._waiting: dict[_Alike, list[Slot]] = {}
+        self._waiting: dict[_Alike, list[Observation]] = {}
         self._number = 0
         self._stands: tuple[int, int] | None = None
 
-    def add(self, event_time: float, slot: Slot, sign: int) -> None:
+    def add(self, event_time: float, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
         key = math.floor(event_time) // self._bucket_s, slot.metrics, sign
         alike = self._waiting.get(key)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
-from monitor.exporter.scores.observation import Slot
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.scored import Gathering, Pair, Scored, teaches
 from monitor.exporter.scores.steps import no_garbage
 from monitor.stats.candidates import Candidate
@@ -26,7 +26,7 @@ def _ever(_pair: Pair) -> float:
     return -math.inf
 
 
-class Pupils:
+class TrainingSlots:
     """Follows the slots of those for whom ``is_known`` says no.
 
     ``counted`` gives all that counts: what was known when its slots came, and is not any more, is
@@ -47,21 +47,21 @@ class Pupils:
         self._scored: dict[Pair, Scored] = {}
         #: Those whose slots are not all here, and the latest event time of what is not.
         self._passed_over: dict[Pair, float] = {}
-        self._gathering: Gathering | None = None
+        self._slot_buffer: Gathering | None = None
         self._start = -math.inf
 
     def __len__(self) -> int:
         """How many applications and judges are learned of."""
         return len(self._scored)
 
-    def apply(self, candidate: Candidate, slot: Slot, sign: int) -> None:
+    def apply(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
         pair = candidate.application, slot.judge_label
         scored = self._scored.get(pair)
         place = candidate.event_time, candidate.interaction_id
         if sign < 0:
-            if self._gathering is not None:
-                self._gathering.take(pair, place)
+            if self._slot_buffer is not None:
+                self._slot_buffer.take(pair, place)
             if scored is not None:
                 scored.take(place)
                 if not len(scored):
@@ -69,8 +69,8 @@ class Pupils:
             return
         if not teaches(slot):
             return
-        if self._gathering is not None:
-            self._gathering.put(pair, place, slot)
+        if self._slot_buffer is not None:
+            self._slot_buffer.put(pair, place, slot)
         if scored is None:
             scored = self._scored[pair] = Scored()
         is_known = self._is_known(*pair)
@@ -87,8 +87,8 @@ class Pupils:
             return
         self._start = event_time
         self._passed_over = {p: t for p, t in self._passed_over.items() if t >= event_time}
-        if self._gathering is not None:
-            self._gathering.drop_before(event_time)
+        if self._slot_buffer is not None:
+            self._slot_buffer.drop_before(event_time)
         for pair, scored in list(self._scored.items()):
             scored.drop_before(event_time)
             if not len(scored):
@@ -115,12 +115,12 @@ class Pupils:
 
     def _gather(self, missing: set[Pair]) -> Generator[None, None, None]:
         """Nothing of these was passed over, then."""
-        self._gathering = Gathering(missing)
+        self._slot_buffer = Gathering(missing)
         try:
             with no_garbage():
-                self._scored.update((yield from self._gathering.done(self._counted())))
+                self._scored.update((yield from self._slot_buffer.done(self._counted())))
         finally:
-            self._gathering = None
+            self._slot_buffer = None
         for pair in missing:
             self._passed_over.pop(pair, None)
 

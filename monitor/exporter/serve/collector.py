@@ -12,9 +12,9 @@ from itertools import chain
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from monitor.exporter.scores.aggregator import Block, ScoreBook
+from monitor.exporter.scores.aggregator import Block, ScoreAggregator
 from monitor.exporter.serve.change_gauges import Alarms, change_families
-from monitor.exporter.serve.objectives import ObjectiveState, Promised, standings
+from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
 from monitor.exporter.serve.rolling import Prepared, Rolling
 
 LABELS = ("metric", "window", "application", "judge")
@@ -54,13 +54,13 @@ class QualityCollector(Collector):
 
     def __init__(
         self,
-        book: ScoreBook,
+        aggregator: ScoreAggregator,
         clock: Callable[[], float],
         is_ready: Callable[[], bool],
         promised: Promised = lambda _application: (),
         alarms: Alarms = dict,
     ) -> None:
-        self._book, self._clock, self._is_ready = book, clock, is_ready
+        self._aggregator, self._clock, self._is_ready = aggregator, clock, is_ready
         self._promised, self._alarms = promised, alarms
         self._plain = Rolling(FAMILIES, LABELS)
         self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
@@ -73,7 +73,7 @@ class QualityCollector(Collector):
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The families, so that registering needs no scrape."""
         yield from self._plain.families()
-        if self._book.has_segments:
+        if self._aggregator.has_segments:
             yield from self._by_segment.families()
         yield from _drift_families().values()
         yield from _objective_families().values()
@@ -86,7 +86,7 @@ class QualityCollector(Collector):
         for _ in self.steps():
             pass
         yield from self._plain.families(self._blocks)
-        if self._book.has_segments:
+        if self._aggregator.has_segments:
             yield from self._by_segment.families(self._segments)
         yield from self._others
 
@@ -100,17 +100,17 @@ class QualityCollector(Collector):
         changes = change_families()
         if self._is_ready():
             now = self._clock()
-            self._book.advance(now)
+            self._aggregator.advance(now)
             yield
-            _add_drift(drift, self._book, now)
-            changes = change_families(self._alarms(), self._book.named())
-            for judge in self._book.judges():
+            _add_drift(drift, self._aggregator, now)
+            changes = change_families(self._alarms(), self._aggregator.named())
+            for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
-            yield from _gathered(self._book.blocks(), self._blocks)
-            _add_objectives(objectives, standings(chain(*self._blocks), self._promised))
-            yield from _gathered(self._book.segment_blocks(), self._segments)
+            yield from _gathered(self._aggregator.blocks(), self._blocks)
+            _add_objectives(objectives, objective_states(chain(*self._blocks), self._promised))
+            yield from _gathered(self._aggregator.segment_blocks(), self._segments)
         written = yield from self._plain.written(self._blocks)
-        if self._book.has_segments:
+        if self._aggregator.has_segments:
             written += yield from self._by_segment.written(self._segments)
         others = [*drift.values(), *objectives.values()]
         count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
@@ -134,8 +134,10 @@ def _drift_families() -> dict[str, GaugeMetricFamily]:
     return families
 
 
-def _add_drift(families: dict[str, GaugeMetricFamily], book: ScoreBook, now: float) -> None:
-    for state in book.drift.states(now) if book.drift is not None else ():
+def _add_drift(
+    families: dict[str, GaugeMetricFamily], aggregator: ScoreAggregator, now: float
+) -> None:
+    for state in aggregator.drift.states(now) if aggregator.drift is not None else ():
         labels = list(state.key)
         families["rag_score_baseline"].add_metric(labels, state.baseline)
         families["rag_drift_threshold"].add_metric(labels, state.threshold)

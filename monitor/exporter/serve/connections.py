@@ -34,7 +34,7 @@ LOOK_EVERY_S: Final = 1.0
 Reason = Literal["slow_request", "idle", "slow_answer", "too_many"]
 
 
-class Step(IntEnum):
+class ConnectionStep(IntEnum):
     """What a connection is at, in the order in which they make room for others."""
 
     ASKS = 0  #: until the head of a request is whole
@@ -44,18 +44,18 @@ class Step(IntEnum):
 
 
 #: Seconds that each may take, and what it is called when it takes longer.
-LIMITS: Final[dict[Step, tuple[float, Reason]]] = {
-    Step.ASKS: (10.0, "slow_request"),
-    Step.IDLE: (10.0, "idle"),
-    Step.READS: (10.0, "slow_answer"),
-    Step.ANSWERED: (60.0, "slow_answer"),
+LIMITS: Final[dict[ConnectionStep, tuple[float, Reason]]] = {
+    ConnectionStep.ASKS: (10.0, "slow_request"),
+    ConnectionStep.IDLE: (10.0, "idle"),
+    ConnectionStep.READS: (10.0, "slow_answer"),
+    ConnectionStep.ANSWERED: (60.0, "slow_answer"),
 }
 
 
 class Standing(NamedTuple):
     """What a connection is at, and since when, in seconds of a monotonic clock."""
 
-    step: Step
+    step: ConnectionStep
     since: float
 
 
@@ -70,11 +70,11 @@ def overdue(standing: Standing, now: float) -> Reason | None:
 
 
 #: Beyond ``MOST``, who has been at a step for longer makes room; nobody who waits for an answer.
-QUIET_S: Final[dict[Step, float]] = {
-    Step.ASKS: BRIEF_S,
-    Step.IDLE: BRIEF_S,
-    Step.READS: STALLED_S,
-    Step.ANSWERED: math.inf,
+QUIET_S: Final[dict[ConnectionStep, float]] = {
+    ConnectionStep.ASKS: BRIEF_S,
+    ConnectionStep.IDLE: BRIEF_S,
+    ConnectionStep.READS: STALLED_S,
+    ConnectionStep.ANSWERED: math.inf,
 }
 
 
@@ -102,19 +102,23 @@ def _too_many(left: list[int], found: list[Standing]) -> list[int]:
     First who has not asked anything, but for the newest; then who has taken nothing of an answer
     for longest. So neither takes all places from the other.
     """
-    asks = sorted((n for n in left if found[n].step < Step.READS), key=lambda n: found[n].since)
-    answers = sorted((n for n in left if found[n].step >= Step.READS), key=lambda n: found[n].since)
+    asks = sorted(
+        (n for n in left if found[n].step < ConnectionStep.READS), key=lambda n: found[n].since
+    )
+    answers = sorted(
+        (n for n in left if found[n].step >= ConnectionStep.READS), key=lambda n: found[n].since
+    )
     first = asks[: max(0, len(asks) - NEWEST)]
     return (first + answers)[: max(0, len(left) - MOST_BRIEFLY)]
 
 
-class Connection(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection; it tells ``Connections`` what it is at."""
 
     def __init__(self, manager: web.Server, others: Connections, **options: Any) -> None:
         super().__init__(manager, **options)
         self._others = others
-        self.standing = Standing(Step.ASKS, others.now())
+        self.standing = Standing(ConnectionStep.ASKS, others.now())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is open."""
@@ -123,8 +127,8 @@ class Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """A part of a request, or several."""
-        if self.standing.step is Step.IDLE:
-            self.is_at(Step.ASKS)
+        if self.standing.step is ConnectionStep.IDLE:
+            self.is_at(ConnectionStep.ASKS)
         super().data_received(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -132,7 +136,7 @@ class Connection(web.RequestHandler):
         self._others.closed(self)
         super().connection_lost(exc)
 
-    def is_at(self, step: Step) -> None:
+    def is_at(self, step: ConnectionStep) -> None:
         """The next step has begun."""
         self.standing = Standing(step, self._others.now())
 
@@ -158,7 +162,7 @@ class Connections:
 
     def __init__(self, counted: Callable[[Reason], None]) -> None:
         self._counted = counted
-        self._open: dict[Connection, None] = {}
+        self._open: dict[HttpConnection, None] = {}
         self._untold = Counter[Reason]()
         self._looks: asyncio.TimerHandle | None = None
         self._trims: asyncio.TimerHandle | None = None
@@ -167,7 +171,7 @@ class Connections:
         """The time of standings."""
         return asyncio.get_running_loop().time()
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: HttpConnection) -> None:
         """One more; others may have to make room, now or when it has had time to ask."""
         self._open[connection] = None
         loop = asyncio.get_running_loop()
@@ -178,7 +182,7 @@ class Connections:
         elif len(self._open) > MOST and self._trims is None:
             self._trims = loop.call_later(BRIEF_S, self._trim)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: HttpConnection) -> None:
         """One less."""
         self._open.pop(connection, None)
 
@@ -208,7 +212,7 @@ class Connections:
         for number in in_the_way((each.standing for each in found), self.now()):
             self._close(found[number], "too_many")
 
-    def _close(self, connection: Connection, reason: Reason) -> None:
+    def _close(self, connection: HttpConnection, reason: Reason) -> None:
         self._open.pop(connection, None)
         self._counted(reason)
         if reason != "idle":  # which is how every keep-alive ends

@@ -31,7 +31,7 @@ _MEANS: Final = {
 }
 
 
-class Money(NamedTuple):
+class BudgetStatus(NamedTuple):
     """US dollars: what is left of today's."""
 
     left: float
@@ -52,7 +52,7 @@ class Front(NamedTuple):
     paused: Sequence[PauseRecord] | None = ()
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
-    money: Money | None = None
+    money: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
 

@@ -14,12 +14,12 @@ from aiohttp.typedefs import Handler
 from prometheus_client import CollectorRegistry
 
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.connections import HEADERS, Connection, Connections, Step
+from monitor.exporter.serve.connections import HEADERS, Connections, ConnectionStep, HttpConnection
 from monitor.exporter.serve.front_page import Front, front_page
 from monitor.exporter.serve.hosts import AllowedHosts
 from monitor.exporter.serve.pages import Pages, wants_gzip
 from monitor.runtime.health import Health
-from monitor.runtime.logs import Budget, logger
+from monitor.runtime.logs import LogBudget, logger
 from monitor.telemetry import ProcessTelemetry
 
 SHUTDOWN_S = 1.0
@@ -49,7 +49,7 @@ class HttpServer:
         self.pages = Pages(registry, self._before_a_page)
         self._connections = Connections(lambda why: telemetry.http_closed.labels(why).inc())
         self._allows = AllowedHosts("", allowed_hosts)
-        self._refusals = Budget(1)
+        self._refusals = LogBudget(1)
         self._listener: asyncio.Server | None = None
         self._runner: web.AppRunner | None = None
 
@@ -95,8 +95,8 @@ class HttpServer:
         loop = asyncio.get_running_loop()
         assert manager is not None  # as it is set up
 
-        def connection() -> Connection:
-            return Connection(manager, self._connections, loop=loop, access_log=None)
+        def connection() -> HttpConnection:
+            return HttpConnection(manager, self._connections, loop=loop, access_log=None)
 
         listener = await loop.create_server(connection, host, port)
         for each in listener.sockets:  # and so for what they accept
@@ -107,20 +107,20 @@ class HttpServer:
     async def _request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Every request whose head is whole, whatever it asks for."""
         connection = request.protocol
-        assert isinstance(connection, Connection)  # of ``_listen``
-        connection.is_at(Step.READS)
+        assert isinstance(connection, HttpConnection)  # of ``_listen``
+        connection.is_at(ConnectionStep.READS)
         try:
             # Nothing more for a client that does not read: it may have sent any number of requests
             # at once, and small answers are kept for it, all of them.
             await request.writer.drain()
-            connection.is_at(Step.ANSWERED)
+            connection.is_at(ConnectionStep.ANSWERED)
             if not self._allows(host := request.headers.get("Host")):
                 return self._misdirected(str(host))
             return await handler(request)
         except ConnectionError:  # the client has gone, or it did not read: it is closed
             return web.Response()
         finally:
-            connection.is_at(Step.IDLE)
+            connection.is_at(ConnectionStep.IDLE)
 
     def _misdirected(self, host: str) -> web.Response:
         """The status is for programs, the text for people, and the log for who can mend it."""
@@ -174,10 +174,10 @@ async def _with_headers(_request: web.Request, response: web.StreamResponse) -> 
 async def _write(request: web.Request, response: web.StreamResponse, body: bytes) -> None:
     """Piece by piece, as they are read."""
     connection = request.protocol
-    assert isinstance(connection, Connection)  # of ``_listen``
+    assert isinstance(connection, HttpConnection)  # of ``_listen``
     whole = memoryview(body)
     for start in range(0, len(whole), PIECE):
-        connection.is_at(Step.READS)
+        connection.is_at(ConnectionStep.READS)
         await response.write(whole[start : start + PIECE])
     await response.write_eof()
 

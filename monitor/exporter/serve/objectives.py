@@ -17,7 +17,7 @@ from monitor.exporter.scores.aggregator import OTHER, SeriesEstimate, SeriesKey
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.estimate import Estimate
 
-Standing = Literal["met", "breached", "unknown"]
+ObjectiveStatus = Literal["met", "breached", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -49,18 +49,18 @@ class ObjectiveState(NamedTuple):
 
     key: SeriesKey
     objective: Objective
-    standing: Standing
+    standing: ObjectiveStatus
 
 
-def standing(objective: Objective, estimate: Estimate) -> Standing:
+def status_of(objective: Objective, estimate: Estimate) -> ObjectiveStatus:
     """Met, breached, or unknown for too few samples; ``estimate`` is that of its window.
 
     >>> promised = Objective("faithfulness", "1h", bound=0.9)
-    >>> standing(promised, Estimate(0.85, 0.79, 0.91, 96.0, 0.0))
+    >>> status_of(promised, Estimate(0.85, 0.79, 0.91, 96.0, 0.0))
     'met'
-    >>> standing(promised, Estimate(0.80, 0.73, 0.86, 96.0, 0.0))
+    >>> status_of(promised, Estimate(0.80, 0.73, 0.86, 96.0, 0.0))
     'breached'
-    >>> standing(promised, Estimate(0.20, 0.05, 0.50, 9.0, 0.0))
+    >>> status_of(promised, Estimate(0.20, 0.05, 0.50, 9.0, 0.0))
     'unknown'
     """
     if estimate.lower is None or estimate.upper is None:
@@ -96,11 +96,13 @@ def promised_by(own: Promises, shared: Promises = ()) -> Promised:
     return found
 
 
-def standings(estimates: Iterable[SeriesEstimate], promised: Promised) -> Iterator[ObjectiveState]:
+def objective_states(
+    estimates: Iterable[SeriesEstimate], promised: Promised
+) -> Iterator[ObjectiveState]:
     """Every objective of every series that there is, judge by judge."""
     for key, window, estimate in estimates:
         if not isinstance(key, SeriesKey) or key.application == OTHER:
             continue  # promises are those of one application, not of its segments nor of the rest
         for objective in promised(key.application):
             if (objective.metric, objective.window) == (key.metric, window):
-                yield ObjectiveState(key, objective, standing(objective, estimate))
+                yield ObjectiveState(key, objective, status_of(objective, estimate))

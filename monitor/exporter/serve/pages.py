@@ -48,7 +48,7 @@ class InSteps(Protocol):
         """What the last steps have made."""
 
 
-class Page(NamedTuple):
+class HttpPage(NamedTuple):
     """A body and its type."""
 
     body: bytes
@@ -77,7 +77,7 @@ class Pages:
         """Add this behind the registry; only who holds ``still`` changes what it shows."""
         self._part, self._still = part, still
 
-    async def page(self, accept: str, *, zipped: bool) -> Page:
+    async def page(self, accept: str, *, zipped: bool) -> HttpPage:
         """The page in the form that is asked for; one that is being made, or was just now."""
         look = self._look
         if look is None:
@@ -93,7 +93,7 @@ class Pages:
                 look.zipped[content_type] = asyncio.create_task(self._zipped(made))
             made = look.zipped[content_type]
         # Whoever goes away takes nothing from the others.
-        return Page(await asyncio.shield(made), content_type)
+        return HttpPage(await asyncio.shield(made), content_type)
 
     def close(self) -> None:
         """No more pages."""

@@ -10,7 +10,7 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from monitor.exporter.serve.scraped import Gauge, Learning, Page, Watched
+from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 
 #: Beginnings of the lines that are read. Most of a page are segments, histograms and comments, and
 #: parsing takes its time.
@@ -31,15 +31,15 @@ _WATCHED: Final = (
 )
 
 
-def read(text: str) -> Page:
+def read(text: str) -> ScrapedPage:
     """The page in ``text`` (Prometheus text format) of one application and one judge."""
-    found = _Found()
+    found = _PageIndex()
     # Not splitlines: only a newline ends a line, whatever stands in a label.
     lines = "\n".join(line for line in text.split("\n") if line.startswith(_READ))
     for family in text_string_to_metric_families(lines):
         for sample in family.samples:
             found.take(sample)
-    return Page(
+    return ScrapedPage(
         {key: _gauge(of) for key, of in found.scores.items()},
         found.outcomes,
         int(found.totals["rag_monitor_interactions_consumed_total"]),
@@ -51,7 +51,7 @@ def read(text: str) -> Page:
     )
 
 
-class _Found:
+class _PageIndex:
     """What stands on a page, by what it is about."""
 
     def __init__(self) -> None:
@@ -87,19 +87,19 @@ def _gauge(found: Mapping[str, float]) -> Gauge:
     )
 
 
-def _watched(found: Mapping[str, float]) -> Watched:
+def _watched(found: Mapping[str, float]) -> DriftReading:
     evidence, threshold, baseline, alarm = (found.get(name) for name in _WATCHED)
-    return Watched(evidence, threshold, baseline, alarm == 1)
+    return DriftReading(evidence, threshold, baseline, alarm == 1)
 
 
-def _learning(found: _Found) -> Learning | None:
+def _learning(found: _PageIndex) -> Learning | None:
     needed = int(found.totals["rag_monitor_baseline_needed"])
     slots = int(found.totals["rag_monitor_baseline_slots"])
     is_over = bool(found.learning) and not any(found.learning)
     return Learning(slots, needed, is_over) if needed else None
 
 
-async def scrape(url: str) -> Page:
+async def scrape(url: str) -> ScrapedPage:
     """The page at ``url``; raises ``aiohttp.ClientError`` when there is none."""
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         answer.raise_for_status()

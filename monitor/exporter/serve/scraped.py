@@ -16,7 +16,7 @@ class Gauge(NamedTuple):
     samples: float
 
 
-class Watched(NamedTuple):
+class DriftReading(NamedTuple):
     """How one metric stands to its baseline; log10 of evidence and threshold, None where absent."""
 
     evidence: float | None
@@ -33,7 +33,7 @@ class Learning(NamedTuple):
     is_over: bool
 
 
-class Page(NamedTuple):
+class ScrapedPage(NamedTuple):
     """One scrape: ``gauges`` by (metric, window), ``outcomes`` by (outcome, reason).
 
     ``records_read`` counts the score records that the exporter has seen; ``watched`` is by metric,
@@ -46,6 +46,6 @@ class Page(NamedTuple):
     consumed: int
     in_flight: int
     records_read: int
-    watched: Mapping[str, Watched] = MappingProxyType({})
+    watched: Mapping[str, DriftReading] = MappingProxyType({})
     learning: Learning | None = None
     paused: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from monitor.ingest.consumer.offsets import OffsetTracker
 from monitor.kafka.record import KafkaRecord, Partition, last_offset, size
 
 
-class Pick(NamedTuple):
+class Pending(NamedTuple):
     """A record that waits for a place, and the last offset behind it that needs no work."""
 
     record: KafkaRecord
@@ -24,7 +24,7 @@ class Pick(NamedTuple):
 
 
 @dataclass
-class UnderWay:
+class InFlight:
     """Work on one offset, of a record of ``size`` bytes.
 
     ``busy_s`` is for how long it has been about something of its own.
@@ -38,7 +38,7 @@ class UnderWay:
 
 
 @dataclass(eq=False)
-class Held:
+class PartitionState:
     """One assignment of one partition, and of one log; times in epoch seconds.
 
     Once it is ``fenced``, what ends is not settled any more, so nothing more is committed.
@@ -48,8 +48,8 @@ class Held:
 
     partition: Partition
     tracker: OffsetTracker = field(default_factory=OffsetTracker)
-    waiting: deque[Pick] = field(default_factory=deque)
-    under_way: dict[asyncio.Task[None], UnderWay] = field(default_factory=dict)
+    waiting: deque[Pending] = field(default_factory=deque)
+    under_way: dict[asyncio.Task[None], InFlight] = field(default_factory=dict)
     committed: int | None = None
     last_record_time: float = 0.0
     fenced: bool = False
@@ -69,7 +69,7 @@ class Held:
         last = last_offset(batch[-1])
         ends = [record.offset - 1 for record in left[1:]]
         picks = [
-            Pick(record, through) for record, through in zip(left, [*ends, last], strict=False)
+            Pending(record, through) for record, through in zip(left, [*ends, last], strict=False)
         ]
         before = left[0].offset - 1 if left else last
         if self.waiting:
@@ -81,7 +81,7 @@ class Held:
         self.read_to = last
         self.last_record_time = batch[-1].timestamp / 1000
 
-    def next_pick(self) -> Pick:
+    def next_pick(self) -> Pending:
         """The first that waits, which does so no more."""
         pick = self.waiting.popleft()
         self.bytes_waiting -= size(pick.record)
@@ -93,17 +93,17 @@ class Held:
         self.bytes_waiting = 0
         self.is_left = True
 
-    def skip(self, pick: Pick) -> None:
+    def skip(self, pick: Pending) -> None:
         """The picked record needs no work after all."""
         self.tracker.skip(pick.through)
 
-    def begin(self, pick: Pick, task: asyncio.Task[None], now: float) -> None:
+    def begin(self, pick: Pending, task: asyncio.Task[None], now: float) -> None:
         """Work on the picked record begins."""
         record = pick.record
         self.tracker.take(record.offset, taken_at=now, record_time=record.timestamp / 1000)
         if pick.through > record.offset:
             self.tracker.skip(pick.through)
-        self.under_way[task] = UnderWay(record.offset, size(record))
+        self.under_way[task] = InFlight(record.offset, size(record))
         self.bytes_under_way += size(record)
 
     def end(self, task: asyncio.Task[None]) -> None:
@@ -114,7 +114,7 @@ class Held:
         """Work has ended without a result: its offset stays open, so that it is read again."""
         self._ended(task)
 
-    def _ended(self, task: asyncio.Task[None]) -> UnderWay:
+    def _ended(self, task: asyncio.Task[None]) -> InFlight:
         item = self.under_way.pop(task)
         self.bytes_under_way -= item.size
         return item

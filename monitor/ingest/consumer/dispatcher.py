@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
-from monitor.ingest.consumer.assignment import Held
+from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.consumer.worker import LoopLimits, Worker
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.records import Reason
@@ -14,7 +14,7 @@ from monitor.records import Reason
 PAUSE_AT, RESUME_AT = 0.75, 0.25
 
 
-class Places:
+class Dispatcher:
     """The assignment and the work under way; nothing here waits for anything.
 
     ``clock`` gives epoch seconds; ``failed`` is told of errors that nothing can be made of.
@@ -29,17 +29,19 @@ class Places:
     ) -> None:
         self._worker, self._limits = worker, limits
         self._clock, self._failed = clock, failed
-        self.held: dict[Partition, Held] = {}
+        self.held: dict[Partition, PartitionState] = {}
         self.in_flight = self.ended = 0
         self.draining = False
-        self._turns: deque[Held] = deque()  # who has records that wait, the next one first
+        self._turns: deque[PartitionState] = (
+            deque()
+        )  # who has records that wait, the next one first
         self._full = False
 
     def assign(self, partitions: Sequence[Partition]) -> None:
         """Fresh trackers: from now on these partitions, and nothing of what was before."""
         for held in self.held.values():  # never without having been revoked; and if so, fenced
             self.fence(held, Reason.REVOKED)
-        self.held = {partition: Held(partition) for partition in partitions}
+        self.held = {partition: PartitionState(partition) for partition in partitions}
         self._turns.clear()
         self.draining = self._full = False
 
@@ -54,7 +56,7 @@ class Places:
             else:
                 self._take_in(held, run)
 
-    def _take_in(self, held: Held, batch: Sequence[KafkaRecord]) -> None:
+    def _take_in(self, held: PartitionState, batch: Sequence[KafkaRecord]) -> None:
         has_turn = bool(held.waiting)
         held.read(batch, self._worker.screen(batch))
         if held.waiting and not has_turn:
@@ -89,11 +91,11 @@ class Places:
             if held.under_way:
                 self._worker.log_ended(held.partition)
                 continue
-            self.held[held.partition] = Held(held.partition)
+            self.held[held.partition] = PartitionState(held.partition)
             for batch in held.next_log:
                 self.receive(batch)
 
-    def _begin(self, held: Held) -> None:
+    def _begin(self, held: PartitionState) -> None:
         pick = held.next_pick()
         work = self._worker.begin(pick.record)
         if work is None:
@@ -104,7 +106,7 @@ class Places:
         self.in_flight += 1
         task.add_done_callback(lambda done: self._done(done, held))
 
-    def _done(self, task: asyncio.Task[None], held: Held) -> None:
+    def _done(self, task: asyncio.Task[None], held: PartitionState) -> None:
         self.in_flight -= 1
         self.ended += 1
         error = None if task.cancelled() else task.exception()
@@ -139,7 +141,7 @@ class Places:
         """How many works are under way that may be expected to end."""
         return self.in_flight - self._worker.parked()
 
-    def _is_full(self, held: Held, heavy: bool) -> bool:
+    def _is_full(self, held: PartitionState, heavy: bool) -> bool:
         return (
             bool(held.waiting or held.next_log)
             or ((self._full or heavy) and bool(held.under_way))
@@ -156,14 +158,14 @@ class Places:
                     item.told = True
                     task.cancel(Reason.STUCK.value)
 
-    def hand_over_waiting(self, held: Held, reason: Reason, within_s: float) -> None:
+    def hand_over_waiting(self, held: PartitionState, reason: Reason, within_s: float) -> None:
         """What waits is left to the next owner at once; the rest may end in so many seconds."""
         for task, item in held.under_way.items():
             if self._worker.waits(task, within_s):
                 item.handed_over = True
                 task.cancel(reason.value)
 
-    def fence(self, held: Held, reason: Reason) -> list[asyncio.Task[None]]:
+    def fence(self, held: PartitionState, reason: Reason) -> list[asyncio.Task[None]]:
         """From now on nothing of it is settled; the work that was told to end."""
         held.fenced = True
         for task in held.under_way:

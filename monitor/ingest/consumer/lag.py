@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from monitor.ingest.consumer.assignment import Held
+from monitor.ingest.consumer.assignment import PartitionState
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
 from monitor.telemetry import ScorerTelemetry
@@ -12,7 +12,7 @@ from monitor.telemetry import ScorerTelemetry
 
 async def show_lag(
     consumer: GroupConsumer,
-    held: Collection[Held],
+    held: Collection[PartitionState],
     paused: Collection[Partition],
     telemetry: ScorerTelemetry,
     now: float,
@@ -37,7 +37,7 @@ async def show_lag(
     return unread_s
 
 
-def _unread_s(one: Held, end: int, now: float) -> float:
+def _unread_s(one: PartitionState, end: int, now: float) -> float:
     """Age of the oldest record that nothing was done about yet; 0.0 where all have begun.
 
     What waits in an open block is not behind.
@@ -58,7 +58,7 @@ def clear_lag(telemetry: ScorerTelemetry) -> None:
     telemetry.watermark_age.clear()
 
 
-def _show(one: Held, behind: int, telemetry: ScorerTelemetry, now: float) -> None:
+def _show(one: PartitionState, behind: int, telemetry: ScorerTelemetry, now: float) -> None:
     labels = (one.partition.topic, str(one.partition.partition))
     telemetry.lag_records.labels(*labels).set(behind)
     since = one.oldest_time

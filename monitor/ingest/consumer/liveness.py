@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from monitor.ingest.consumer.assignment import Held
+from monitor.ingest.consumer.assignment import PartitionState
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
 from monitor.runtime.health import STUCK_AFTER_S, Health
@@ -27,12 +27,12 @@ STILL_S = 30.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class LoopActivity:
     """What the loop does at the moment; ``now`` and ``polled_at`` are monotonic seconds."""
 
     now: float
     polled_at: float
-    held: Collection[Held]
+    held: Collection[PartitionState]
     paused: Collection[Partition]
     draining: bool
     in_flight: int
@@ -40,7 +40,7 @@ class Seen:
     waits_for_limits: bool = False
 
 
-class Patience(NamedTuple):
+class LivenessLimits(NamedTuple):
     """Seconds: between two looks, and for how long nothing of what is under way may end."""
 
     look_s: float
@@ -51,7 +51,7 @@ class Liveness:
     """Beats for the loops that are fine. Any of the topics that are read stands for the group."""
 
     def __init__(
-        self, consumer: GroupConsumer, health: Health, topic: str, patience: Patience
+        self, consumer: GroupConsumer, health: Health, topic: str, patience: LivenessLimits
     ) -> None:
         self._consumer, self._health, self._topic = consumer, health, topic
         self._limit_s = STUCK_AFTER_S + 2 * patience.look_s
@@ -62,7 +62,7 @@ class Liveness:
         for loop in LOOPS:  # what never beats is never missed
             self._beat(loop)
 
-    async def look(self, seen: Seen, committed: str | None) -> None:
+    async def look(self, seen: LoopActivity, committed: str | None) -> None:
         """Beat for every loop that is fine; ``committed`` is the result of the last commit."""
         slow = seen.now - seen.polled_at > SLOW_POLL_S
         if slow and (seen.draining or not await self._consumer.group_answers(self._topic)):
@@ -85,7 +85,7 @@ class Liveness:
         for loop in LOOPS:
             self._health.finished(loop)
 
-    async def _reads_on(self, seen: Seen) -> bool:
+    async def _reads_on(self, seen: LoopActivity) -> bool:
         """Whether no partition stands still that has more, as its leader says."""
         asked = [one.partition for one in seen.held if one.partition not in seen.paused]
         standing = await self._consumer.standing(asked) if asked else {}
@@ -97,7 +97,7 @@ class Liveness:
                 self._still[partition] = (position, seen.now if moved or not last else last[1])
         return all(seen.now - since <= STILL_S for _, since in self._still.values())
 
-    def _works_on(self, seen: Seen) -> bool:
+    def _works_on(self, seen: LoopActivity) -> bool:
         """Whether work ends, or there is none, or we know what it waits for."""
         ended, self._ended = seen.ended != self._ended, seen.ended
         waits = seen.waits_for_limits or bool(self._health.waiting)

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Collection, Sequence
 
 from monitor.errors import MonitorError
-from monitor.ingest.consumer.assignment import Held
-from monitor.ingest.consumer.dispatcher import Places
+from monitor.ingest.consumer.assignment import PartitionState
+from monitor.ingest.consumer.dispatcher import Dispatcher
 from monitor.ingest.consumer.lag import clear_lag, show_lag
-from monitor.ingest.consumer.liveness import Liveness, Patience, Seen
+from monitor.ingest.consumer.liveness import Liveness, LivenessLimits, LoopActivity
 from monitor.ingest.consumer.worker import LoopLimits, Worker
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
@@ -42,7 +42,7 @@ class ConsumingLoop:
     ) -> None:
         self._consumer, self._worker, self._limits = consumer, worker, limits
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        self._places = Places(worker, limits, clock, self._fail)
+        self._places = Dispatcher(worker, limits, clock, self._fail)
         self._paused: frozenset[Partition] = frozenset()
         self._polled_at = 0.0
         self._failure: BaseException | None = None
@@ -57,7 +57,7 @@ class ConsumingLoop:
         self._health.waits("consumer", f"partitions of {', '.join(topics)}")
         self._polled_at = _monotonic()
         limits = self._limits
-        patience = Patience(limits.commit_interval_s, 2 * limits.stuck_after_s)
+        patience = LivenessLimits(limits.commit_interval_s, 2 * limits.stuck_after_s)
         liveness = Liveness(self._consumer, self._health, topics[0], patience)
         self._consumer.subscribe(topics, self)
         parts = {
@@ -138,7 +138,7 @@ class ConsumingLoop:
         except Exception as error:  # noqa: BLE001 - the client would log its words, and go on
             self._fail(error)
 
-    async def _let_go(self, given: Collection[Held], reason: Reason) -> None:
+    async def _let_go(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Hand over what waits, drain, commit, fence: then nothing given is settled any more."""
         for held in given:
             held.leave_waiting()
@@ -154,7 +154,7 @@ class ConsumingLoop:
             if self._places.held.get(held.partition) is held:
                 del self._places.held[held.partition]
 
-    async def _drain(self, given: Collection[Held], reason: Reason) -> None:
+    async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""
         until = _monotonic() + self._limits.drain_s
         while tasks := {task for held in given for task in held.under_way}:
@@ -182,8 +182,8 @@ class ConsumingLoop:
             self._worker.behind(await shown)
             await liveness.look(self._seen(), result)
 
-    def _seen(self) -> Seen:
-        return Seen(
+    def _seen(self) -> LoopActivity:
+        return LoopActivity(
             now=_monotonic(),
             polled_at=self._polled_at,
             held=list(self._places.held.values()),
@@ -194,7 +194,7 @@ class ConsumingLoop:
             waits_for_limits=self._worker.waits_for_limits(),
         )
 
-    async def _commit(self, held: Collection[Held]) -> str | None:
+    async def _commit(self, held: Collection[PartitionState]) -> str | None:
         """Commit the watermarks that have moved; the result, None when none has."""
         due = {
             one: mark

@@ -10,7 +10,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from monitor.ingest.dead_letters.listing import LetterGroups, LetterList, Row, in_full
-from monitor.ingest.dead_letters.redrive import QUIET, Answer, Redriver, Selection, Told
+from monitor.ingest.dead_letters.redrive import (
+    QUIET,
+    Redriver,
+    RedriveResult,
+    RedriveSelection,
+    Told,
+)
 from monitor.ingest.headers import read_letter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
@@ -20,7 +26,7 @@ from monitor.kafka.replay import Redelivery
 from monitor.runtime.health import Health
 
 
-class Desk(NamedTuple):
+class DeadLetterAccess(NamedTuple):
     """Where dead letters lie, and where their records came from.
 
     What is done at it raises ``DependencyRefused`` where a broker is away for too long.
@@ -36,33 +42,33 @@ class Desk(NamedTuple):
     limit_s: float
 
 
-async def listed(desk: Desk, collect: LetterList | LetterGroups) -> None:
+async def listed(access: DeadLetterAccess, collect: LetterList | LetterGroups) -> None:
     """Read the whole dead letter topic."""
-    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s)
+    scan = await one_shot.scan(access.letters, access.health, access.limit_s)
     try:
-        async for record in scan.records(desk.topic):
+        async for record in scan.records(access.topic):
             collect.add(record)
     finally:
         await scan.stop()
 
 
 async def shown(
-    desk: Desk, topic: str | None, partition: int, offset: int, *, with_value: bool
+    access: DeadLetterAccess, topic: str | None, partition: int, offset: int, *, with_value: bool
 ) -> Row | str:
     """The letter at a place; with ``topic``, the last one of the record that was there.
 
     Or why there is none.
     """
-    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s)
+    scan = await one_shot.scan(access.letters, access.health, access.limit_s)
     last = None
     try:
         if topic is None:
-            record = await scan.one(desk.topic, partition, offset)
+            record = await scan.one(access.topic, partition, offset)
             letter = read_letter(record) if record else None
             if record is None or letter is None:
                 return _no_letter(record)
             return in_full(record, letter, with_value=with_value)
-        async for record in scan.records(desk.topic):
+        async for record in scan.records(access.topic):
             letter = read_letter(record)
             if letter and letter.history.origin[:3] == (topic, partition, offset):
                 found = in_full(record, letter, with_value=with_value)
@@ -82,55 +88,57 @@ def _no_letter(record: KafkaRecord | None) -> str:
 
 
 async def redriven(
-    desk: Desk,
+    access: DeadLetterAccess,
     *,
     dry_run: bool,
     most: int | None,
     since: datetime | None,
     stop: asyncio.Event,
-) -> tuple[list[Told], Counter[Answer]]:
+) -> tuple[list[Told], Counter[RedriveResult]]:
     """Send letters back, from where the last redrive ended; what was answered, and how often."""
     told: list[Told] = []
     async with AsyncExitStack() as stack:
-        sources = await one_shot.scan(desk.inputs, desk.health, desk.limit_s)
+        sources = await one_shot.scan(access.inputs, access.health, access.limit_s)
         stack.push_async_callback(sources.stop)
-        inputs = {t: p for t, p in sources.partitions.items() if t in desk.input_topics}
+        inputs = {t: p for t, p in sources.partitions.items() if t in access.input_topics}
         producer = None
         if not dry_run:
-            async with one_shot.in_time(desk.inputs, desk.health, desk.limit_s, "connecting"):
-                producer = await Producer.start(desk.inputs, desk.health)
+            async with one_shot.in_time(access.inputs, access.health, access.limit_s, "connecting"):
+                producer = await Producer.start(access.inputs, access.health)
             stack.push_async_callback(producer.stop)
         redriver = Redriver(
-            Selection(inputs, since, most),
+            RedriveSelection(inputs, since, most),
             lambda origin: sources.one(*origin[:3]),
             producer,
             lambda one: told.append(one) if one.answer not in QUIET else None,
         )
-        await (_rehearse if dry_run else _perform)(desk, redriver, stop)
+        await (_rehearse if dry_run else _perform)(access, redriver, stop)
     return told, redriver.counts
 
 
-async def _rehearse(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
-    scan = await one_shot.scan(desk.letters, desk.health, desk.limit_s, group_id=desk.group_id)
+async def _rehearse(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
+    scan = await one_shot.scan(
+        access.letters, access.health, access.limit_s, group_id=access.group_id
+    )
     try:
-        async for record in scan.records(desk.topic, from_committed=True):
+        async for record in scan.records(access.topic, from_committed=True):
             if stop.is_set() or not await redriver.take([record]):
                 return
     finally:
         await scan.stop()
 
 
-async def _perform(desk: Desk, redriver: Redriver, stop: asyncio.Event) -> None:
-    limit_s = desk.limit_s
+async def _perform(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
+    limit_s = access.limit_s
 
     async def take(records: Sequence[KafkaRecord]) -> int:
         # Those of a chunk that have been sent are sent once more by the next one, as after a kill.
-        async with one_shot.in_time(desk.inputs, desk.health, limit_s, "sending some of them"):
+        async with one_shot.in_time(access.inputs, access.health, limit_s, "sending some of them"):
             return await redriver.take(records)
 
-    async with one_shot.in_time(desk.letters, desk.health, limit_s, "connecting"):
+    async with one_shot.in_time(access.letters, access.health, limit_s, "connecting"):
         member = await Redelivery.start(
-            desk.letters, desk.health, group_id=desk.group_id, topic=desk.topic
+            access.letters, access.health, group_id=access.group_id, topic=access.topic
         )
     try:
         await member.work_through(take, stop, limit_s)

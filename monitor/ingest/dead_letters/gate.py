@@ -26,7 +26,7 @@ class Hold:
     ``work`` is whoever waits with it, as the consuming loop knows it.
     """
 
-    def __init__(self, gate: Gate, partition: Partition, work: object) -> None:
+    def __init__(self, gate: DeadLetterGate, partition: Partition, work: object) -> None:
         self._gate, self._partition, self._work = gate, partition, work
         self._held = False
 
@@ -49,7 +49,7 @@ class Hold:
         self._held = False
 
 
-class Gate:
+class DeadLetterGate:
     """Between the consuming loop, which asks, and the scorer, which says how records fare.
 
     ``monotonic`` gives seconds.

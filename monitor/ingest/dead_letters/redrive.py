@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from monitor.ingest.headers import Letter, Origin, read_letter, redrive_headers
+from monitor.ingest.headers import FailureOrigin, Letter, read_letter, redrive_headers
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Reason
@@ -22,7 +22,7 @@ from monitor.records import Reason
 MOST_ATTEMPTS = 3
 
 
-class Answer(StrEnum):
+class RedriveResult(StrEnum):
     """What became of a letter."""
 
     REDRIVEN = "redriven"
@@ -35,15 +35,20 @@ class Answer(StrEnum):
 
 
 #: Counted only.
-QUIET = (Answer.OLDER, Answer.NO_DEAD_LETTER)
+QUIET = (RedriveResult.OLDER, RedriveResult.NO_DEAD_LETTER)
 #: What asks for a person: the records are not where they were wanted.
-LEFT = (Answer.REFUSED, Answer.VALUE_OMITTED, Answer.OTHER_TOPIC, Answer.TOO_LARGE)
+LEFT = (
+    RedriveResult.REFUSED,
+    RedriveResult.VALUE_OMITTED,
+    RedriveResult.OTHER_TOPIC,
+    RedriveResult.TOO_LARGE,
+)
 
 
 class Told(NamedTuple):
     """The answer for one dead letter, with its place on the dead letter topic."""
 
-    answer: Answer
+    answer: RedriveResult
     partition: int
     offset: int
     letter: Letter | None
@@ -51,7 +56,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Selection:
+class RedriveSelection:
     """Which letters; ``topics``: input topic → its partitions now."""
 
     topics: Mapping[str, Sequence[int]]
@@ -60,7 +65,7 @@ class Selection:
 
 
 #: The record at an origin, if its topic still has it.
-Fetch = Callable[[Origin], Awaitable[KafkaRecord | None]]
+Fetch = Callable[[FailureOrigin], Awaitable[KafkaRecord | None]]
 
 
 class Redriver:
@@ -68,14 +73,14 @@ class Redriver:
 
     def __init__(
         self,
-        selection: Selection,
+        selection: RedriveSelection,
         fetch: Fetch,
         producer: Producer | None,
         tell: Callable[[Told], None],
     ) -> None:
         self._selection, self._fetch = selection, fetch
         self._producer, self._tell = producer, tell
-        self.counts: Counter[Answer] = Counter()
+        self.counts: Counter[RedriveResult] = Counter()
         self._sent = 0
 
     async def take(self, records: Sequence[KafkaRecord]) -> int:
@@ -92,31 +97,37 @@ class Redriver:
             self._tell(told)
         return len(chosen)
 
-    def _unfit(self, record: KafkaRecord) -> tuple[Answer, str] | None:
+    def _unfit(self, record: KafkaRecord) -> tuple[RedriveResult, str] | None:
         letter = read_letter(record)
         if letter is None:
-            return Answer.NO_DEAD_LETTER, "no x-error headers"
+            return RedriveResult.NO_DEAD_LETTER, "no x-error headers"
         history, since = letter.history, self._selection.since
         if since is not None and history.first_failed_at < since:
-            return Answer.OLDER, f"failed at {history.first_failed_at.isoformat()}"
+            return RedriveResult.OLDER, f"failed at {history.first_failed_at.isoformat()}"
         if history.attempts >= MOST_ATTEMPTS:
-            return Answer.REFUSED, f"{history.attempts} attempts, last {letter.cause}"
+            return RedriveResult.REFUSED, f"{history.attempts} attempts, last {letter.cause}"
         if letter.cause == Reason.UNREADABLE:
-            return Answer.VALUE_OMITTED, "no client could unpack the record, which is on its topic"
+            return (
+                RedriveResult.VALUE_OMITTED,
+                "no client could unpack the record, which is on its topic",
+            )
         if history.origin.topic not in self._selection.topics:
-            return Answer.OTHER_TOPIC, "its topic is not in kafka.topics.interactions, or is gone"
+            return (
+                RedriveResult.OTHER_TOPIC,
+                "its topic is not in kafka.topics.interactions, or is gone",
+            )
         return None
 
     async def _answer(self, record: KafkaRecord) -> Told:
         letter = read_letter(record)
         unfit = self._unfit(record)
         if unfit is not None or letter is None:
-            answer, why = unfit or (Answer.NO_DEAD_LETTER, "")
+            answer, why = unfit or (RedriveResult.NO_DEAD_LETTER, "")
         else:
             answer, why = await self._send(record, letter)
         return Told(answer, record.partition, record.offset, letter, why)
 
-    async def _send(self, record: KafkaRecord, letter: Letter) -> tuple[Answer, str]:
+    async def _send(self, record: KafkaRecord, letter: Letter) -> tuple[RedriveResult, str]:
         whole: KafkaRecord | None = record
         if letter.value_omitted is not None:
             whole = await self._from_source(letter, letter.value_omitted)
@@ -124,7 +135,7 @@ class Redriver:
             # As it was where the source still has it; else redacted, which is judged the same.
             whole = await self._from_source(letter, letter.redacted) or record
         if whole is None:
-            return Answer.VALUE_OMITTED, "and its source topic has the record no more"
+            return RedriveResult.VALUE_OMITTED, "and its source topic has the record no more"
         origin, attempts, _ = letter.history
         there = origin.partition in self._selection.topics[origin.topic]
         if self._producer is not None:
@@ -138,8 +149,11 @@ class Redriver:
                     headers=redrive_headers(whole, letter),
                 )
             except RecordRefused as error:
-                return Answer.TOO_LARGE, f"{error}; raise max.message.bytes of {origin.topic}"
-        return Answer.REDRIVEN, f"attempt {attempts + 1}, after {letter.cause}"
+                return (
+                    RedriveResult.TOO_LARGE,
+                    f"{error}; raise max.message.bytes of {origin.topic}",
+                )
+        return RedriveResult.REDRIVEN, f"attempt {attempts + 1}, after {letter.cause}"
 
     async def _from_source(self, letter: Letter, size: int) -> KafkaRecord | None:
         found = await self._fetch(letter.history.origin)

@@ -12,9 +12,9 @@ from contextlib import suppress
 from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
-from monitor.ingest.dead_letters.gate import Gate, Hold
+from monitor.ingest.dead_letters.gate import DeadLetterGate, Hold
 from monitor.ingest.headers import ERROR, Headers, error_headers, original_headers
-from monitor.ingest.offload import worked_through
+from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.payload import Payload, redacted
 from monitor.ingest.redaction.pieces import REDACT
 from monitor.ingest.redaction.redactor import Redactor
@@ -34,7 +34,7 @@ class DeadLetters:
         self,
         producer: Producer,
         topic: str,
-        gate: Gate,
+        gate: DeadLetterGate,
         *,
         group: str,
         version: str,
@@ -59,9 +59,7 @@ class DeadLetters:
         if error.stage != REDACT:
             parts = (record.key, record.value, *(value for _, value in record.headers))
             try:
-                payload = await worked_through(
-                    self._threads, parts, redacted, record, self._redactor
-                )
+                payload = await offloaded(self._threads, parts, redacted, record, self._redactor)
             except MessageRejected as failed:
                 error = failed
         partition = Partition(record.topic, record.partition)

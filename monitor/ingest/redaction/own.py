@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.ingest.redaction.reach import Reach
-from monitor.ingest.redaction.spans import Span
+from monitor.ingest.redaction.spans import TextSpan
 from monitor.runtime import patterns
 
 
@@ -22,7 +22,7 @@ class Own:
             raise ValueError("it matches the empty text")
         self._group = 1 if self._reach.compiled.groups else 0
 
-    def found(self, text: str, before: str, after: str) -> Iterator[Span]:
+    def found(self, text: str, before: str, after: str) -> Iterator[TextSpan]:
         """All in a text, given the signs next to it: there it neither begins nor ends.
 
         Raises ``ReadTooFar`` where that would take more than linear time.
@@ -31,7 +31,7 @@ class Own:
         for match in self._reach.matches(whole, shift, shift + len(text)):
             start, end = (place - shift for place in match.span(self._group))
             if 0 <= start < end:  # a group that took no part stands before the text
-                yield Span(start, end, text[start:end])
+                yield TextSpan(start, end, text[start:end])
 
     def sure(self, text: str, before: str) -> int:
         """Before which place nothing begins that may go on behind the text."""

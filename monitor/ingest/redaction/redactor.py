@@ -15,7 +15,7 @@ from monitor.ingest.redaction.own import Own
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.reach import ReadTooFar
-from monitor.ingest.redaction.spans import Finder, Span
+from monitor.ingest.redaction.spans import Finder, TextSpan
 from monitor.records import Interaction, Passage
 from monitor.runtime.patterns import INSTALL
 
@@ -170,11 +170,13 @@ class _Typed:
     kind: str
     find: Finder
 
-    def __call__(self, piece: Piece) -> Iterable[Span]:
+    def __call__(self, piece: Piece) -> Iterable[TextSpan]:
         if piece.is_too_short or (self.kind in NUMBERS and not piece.may_hold_numbers):
             return ()
         seen = piece.shadow
-        return (Span(*seen.place(start, end), value) for start, end, value in self.find(seen.said))
+        return (
+            TextSpan(*seen.place(start, end), value) for start, end, value in self.find(seen.said)
+        )
 
     def sure(self, piece: Piece) -> int:
         return len(piece.text)  # none is longer than what is left of a window
@@ -187,7 +189,7 @@ class _Own:
     kind: str
     find: Own
 
-    def __call__(self, piece: Piece) -> Iterator[Span]:
+    def __call__(self, piece: Piece) -> Iterator[TextSpan]:
         try:
             yield from self.find.found(piece.text, piece.before, piece.after)
         except ReadTooFar:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """Something found at ``text[start:end]``; ``value`` is the same however it is written."""
 
     start: int
@@ -14,4 +14,4 @@ class Span(NamedTuple):
     value: str
 
 
-Finder = Callable[[str], Iterator[Span]]
+Finder = Callable[[str], Iterator[TextSpan]]

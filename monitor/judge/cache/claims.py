@@ -20,14 +20,14 @@ from monitor.judge.cache.store import CacheObserver, Store
 from monitor.judge.pipeline import parsing
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.parsing import ExtractRequest
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 
 Text = tuple[str, str]
 """Question and text."""
 
 
 @dataclass(eq=False, slots=True)
-class _Found:
+class _SharedClaims:
     """Claims that those who asked at the same time share; ``key`` is where they belong.
 
     ``stored``: they came from the store; ``kept``: it has them by now.
@@ -44,7 +44,7 @@ class ClaimsCache:
 
     def __init__(self, store: Store, observe: CacheObserver) -> None:
         self.store, self.observe = store, observe
-        self.flights = Flights[_Found]()
+        self.flights = Flights[_SharedClaims]()
 
 
 class CachedExtractor:
@@ -75,8 +75,8 @@ class Borrowing:
 
     def __init__(self, extract: Extract, cache: ClaimsCache, key: Callable[[Text], str]) -> None:
         self._scope, self._cache, self._key = extract.for_one(), cache, key
-        self._found: dict[Text, _Found] = {}
-        self._led: dict[Text, tuple[str, Flight[_Found]]] = {}
+        self._found: dict[Text, _SharedClaims] = {}
+        self._led: dict[Text, tuple[str, Flight[_SharedClaims]]] = {}
 
     def __enter__(self) -> Self:
         self._source: Extraction = self._scope.__enter__()
@@ -93,7 +93,7 @@ class Borrowing:
         self._scope.__exit__(kind, error, trace)
 
     async def claims(
-        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+        self, question: str, text: str, spent: CostMeter, *, fresh: bool = False
     ) -> tuple[str, ...]:
         """The kept claims, or those that somebody is just asking for, or newly asked ones.
 
@@ -117,13 +117,13 @@ class Borrowing:
             await self._cache.store.put(found.key, json.dumps({"claims": claims}).encode())
         self._let_go((question, text))
 
-    async def _looked_up(self, text: Text, spent: Bill) -> _Found:
+    async def _looked_up(self, text: Text, spent: CostMeter) -> _SharedClaims:
         key, observe = self._key(text), self._cache.observe
 
-        async def find() -> _Found:
+        async def find() -> _SharedClaims:
             stored = _read(await self._cache.store.get(key))
             if stored is not None:
-                return _Found(stored, key, stored=True, kept=True)
+                return _SharedClaims(stored, key, stored=True, kept=True)
             observe.looked_up("claims", "miss")
             return await self._asked(text, spent)
 
@@ -136,9 +136,9 @@ class Borrowing:
                 self._let_go(text)
         return found
 
-    async def _asked(self, text: Text, spent: Bill, *, fresh: bool = False) -> _Found:
+    async def _asked(self, text: Text, spent: CostMeter, *, fresh: bool = False) -> _SharedClaims:
         claims = await self._source.claims(*text, spent, fresh=fresh)
-        return _Found(claims, self._key(text))  # only now is it known who has answered
+        return _SharedClaims(claims, self._key(text))  # only now is it known who has answered
 
     def _let_go(self, text: Text) -> None:
         """Newcomers no longer share the claims of this judgement."""

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from monitor.judge.cache.flights import Flights
 from monitor.judge.cache.keys import judge_key, judgement_key
 from monitor.judge.cache.store import CacheObserver, Store
-from monitor.judge.protocol import Bill, Judge
+from monitor.judge.protocol import CostMeter, Judge
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 
-class _Found(NamedTuple):
+class _FoundJudgement(NamedTuple):
     judgement: Judgement
     stored: bool
 
@@ -28,7 +28,7 @@ class CachedJudge:
 
     def __init__(self, judge: Judge, store: Store, observe: CacheObserver) -> None:
         self._judge, self._store, self._observe = judge, store, observe
-        self._flights = Flights[_Found]()
+        self._flights = Flights[_FoundJudgement]()
         self._configured = judge.identity
         self._answers: dict[JudgeIdentity, JudgeIdentity] = {}  # as configured → as it answered
 
@@ -42,17 +42,19 @@ class CachedJudge:
         """Prepare the other one."""
         await self._judge.prepare()
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         """The judgement; one that has been kept, or that another has paid for, costs nothing."""
         key = judgement_key(await self._known(), interaction)
-        spent = bill or Bill()
+        spent = cost_meter or CostMeter()
 
-        async def find() -> _Found:
+        async def find() -> _FoundJudgement:
             stored = _read(await self._store.get(key), interaction)
             if stored is not None:
-                return _Found(stored, stored=True)
+                return _FoundJudgement(stored, stored=True)
             self._observe.looked_up("judgement", "miss")
-            return _Found(await self._judge.judge(interaction, spent), stored=False)
+            return _FoundJudgement(await self._judge.judge(interaction, spent), stored=False)
 
         found, flight = await self._flights.join(key, find)
         if flight is not None:

@@ -7,7 +7,7 @@ import math
 FIRST = 4
 
 
-class Window:
+class AdaptiveConcurrency:
     """Additive increase, multiplicative decrease (Chiu and Jain, 1989), in judgements at once.
 
     It begins small and grows by one with every reply; after the first refusal by one in a round of

@@ -9,7 +9,7 @@ from monitor.judge.provider.refusals import Action
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class BreakerSettings:
     """When a model is left alone, and for how long; seconds, and failures without a reply between.
 
     ``stop_after`` is more than one, since a single refusal may quote words of the traffic, and few,
@@ -32,7 +32,7 @@ class Breaker:
     under way by then say nothing of now.
     """
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: BreakerSettings) -> None:
         self._patience = patience
         self.stopped: Fault | None = None
         self.is_open = False

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 
 from monitor.judge.limits.deadline import Deadline
-from monitor.judge.limits.provider_gate import Pressure, State, Unanswered
+from monitor.judge.limits.provider_gate import ModelUnanswered, ProviderGate, ProviderState
 
 #: Which of the models the current judgement was admitted for.
 _CHOSEN: ContextVar[int] = ContextVar("chosen", default=0)
@@ -22,7 +22,7 @@ def chosen() -> int:
 class Limits:
     """Concurrency and deadline (seconds) of judgements; waiting does not count as judging.
 
-    ``pressures`` are those of the models that are asked: what they bear is a limit, too.
+    ``provider_gates`` are those of the models that are asked: what they bear is a limit, too.
     ``others`` are those of models that are asked instead, in order, while the first do not answer.
     """
 
@@ -30,8 +30,8 @@ class Limits:
         self,
         concurrency: int,
         deadline_s: float,
-        pressures: Sequence[Pressure] = (),
-        others: Sequence[Sequence[Pressure]] = (),
+        provider_gates: Sequence[ProviderGate] = (),
+        others: Sequence[Sequence[ProviderGate]] = (),
     ) -> None:
         self.concurrency = concurrency
         #: Seconds that places were held for, all together.
@@ -40,14 +40,16 @@ class Limits:
         self._given_back = asyncio.Event()
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
-        self._groups = [sorted(group, key=id) for group in (pressures, *others)]
+        self._groups = [sorted(group, key=id) for group in (provider_gates, *others)]
 
     @property
     def is_silent(self) -> bool:
         """Whether judging pauses: a circuit is open, and no other model is there instead."""
-        states = [{pressure.state for pressure in group} for group in self._groups]
-        away = {State.CIRCUIT_OPEN, State.STOPPED}
-        return all(each & away for each in states) and State.CIRCUIT_OPEN in set().union(*states)
+        states = [{provider_gate.state for provider_gate in group} for group in self._groups]
+        away = {ProviderState.CIRCUIT_OPEN, ProviderState.STOPPED}
+        return all(each & away for each in states) and ProviderState.CIRCUIT_OPEN in set().union(
+            *states
+        )
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
@@ -69,10 +71,12 @@ class Limits:
         """
         while True:
             number = next(self._answering(), self._awaited())
-            with suppress(Unanswered):
+            with suppress(ModelUnanswered):
                 async with AsyncExitStack() as entered:
-                    for pressure in self._groups[number]:
-                        await entered.enter_async_context(pressure.judgement(self._others_answer))
+                    for provider_gate in self._groups[number]:
+                        await entered.enter_async_context(
+                            provider_gate.judgement(self._others_answer)
+                        )
                     await stack.enter_async_context(entered.pop_all())
                     return number
 
@@ -104,5 +108,5 @@ class Limits:
         return Deadline(self._deadline_s)
 
 
-def _refuses(group: Sequence[Pressure]) -> bool:
-    return any(pressure.state is State.STOPPED for pressure in group)
+def _refuses(group: Sequence[ProviderGate]) -> bool:
+    return any(provider_gate.state is ProviderState.STOPPED for provider_gate in group)

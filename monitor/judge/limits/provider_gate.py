@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
-from monitor.judge.limits.adaptive_window import Window
-from monitor.judge.limits.breaker import Breaker, Patience
+from monitor.judge.limits.adaptive_window import AdaptiveConcurrency
+from monitor.judge.limits.breaker import Breaker, BreakerSettings
 from monitor.judge.limits.deadline import asking, held
-from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota, Share
+from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota, Reservation
 from monitor.judge.provider.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
 from monitor.judge.provider.refusals import Action
 from monitor.runtime.logs import logger
@@ -26,7 +26,7 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_BACKOFF_S = 30.0
 
 
-class State(StrEnum):
+class ProviderState(StrEnum):
     """What is done about a model; the worst that holds."""
 
     JUDGING = "judging"
@@ -38,14 +38,14 @@ class State(StrEnum):
 class StateObserver(Protocol):
     """Who is told of a model's state."""
 
-    def shown_by(self, model: str, state: Callable[[], State]) -> None:
+    def shown_by(self, model: str, state: Callable[[], ProviderState]) -> None:
         """Ask ``state`` whenever the state is to be shown."""
 
-    def changed(self, model: str, state: State) -> None:
+    def changed(self, model: str, state: ProviderState) -> None:
         """It pauses, or goes on."""
 
 
-class Unanswered(Exception):
+class ModelUnanswered(Exception):
     """The model does not answer for now, and another one does."""
 
 
@@ -56,7 +56,7 @@ class Call:
     tokens: int | None = None
 
 
-class Pressure:
+class ProviderGate:
     """The state of one model, shared by all that ask it.
 
     Judgements come in through ``judgement`` and wait there while the provider is away, has asked
@@ -67,7 +67,7 @@ class Pressure:
     def __init__(
         self,
         model: str,
-        patience: Patience | None = None,
+        patience: BreakerSettings | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
@@ -77,8 +77,8 @@ class Pressure:
         self.model = model
         self._quota = quota or LocalQuota(PerMinute(), clock)
         self._clock, self._rng, self._observe = clock, rng or random.Random(), observe
-        self._breaker = Breaker(patience or Patience())
-        self._window = Window()
+        self._breaker = Breaker(patience or BreakerSettings())
+        self._window = AdaptiveConcurrency()
         self._paused_until = 0.0
         self._pause: Fault | None = None
         self._pauses, self._refused_at = 0, float("-inf")
@@ -86,19 +86,19 @@ class Pressure:
         #: All that was ever asked of the model.
         self.requests = self.tokens = 0
         self._moved = asyncio.Event()
-        self._said = State.JUDGING
+        self._said = ProviderState.JUDGING
         if observe is not None:
             observe.shown_by(model, lambda: self.state)
 
     @property
-    def state(self) -> State:
+    def state(self) -> ProviderState:
         """The worst that holds now."""
         if self._breaker.stopped is not None:
-            return State.STOPPED
+            return ProviderState.STOPPED
         if self._breaker.is_open:
-            return State.CIRCUIT_OPEN
+            return ProviderState.CIRCUIT_OPEN
         waits = self._quota.waiting or self._clock() < self._paused_until
-        return State.WAITING if waits else State.JUDGING
+        return ProviderState.WAITING if waits else ProviderState.JUDGING
 
     @property
     def answers(self) -> bool:
@@ -122,7 +122,7 @@ class Pressure:
     async def judgement(self, leaves: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
         """Wait until the provider bears one more; it is one more while inside.
 
-        Raises ``Unanswered`` instead of waiting for one that does not answer, where the caller
+        Raises ``ModelUnanswered`` instead of waiting for one that does not answer, where the caller
         ``leaves``.
         """
         probe = await self._admission(leaves)
@@ -173,7 +173,7 @@ class Pressure:
         else:
             self._worked(began)
 
-    async def _share(self, task: str, size: int) -> Share:
+    async def _share(self, task: str, size: int) -> Reservation:
         """What the limits allow, when the provider asks for no patience."""
         while True:
             await self._paused()
@@ -189,7 +189,7 @@ class Pressure:
         while True:
             now, breaker = self._clock(), self._breaker
             if not self.answers and leaves():
-                raise Unanswered
+                raise ModelUnanswered
             if breaker.stopped is not None and breaker.probing:
                 await self._until(None)  # or all would go on at once when it is answered
             elif breaker.stopped is not None:
@@ -271,7 +271,7 @@ class Pressure:
         """Wake all that wait, and say what has changed."""
         self._moved.set()
         self._moved = asyncio.Event()
-        found = State.JUDGING if self.state is State.WAITING else self.state
+        found = ProviderState.JUDGING if self.state is ProviderState.WAITING else self.state
         if found is self._said:
             return
         self._said = found

@@ -6,14 +6,14 @@ import random
 import time
 from collections.abc import Callable
 
-from monitor.judge.limits.breaker import Patience
-from monitor.judge.limits.provider_gate import Pressure, StateObserver
+from monitor.judge.limits.breaker import BreakerSettings
+from monitor.judge.limits.provider_gate import ProviderGate, StateObserver
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.model_ids import Ids
 
 
-class Pressures:
+class ProviderGates:
     """Made as they are asked for; ``clock`` gives monotonic seconds.
 
     ``quota`` gives the limits of a model by its name; ``ids`` are those by which models answer.
@@ -22,7 +22,7 @@ class Pressures:
     def __init__(
         self,
         observe: StateObserver | None = None,
-        patience: Patience | None = None,
+        patience: BreakerSettings | None = None,
         quota: Callable[[str], Quota] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -31,15 +31,15 @@ class Pressures:
     ) -> None:
         self.ids = ids or Ids()
         self._observe, self._clock, self._rng = observe, clock, rng
-        self._patience = patience or Patience()
+        self._patience = patience or BreakerSettings()
         self._quota = quota or (lambda _: LocalQuota(PerMinute(), clock))
-        self._made: dict[tuple[str, str | None, str | None], Pressure] = {}
+        self._made: dict[tuple[str, str | None, str | None], ProviderGate] = {}
 
-    def of(self, settings: LlmSettings) -> Pressure:
+    def of(self, settings: LlmSettings) -> ProviderGate:
         """That of the settings' first model; another key is another account."""
         key = settings.model, settings.api_base, settings.api_key
         if key not in self._made:
-            self._made[key] = Pressure(
+            self._made[key] = ProviderGate(
                 settings.model,
                 self._patience,
                 clock=self._clock,
@@ -49,15 +49,15 @@ class Pressures:
             )
         return self._made[key]
 
-    def made(self) -> list[Pressure]:
+    def made(self) -> list[ProviderGate]:
         """Those that were asked for, so far."""
         return list(self._made.values())
 
     async def aclose(self) -> None:
         """Give back what limits keep open."""
-        for pressure in self._made.values():
-            await pressure.aclose()
+        for provider_gate in self._made.values():
+            await provider_gate.aclose()
 
-    def all_of(self, settings: LlmSettings) -> list[Pressure]:
+    def all_of(self, settings: LlmSettings) -> list[ProviderGate]:
         """Those of all models that a judge with these settings asks."""
         return [self.of(settings.of_model(model)) for model in settings.models()]

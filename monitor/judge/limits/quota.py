@@ -28,7 +28,7 @@ class PerMinute:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Reservation:
     """What one call has taken: of requests and of tokens, each of several windows.
 
     ``reserved`` are the tokens taken of a limit that replicas share; None: none.
@@ -48,13 +48,13 @@ class Quota(Protocol):
     def waiting(self) -> int:
         """Calls that wait."""
 
-    async def take(self, task: str, size: int) -> Share:
+    async def take(self, task: str, size: int) -> Reservation:
         """Wait for one request and the tokens of ``size`` bytes of messages."""
 
-    def settle(self, share: Share, tokens: int) -> None:
+    def settle(self, share: Reservation, tokens: int) -> None:
         """The call used so many tokens. Never told, it used what was estimated."""
 
-    def give_back(self, share: Share) -> None:
+    def give_back(self, share: Reservation) -> None:
         """The call was not made."""
 
     def used_ratio(self, limit: str) -> float:
@@ -64,12 +64,12 @@ class Quota(Protocol):
         """Give back connections."""
 
 
-class Eased:
+class EasedShare:
     """A share that becomes larger when it has been for a whole window, and smaller at once.
 
     What others have taken by theirs counts for so long with whoever counts a sliding window.
 
-    >>> share = Eased(60.0)
+    >>> share = EasedShare(60.0)
     >>> [share.at(now, part) for now, part in [(0, 0.5), (1, 1.0), (60, 1.0), (61, 1.0), (62, 0.5)]]
     [0.5, 0.5, 0.5, 1.0, 0.5]
     """
@@ -110,7 +110,7 @@ class LocalQuota:
         inherits: bool = False,
     ) -> None:
         self._clock, self._share, self._inherits = clock, share, inherits
-        self._eased = Eased(window_s)
+        self._eased = EasedShare(window_s)
         self._requests = _rates(limits.requests, window_s)
         self._tokens = _rates(limits.tokens, window_s)
         self._estimates: dict[str, TokenEstimate] = {}
@@ -120,10 +120,10 @@ class LocalQuota:
         self._opens_at = float("-inf")
         self.waiting = 0
 
-    async def take(self, task: str, size: int) -> Share:
+    async def take(self, task: str, size: int) -> Reservation:
         """Wait for it; the deadline of the judgement does not run meanwhile."""
         if not self._requests and not self._tokens:
-            return Share(task, size)
+            return Reservation(task, size)
         self.waiting += 1
         try:
             with held(self.left_s):
@@ -132,7 +132,7 @@ class LocalQuota:
         finally:
             self.waiting -= 1
 
-    def settle(self, share: Share, tokens: int) -> None:
+    def settle(self, share: Reservation, tokens: int) -> None:
         """Put the actual tokens in the place of the estimate, and the time at which it came in.
 
         A request that took longer than others may have come in late, and is counted from then.
@@ -147,7 +147,7 @@ class LocalQuota:
             taken.at += min(max(late_s, 0.0), LATEST_S)
         self._settled.set()
 
-    def give_back(self, share: Share) -> None:
+    def give_back(self, share: Reservation) -> None:
         """Nothing was taken."""
         for taken in (*share.requests, *share.tokens):
             taken.amount = 0
@@ -169,10 +169,10 @@ class LocalQuota:
         """Tokens to reserve."""
         return self._estimate(task).of(size)
 
-    def note(self, task: str, size: int) -> Share:
+    def note(self, task: str, size: int) -> Reservation:
         """It is taken, whether or not there was room."""
         now, tokens = self._clock(), self.estimate(task, size)
-        return Share(
+        return Reservation(
             task,
             size,
             tuple(rate.take(now, 1) for rate in self._requests),
@@ -191,7 +191,7 @@ class LocalQuota:
         for rate in (*self._requests, *self._tokens):
             rate.scale(share)
 
-    async def room(self, task: str, size: int) -> Share:
+    async def room(self, task: str, size: int) -> Reservation:
         """Wait for it; callers come one at a time."""
         if self._inherits:  # not before the first call: a share is known by then
             self._inherits = False

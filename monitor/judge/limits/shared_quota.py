@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from monitor.errors import MonitorError
 from monitor.judge.limits.deadline import held
-from monitor.judge.limits.quota import LocalQuota, PerMinute, Share
+from monitor.judge.limits.quota import LocalQuota, PerMinute, Reservation
 from monitor.judge.limits.rates import WINDOW_S
 from monitor.runtime.logs import logger
 
@@ -93,7 +93,7 @@ class SharedQuota:
         self.waiting = 0
         observe.shared(model, True)
 
-    async def take(self, task: str, size: int) -> Share:
+    async def take(self, task: str, size: int) -> Reservation:
         """Wait for it; the deadline of the judgement does not run meanwhile."""
         self.waiting += 1
         try:
@@ -103,13 +103,13 @@ class SharedQuota:
         finally:
             self.waiting -= 1
 
-    def settle(self, share: Share, tokens: int) -> None:
+    def settle(self, share: Reservation, tokens: int) -> None:
         """What was taken too much or too little is made up for by the next calls."""
         self._own.settle(share, tokens)
         if share.reserved is not None:
             self._debt += tokens - share.reserved
 
-    def give_back(self, share: Share) -> None:
+    def give_back(self, share: Reservation) -> None:
         """The next call has it."""
         self._own.give_back(share)
         self._debt -= share.reserved or 0
@@ -127,8 +127,8 @@ class SharedQuota:
         """Seconds until the next call can go, at the earliest."""
         return max(self._own.left_s(), self._opens_at - self._clock())
 
-    async def _room(self, task: str, size: int) -> Share:
-        share: Share | None = None
+    async def _room(self, task: str, size: int) -> Reservation:
+        share: Reservation | None = None
         now = self._clock()
         if self._away and now < self._ask_at:
             return await self._own.room(task, size)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.llm.library import count_tokens
 from monitor.judge.pipeline.parsing import VerifyRequest, has_words
@@ -25,13 +25,13 @@ class RehearsedJudge(LlmJudge):
     """Costs what the judge of these settings would, without evidence.
 
     A model without a price costs nothing. What the models would be asked is counted with the
-    ``pressures`` that production shares.
+    ``provider_gates`` that production shares.
     """
 
-    def __init__(self, settings: LlmSettings, pressures: Pressures | None = None) -> None:
+    def __init__(self, settings: LlmSettings, provider_gates: ProviderGates | None = None) -> None:
         plain = replace(settings, evidence="off")
-        shared = pressures or Pressures()
-        super().__init__(plain, pressures=shared)
+        shared = provider_gates or ProviderGates()
+        super().__init__(plain, provider_gates=shared)
         self._asked = shared.all_of(plain)
 
     def foresee(self, interaction: Interaction) -> None:

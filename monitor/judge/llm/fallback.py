@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monitor.errors import JudgeFailed, TooLarge
 from monitor.judge.limits.limits import chosen
 from monitor.judge.pipeline.asking import TOO_LONG
-from monitor.judge.protocol import Bill, Judge
+from monitor.judge.protocol import CostMeter, Judge
 from monitor.judge.provider.faults import CallFailed
 from monitor.records import Interaction, JudgeIdentity, Judgement
 from monitor.runtime.logs import logger
@@ -34,9 +34,11 @@ class FallbackJudge:
         for judge in self.judges:
             await judge.prepare()
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         """The judgement of the first that gives one; raises the last one's ``JudgeFailed``."""
-        spent = bill or Bill()
+        spent = cost_meter or CostMeter()
         left = self.judges[chosen() :]
         why: JudgeFailed | None = None
         for judge, another in zip(left, (*left[1:], None), strict=True):

@@ -19,8 +19,8 @@ from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.allowance import may_ask_again
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.limits.deadline import is_bounded
-from monitor.judge.limits.provider_gate import Call, Pressure
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gate import Call, ProviderGate
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.llm.backoff import Backoff
 from monitor.judge.llm.library import count_tokens, list_price, litellm
@@ -37,9 +37,16 @@ from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.ports import CallObserver, Reply, Silent, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.judge.provider.answered import written_in
-from monitor.judge.provider.faults import NO_ANSWER, Answer, CallFailed, Fault, explain, fault_in
+from monitor.judge.provider.faults import (
+    NO_ANSWER,
+    CallFailed,
+    Fault,
+    ProviderAnswer,
+    explain,
+    fault_in,
+)
 from monitor.judge.provider.refusals import Action
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
@@ -51,7 +58,7 @@ class LlmJudge:
     """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
-    Judges with the same ``pressures`` share what their models bear.
+    Judges with the same ``provider_gates`` share what their models bear.
     """
 
     def __init__(
@@ -64,11 +71,11 @@ class LlmJudge:
         cache: ClaimsCache | None = None,
         listen: Callable[[str], None] | None = None,
         order: PassageOrder | None = None,
-        pressures: Pressures | None = None,
+        provider_gates: ProviderGates | None = None,
     ) -> None:
         self._settings = settings
         self._listen = listen
-        self._pressures = pressures or Pressures(rng=rng)
+        self._provider_gates = provider_gates or ProviderGates(rng=rng)
         quotes = settings.evidence == "quote"
         relates = settings.relevant_to_question == "judged"
         self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
@@ -77,8 +84,8 @@ class LlmJudge:
                 made,
                 observe=observe,
                 rng=rng,
-                pressure=self._pressures.of(made),
-                ids=self._pressures.ids.of(made),
+                provider_gate=self._provider_gates.of(made),
+                ids=self._provider_gates.ids.of(made),
             )
             for made in map(settings.of_model, settings.models())
         )
@@ -102,9 +109,9 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(Bill())
+        return self._identified(CostMeter())
 
-    def _identified(self, spent: Bill) -> JudgeIdentity:
+    def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
         tasks: tuple[Task, ...] = ("verify_claims", "extract_claims")
         if len(self._clients) == 1:
@@ -132,13 +139,16 @@ class LlmJudge:
             await client.prepare()
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         """All verdicts on one interaction; raises ``JudgeFailed`` with the usage so far.
 
         With ``claims`` given, those are verified and nothing is extracted.
         """
-        return await self._pipeline.judge(interaction, bill, claims)
+        return await self._pipeline.judge(interaction, cost_meter, claims)
 
     def _foresee(self, interaction: Interaction, claims: Claims) -> None:
         self._pipeline.foresee(interaction, claims)
@@ -172,13 +182,13 @@ class LlmClient:
         observe: CallObserver | None = None,
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.perf_counter,
-        pressure: Pressure | None = None,
+        provider_gate: ProviderGate | None = None,
         ids: ModelIds | None = None,
     ) -> None:
         self._settings = settings
         self._ids = ids or ModelIds(settings.model)
         self._secrets, self._told = secrets_of(settings, os.environ), False
-        self._pressure = pressure or Pressures(rng=rng).of(settings)
+        self._provider_gate = provider_gate or ProviderGates(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock = clock
@@ -197,7 +207,7 @@ class LlmClient:
             with attempt:
                 route = await self.prepare()
                 try:
-                    async with self._pressure.call(task, size) as call:
+                    async with self._provider_gate.call(task, size) as call:
                         reply = await self._attempt(task, system, user, route, call)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
@@ -287,7 +297,7 @@ class _Heard:
         if not self._body and isinstance(found, str):
             self._body, self._details = found, details
 
-    def answer(self, made_of_it: Any = None) -> Answer:
+    def answer(self, made_of_it: Any = None) -> ProviderAnswer:
         """With headers where the library tells them: always with what it has made of the answer.
 
         Of an answer that it rejects, only by some of its routes: OpenAI's and Azure's are among
@@ -296,7 +306,9 @@ class _Heard:
         # Put there only after the hook was called.
         told = self._details.get("response_headers")
         headers = getattr(made_of_it, "_response_headers", None) or told
-        return Answer(self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers)
+        return ProviderAnswer(
+            self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers
+        )
 
 
 def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
@@ -410,7 +422,7 @@ def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
 
 
 def _unread(
-    answer: Answer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+    answer: ProviderAnswer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
 ) -> Usage | None:
     """The usage of an answer that the library rejects, where a model has written something.
 

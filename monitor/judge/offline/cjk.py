@@ -58,7 +58,7 @@ _STOPS = re.compile(
 _REACH = 4
 
 
-class Run(NamedTuple):
+class CjkRun(NamedTuple):
     """One run of CJK characters as tokens: all, those denied, and opposites with their sign."""
 
     tokens: tuple[str, ...]
@@ -136,7 +136,7 @@ def _clock(match: re.Match[str]) -> str:
     return f" {hour:02}:{minute} "
 
 
-def read_run(run: str) -> Run:
+def read_run(run: str) -> CjkRun:
     """Bigrams of a run of CJK characters, split at function words; what a denial reaches."""
     run = _SYNONYM.sub(lambda m: CHINESE[m[0]], run)
     signs = tuple(_POLES[word] for word in _POLE.findall(run))
@@ -154,7 +154,7 @@ def read_run(run: str) -> Run:
         tokens += found
         if after_denial:
             denied += found[:_REACH]
-    return Run(tuple(tokens), tuple(denied), denies, signs)
+    return CjkRun(tuple(tokens), tuple(denied), denies, signs)
 
 
 def _bigrams(piece: str) -> list[str]:

@@ -16,7 +16,7 @@ from monitor.judge.offline.overlap import (
     supported,
 )
 from monitor.judge.offline.sentences import Sentence, Text, join, read_sentence, read_text
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Flags, Interaction, JudgeIdentity, Judgement, Matrix, Verdicts
 from monitor.runtime.threads import Threads
@@ -69,7 +69,10 @@ class OfflineJudge:
         return self._identity
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         """All verdicts on one interaction; costs no calls.
 

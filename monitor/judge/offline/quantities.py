@@ -34,7 +34,7 @@ _HINT = frozenset([*MONTHS, *NUMBER_WORDS, *ORDINALS])
 _AFTERNOON = {"pm": 12, "p.m": 12, "p.m.": 12, "am": 0, "a.m": 0, "a.m.": 0}
 
 
-class Fact(NamedTuple):
+class Quantity(NamedTuple):
     """One number, date, time, amount or ordinal: tokens ``at`` to ``end``, the unit included.
 
     ``need`` is empty where a claim need not find it again, as the "one" of "one of them".
@@ -62,7 +62,7 @@ def show(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6f}".rstrip("0")
 
 
-def read_facts(words: Sequence[str]) -> list[Fact]:
+def read_facts(words: Sequence[str]) -> list[Quantity]:
     """The facts in the lower-case tokens of one sentence, in order.
 
     >>> [fact.need for fact in read_facts(["within", "two", "weeks"])]
@@ -70,7 +70,7 @@ def read_facts(words: Sequence[str]) -> list[Fact]:
     >>> [fact.need for fact in read_facts(["on", "3", "may"])]
     [('d:05-03',)]
     """
-    facts: list[Fact] = []
+    facts: list[Quantity] = []
     i = 0
     while i < len(words):
         word = words[i]
@@ -82,7 +82,7 @@ def read_facts(words: Sequence[str]) -> list[Fact]:
     return facts
 
 
-def _read_at(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
+def _read_at(words: Sequence[str], i: int) -> tuple[list[Quantity], int]:
     word = words[i]
     if word in MONTHS:
         return _read_month(words, i)
@@ -93,7 +93,7 @@ def _read_at(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     clock = _CLOCK.match(word)
     if clock and i + 1 < len(words) and words[i + 1] in _AFTERNOON:
         return [_time(i, i + 2, int(clock[1]), int(clock[2]), words[i + 1])], i + 2
-    return [Fact(i, i + 1, n, (*n, *_months_of(n))) for n in _compound(word)], i + 1
+    return [Quantity(i, i + 1, n, (*n, *_months_of(n))) for n in _compound(word)], i + 1
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +114,7 @@ def _months_of(need: Need) -> list[str]:
     return [f"m:{int(fact[2:4])}" for fact in need if fact.startswith("d:")]
 
 
-def _read_month(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
+def _read_month(words: Sequence[str], i: int) -> tuple[list[Quantity], int]:
     """``May 3`` or a month alone; a month after its day was read with the day."""
     month, after = MONTHS[words[i]], words[i + 1] if i + 1 < len(words) else ""
     if day := _day(after):
@@ -122,7 +122,7 @@ def _read_month(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     year = after.isdigit() and len(after) == 4
     if words[i] in _ALSO_WORDS and not year and (words[i - 1] if i else "") not in _BEFORE_MONTH:
         return [], i + 1
-    return [Fact(i, i + 1, (f"m:{month}",), (f"m:{month}",))], i + 1
+    return [Quantity(i, i + 1, (f"m:{month}",), (f"m:{month}",))], i + 1
 
 
 def _day(word: str) -> int:
@@ -130,27 +130,27 @@ def _day(word: str) -> int:
     return int(digits) if digits.isdecimal() and len(digits) <= 2 and 0 < int(digits) <= 31 else 0
 
 
-def _date(at: int, end: int, month: int, day: int) -> Fact:
+def _date(at: int, end: int, month: int, day: int) -> Quantity:
     fact = f"d:{month:02}-{day:02}"
-    return Fact(at, end, (fact,), (fact, f"m:{month}", f"a:{day}", f"o:{day}"))
+    return Quantity(at, end, (fact,), (fact, f"m:{month}", f"a:{day}", f"o:{day}"))
 
 
-def _time(at: int, end: int, hour: int, minute: int, half: str) -> Fact:
+def _time(at: int, end: int, hour: int, minute: int, half: str) -> Quantity:
     fact = f"t:{hour % 12 + _AFTERNOON[half]:02}:{minute:02}"
-    return Fact(at, end, (fact,), (fact, f"a:{hour}"))
+    return Quantity(at, end, (fact,), (fact, f"a:{hour}"))
 
 
-def _read_ordinal(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
+def _read_ordinal(words: Sequence[str], i: int) -> tuple[list[Quantity], int]:
     word = words[i]
     value = ORDINALS[word] if word in ORDINALS else int(_NOT_DIGIT.sub("", word)[:15] or 0)
     j = i + 2 if i + 1 < len(words) and words[i + 1] == "of" else i + 1
     if j < len(words) and words[j] in MONTHS and 0 < value <= 31:
         return [_date(i, j + 1, MONTHS[words[j]], value)], j + 1
     need = (f"o:{value}",) if value != 1 else ()
-    return [Fact(i, i + 1, need, (f"o:{value}", f"a:{value}"))], i + 1
+    return [Quantity(i, i + 1, need, (f"o:{value}", f"a:{value}"))], i + 1
 
 
-def _read_number(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
+def _read_number(words: Sequence[str], i: int) -> tuple[list[Quantity], int]:
     value, j = _value(words, i)
     follower = words[j] if j < len(words) else ""
     if follower in MONTHS and 0 < value <= 31 and value == int(value):
@@ -161,9 +161,9 @@ def _read_number(words: Sequence[str], i: int) -> tuple[list[Fact], int]:
     (unit, end), number = _unit(words, i, j), show(value)
     if unit is None:
         need = () if words[i] in ("one", "half") else (f"a:{number}",)
-        return [Fact(i, j, need, (f"a:{number}", f"n:{number}"))], j
+        return [Quantity(i, j, need, (f"a:{number}", f"n:{number}"))], j
     amount = f"q:{unit[0]}:{show(round(value * unit[1], 6))}"
-    return [Fact(i, end, (amount, f"n:{number}"), (amount, f"a:{number}"))], j
+    return [Quantity(i, end, (amount, f"n:{number}"), (amount, f"a:{number}"))], j
 
 
 def _value(words: Sequence[str], i: int, parts: int = 4) -> tuple[float, int]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.judge.offline.cjk import normalise_cjk, read_run
-from monitor.judge.offline.quantities import Fact, is_numeric, read_facts
+from monitor.judge.offline.quantities import Quantity, is_numeric, read_facts
 from monitor.judge.offline.words import look_up, looks_common
 from monitor.judge.text import normalise, split_sentences, word_list
 
@@ -76,7 +76,7 @@ class Text(NamedTuple):
     offers: frozenset[str]
 
 
-class _Reader:
+class _FeatureReader:
     """Collects the features of one sentence, token by token."""
 
     def __init__(self, foreign: bool) -> None:
@@ -115,7 +115,7 @@ class _Reader:
             self.extra.add(initials)
         self.name = []
 
-    def fact(self, fact: Fact) -> None:
+    def fact(self, fact: Quantity) -> None:
         labels = bool(self.name)
         self.close_name()
         if fact.need:
@@ -214,11 +214,11 @@ def read_sentence(sentence: str) -> Sentence:
         sentence = normalise_cjk(sentence)
     tokens: list[str] = _TOKEN.findall(sentence)
     lowers = [token.lower() for token in tokens]
-    facts: dict[int, list[Fact]] = {}
+    facts: dict[int, list[Quantity]] = {}
     if _HAS_DIGIT.search(sentence) or any(map(is_numeric, lowers)):
         for fact in read_facts(lowers):
             facts.setdefault(fact.at, []).append(fact)
-    reader = _Reader(foreign)
+    reader = _FeatureReader(foreign)
     read_to = 0
     for i, raw in enumerate(tokens):
         if i in facts:

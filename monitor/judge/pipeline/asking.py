@@ -14,7 +14,7 @@ from monitor.judge.pipeline.prompts import Prompts
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.ports import CallObserver, Complete, Silent, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 
 OUTPUT_LIMIT = "output_limit"
 TOO_LONG = "too_long"
@@ -56,7 +56,7 @@ class Asker:
     async def ask(
         self,
         request: Request[T],
-        spent: Bill,
+        spent: CostMeter,
         *,
         divisible: bool = False,
         complaint: str | None = None,
@@ -88,7 +88,7 @@ class Asker:
                     raise
                 raise _failed(request, first) from first
 
-    def _count(self, task: Task, rejected: ReplyRejected, spent: Bill) -> None:
+    def _count(self, task: Task, rejected: ReplyRejected, spent: CostMeter) -> None:
         """A reply was refused; where the model refuses the request there is none."""
         if rejected.kind is not None:
             spent.refused[rejected.kind] += 1
@@ -98,7 +98,7 @@ class Asker:
         self,
         request: Request[T],
         complaint: str | None,
-        spent: Bill,
+        spent: CostMeter,
         first: ReplyRejected | None,
         *,
         planned: bool,

@@ -9,7 +9,7 @@ from monitor.judge.pipeline.asking import OUTPUT_LIMIT, Asker, at_once
 from monitor.judge.pipeline.material import Caps, Material, packed
 from monitor.judge.pipeline.parsing import RESPONSE, ClaimVerdict
 from monitor.judge.pipeline.quoting import Pair, QuoteRequest
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Evidence
 
 Quotes = Mapping[Pair, str | None]
@@ -22,7 +22,7 @@ class Quoter:
         self._asker, self._caps = asker, caps
 
     async def evidence(
-        self, material: Material, answers: Mapping[str, ClaimVerdict], spent: Bill
+        self, material: Material, answers: Mapping[str, ClaimVerdict], spent: CostMeter
     ) -> Evidence:
         """By claim id and passage number the quote, or None where it is unverified.
 
@@ -38,7 +38,7 @@ class Quoter:
         requests = quote_requests(material, self._caps, answers)
         return _by_claim(dict.fromkeys(request.pairs) for request in requests)
 
-    async def _quoted(self, request: QuoteRequest, spent: Bill) -> Quotes:
+    async def _quoted(self, request: QuoteRequest, spent: CostMeter) -> Quotes:
         several = len(request.pairs) > 1
         try:
             first = await self._asker.ask(request, spent, divisible=several, planned=False)

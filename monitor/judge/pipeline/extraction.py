@@ -8,7 +8,7 @@ from typing import Protocol
 from monitor.judge.pipeline import parsing
 from monitor.judge.pipeline.asking import Asker
 from monitor.judge.pipeline.parsing import ExtractRequest
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 
 
 class Extraction(Protocol):
@@ -19,7 +19,7 @@ class Extraction(Protocol):
     """
 
     async def claims(
-        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+        self, question: str, text: str, spent: CostMeter, *, fresh: bool = False
     ) -> tuple[str, ...]:
         """The claims of ``text``, which is the answer to ``question`` or its reference.
 
@@ -48,7 +48,7 @@ class Extractor:
         return nullcontext(self)
 
     async def claims(
-        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+        self, question: str, text: str, spent: CostMeter, *, fresh: bool = False
     ) -> tuple[str, ...]:
         """One call, or two if the first reply breaks the wire format."""
         if not parsing.has_words(text):

@@ -42,18 +42,18 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class VerifyBlock:
     """One verify call: which claims are asked against which documents, both by name."""
 
     claims: tuple[str, ...]
     documents: tuple[str, ...]
 
-    def halves(self) -> tuple[Block, Block]:
+    def halves(self) -> tuple[VerifyBlock, VerifyBlock]:
         """Both halves of the claims, against the same documents; there must be two claims."""
         middle = (len(self.claims) + 1) // 2
         return (
-            Block(self.claims[:middle], self.documents),
-            Block(self.claims[middle:], self.documents),
+            VerifyBlock(self.claims[:middle], self.documents),
+            VerifyBlock(self.claims[middle:], self.documents),
         )
 
 
@@ -116,7 +116,7 @@ class Material:
         letter = {RESPONSE: "c", REFERENCE: "r"}[own]
         return tuple(claim for claim in self.claims if claim.startswith(letter))
 
-    def request(self, block: Block, joined: str = "") -> VerifyRequest:
+    def request(self, block: VerifyBlock, joined: str = "") -> VerifyRequest:
         """The message of a block; ``joined`` is the text under the name of that document."""
         texts = [joined if name == self.joined else self.texts[name] for name in block.documents]
         return VerifyRequest(

@@ -15,12 +15,12 @@ from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.material import Caps, Material, by_context
 from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
-from monitor.judge.pipeline.plans import Plan, Planner, joint
+from monitor.judge.pipeline.plans import Planner, VerifyPlan, joint
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.pipeline.sizes import Sizes, refuse_verdicts
 from monitor.judge.pipeline.verification import Answers, Verifier
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
 
 
@@ -36,7 +36,7 @@ class Pipeline:
         self,
         asker: Asker,
         extract: Extract,
-        identity: Callable[[Bill], JudgeIdentity],
+        identity: Callable[[CostMeter], JudgeIdentity],
         *,
         planner: Planner = joint,
         caps: Caps | None = None,
@@ -58,16 +58,19 @@ class Pipeline:
         self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
-        """All verdicts on one interaction; ``bill`` says at any moment what it has cost.
+        """All verdicts on one interaction; ``cost_meter`` says at any moment what it has cost.
 
         With ``claims`` given, those are verified and nothing is extracted. Raises ``JudgeFailed``
         with the usage so far: ``malformed_reply`` or ``output_limit`` after a second bad reply, or
         whatever reason the port gives. ``TooLarge``, before anything is asked that can be known to
         be too much.
         """
-        spent = bill or Bill()
+        spent = cost_meter or CostMeter()
         spent.allowance.bind(self._ceiling, self._at_once)
         try:
             with self._extract.for_one() as source:
@@ -89,7 +92,7 @@ class Pipeline:
         return await _quoted(self._quoter, judgement, material, answers, spent)
 
     async def _answered(
-        self, interaction: Interaction, given: Claims | None, source: Extraction, spent: Bill
+        self, interaction: Interaction, given: Claims | None, source: Extraction, spent: CostMeter
     ) -> tuple[Claims, Material, Answers, Labels]:
         if not _can_be_judged(interaction):
             return Claims(), self._material(interaction, Claims()), {}, ()
@@ -134,7 +137,7 @@ class Pipeline:
         texts = _texts(interaction)
         return self._sizes.extraction(interaction, [texts[name] for name in names])
 
-    def _planned(self, interaction: Interaction, claims: Claims) -> tuple[Material, Plan]:
+    def _planned(self, interaction: Interaction, claims: Claims) -> tuple[Material, VerifyPlan]:
         number = len(claims.response) + len(claims.reference)
         refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
@@ -153,7 +156,7 @@ class Pipeline:
         interaction: Interaction,
         claims: Claims,
         requests: Iterable[RelevanceRequest],
-        spent: Bill,
+        spent: CostMeter,
     ) -> Labels:
         if self._relevance is None or not claims.response:
             return ()
@@ -185,7 +188,7 @@ class Pipeline:
 
 
 async def _quoted(
-    quoter: Quoter, judgement: Judgement, material: Material, answers: Answers, spent: Bill
+    quoter: Quoter, judgement: Judgement, material: Material, answers: Answers, spent: CostMeter
 ) -> Judgement:
     """The judgement with its evidence; until that is there, one without stands on the bill."""
     unverified = quoter.unverified(material, answers)
@@ -197,7 +200,7 @@ async def _quoted(
 async def _extracted(
     interaction: Interaction,
     source: Extraction,
-    spent: Bill,
+    spent: CostMeter,
     anew: tuple[str, ...] = (),
     known: Claims | None = None,
 ) -> Claims:

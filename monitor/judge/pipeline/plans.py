@@ -24,9 +24,9 @@ from typing import Literal
 
 from monitor.judge.ceiling import Demand
 from monitor.judge.pipeline.material import (
-    Block,
     Caps,
     Material,
+    VerifyBlock,
     by_context,
     estimated_tokens,
     packed,
@@ -37,14 +37,14 @@ PipelineName = Literal["joint", "single", "ragas"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VerifyPlan:
     """The blocks to ask, all at once.
 
     ``joined`` is the text of the document that holds all passages. ``documents_as`` and
     ``claims_as`` name what is not asked because something equal is: the answer is the same.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[VerifyBlock, ...]
     joined: str = ""
     documents_as: Mapping[str, str] = field(default_factory=dict)
     claims_as: Mapping[str, str] = field(default_factory=dict)
@@ -60,24 +60,26 @@ class Plan:
         return ClaimVerdict({**said, **equal}, verdict.together)
 
 
-Planner = Callable[[Material, Caps], Plan]
+Planner = Callable[[Material, Caps], VerifyPlan]
 
 
-def joint(material: Material, caps: Caps) -> Plan:
+def joint(material: Material, caps: Caps) -> VerifyPlan:
     """All documents beside each other, in as few calls as the caps allow."""
     batches = _batches(material, tuple(material.claims), caps)
     largest = max((_tokens(material, batch) for batch in batches), default=0)
     groups = _groups(material, caps, material.room(caps) - largest)
-    return Plan(tuple(Block(batch, group) for group in groups for batch in batches))
+    return VerifyPlan(tuple(VerifyBlock(batch, group) for group in groups for batch in batches))
 
 
-def single(material: Material, caps: Caps) -> Plan:
+def single(material: Material, caps: Caps) -> VerifyPlan:
     """One document a call."""
     batches = _batches(material, tuple(material.claims), caps)
-    return Plan(tuple(Block(batch, (name,)) for name in material.texts for batch in batches))
+    return VerifyPlan(
+        tuple(VerifyBlock(batch, (name,)) for name in material.texts for batch in batches)
+    )
 
 
-def ragas(material: Material, caps: Caps) -> Plan:
+def ragas(material: Material, caps: Caps) -> VerifyPlan:
     """What ragas 0.4.3 asks, without its duplicates, and what it never asks.
 
     From ``ragas/metrics/_noise_sensitivity.py`` and ``_faithfulness.py``, with C the response's
@@ -110,9 +112,12 @@ def ragas(material: Material, caps: Caps) -> Plan:
     asked = [(batch, tuple(texts)) for batch in _batches(material, c, caps)]
     if not same:
         asked += [(batch, tuple(material.texts)) for batch in _batches(material, r, caps)]
-    return Plan(
+    return VerifyPlan(
         blocks=tuple(
-            Block(batch, (name,)) for batch, names in asked for name in names if equal[name] == name
+            VerifyBlock(batch, (name,))
+            for batch, names in asked
+            for name in names
+            if equal[name] == name
         ),
         joined=joined,
         documents_as={name: kept for name, kept in equal.items() if kept != name},
@@ -139,7 +144,7 @@ def fewest(planner: Planner, caps: Caps, passages: Sequence[str]) -> int:
     return different if planner is ragas else -(-different // caps.passages)
 
 
-def demand(material: Material, caps: Caps, plan: Plan) -> Demand:
+def demand(material: Material, caps: Caps, plan: VerifyPlan) -> Demand:
     """What the plan asks, and ``together`` afterwards at most."""
     costs = {name: material.document_tokens(name) for name in material.texts}
     costs[material.joined] = estimated_tokens(plan.joined)
@@ -159,8 +164,11 @@ def demand(material: Material, caps: Caps, plan: Plan) -> Demand:
 
 
 def together(
-    material: Material, caps: Caps, asked: Sequence[Block], answers: Mapping[str, ClaimVerdict]
-) -> tuple[Block, ...]:
+    material: Material,
+    caps: Caps,
+    asked: Sequence[VerifyBlock],
+    answers: Mapping[str, ClaimVerdict],
+) -> tuple[VerifyBlock, ...]:
     """What is still to be asked about the context as a whole, once the plan has been answered.
 
     The response's claims that no passage supports, if they have not been shown all passages in one
@@ -174,11 +182,11 @@ def together(
     for batch in _batches(material, left, caps):
         shown = _best_that_fit(material, caps, _tokens(material, batch))
         if not all(any(seen.issuperset(shown) for seen in met.get(c, ())) for c in batch):
-            blocks.append(Block(batch, shown))
+            blocks.append(VerifyBlock(batch, shown))
     return tuple(blocks)
 
 
-def _not_shown_all(material: Material, asked: Sequence[Block]) -> tuple[str, ...]:
+def _not_shown_all(material: Material, asked: Sequence[VerifyBlock]) -> tuple[str, ...]:
     """The response's claims that ``together`` may ask about once more, whatever is answered."""
     if any(material.joined in block.documents for block in asked) or len(material.passages) < 2:
         return ()
@@ -187,7 +195,7 @@ def _not_shown_all(material: Material, asked: Sequence[Block]) -> tuple[str, ...
     return tuple(c for c in claims if not any(seen >= passages for seen in met.get(c, ())))
 
 
-def _met(asked: Iterable[Block]) -> Mapping[str, list[frozenset[str]]]:
+def _met(asked: Iterable[VerifyBlock]) -> Mapping[str, list[frozenset[str]]]:
     """By claim the documents that it meets in one call, call by call."""
     found: dict[str, list[frozenset[str]]] = {}
     made: dict[tuple[str, ...], frozenset[str]] = {}

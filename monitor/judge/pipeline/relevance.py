@@ -9,7 +9,7 @@ from monitor.judge.pipeline.asking import OUTPUT_LIMIT, Asker, at_once
 from monitor.judge.pipeline.material import Caps, Material, packed
 from monitor.judge.pipeline.parsing import PassageOrder, has_words
 from monitor.judge.pipeline.relating import RelevanceRequest
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Labels
 
 
@@ -29,7 +29,7 @@ class Relevance:
         return relevance_requests(material, self._caps, unlabelled)
 
     async def of(
-        self, interaction: Interaction, requests: Iterable[RelevanceRequest], spent: Bill
+        self, interaction: Interaction, requests: Iterable[RelevanceRequest], spent: CostMeter
     ) -> Labels:
         """Per passage in the order of the log whether it is relevant; None where a label says so.
 
@@ -45,7 +45,7 @@ class Relevance:
         return tuple(found.get(str(j + 1)) for j in range(len(interaction.retrieved_contexts)))
 
     async def _asked(
-        self, request: RelevanceRequest, spent: Bill, *, planned: bool = True
+        self, request: RelevanceRequest, spent: CostMeter, *, planned: bool = True
     ) -> Mapping[str, bool]:
         """The verdicts on its documents; if the reply was cut, those on its halves."""
         try:

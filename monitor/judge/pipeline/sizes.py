@@ -11,7 +11,7 @@ from monitor.judge.ceiling import Demand
 from monitor.judge.pipeline import plans
 from monitor.judge.pipeline.material import Caps, Material, estimated_tokens
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest, has_words
-from monitor.judge.pipeline.plans import Plan, Planner
+from monitor.judge.pipeline.plans import Planner, VerifyPlan
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.ports import Task
 from monitor.records import Interaction
@@ -58,7 +58,7 @@ class Sizes:
         return Demand(calls, shown + calls * self._fixed(VerifyRequest.task, interaction))
 
     def whole(
-        self, material: Material, plan: Plan, relevance: Iterable[RelevanceRequest] = ()
+        self, material: Material, plan: VerifyPlan, relevance: Iterable[RelevanceRequest] = ()
     ) -> Demand:
         """Of a plan and all that follows from it in any case, and of what is asked beside it."""
         found = plans.demand(material, self.caps, plan)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.pipeline.asking import Asker, at_once
-from monitor.judge.pipeline.material import Block, Caps, Material, by_context, merged
+from monitor.judge.pipeline.material import Caps, Material, VerifyBlock, by_context, merged
 from monitor.judge.pipeline.parsing import ClaimVerdict
-from monitor.judge.pipeline.plans import Plan, Planner, together
-from monitor.judge.protocol import Bill
+from monitor.judge.pipeline.plans import Planner, VerifyPlan, together
+from monitor.judge.protocol import CostMeter
 
 Answers = Mapping[str, ClaimVerdict]
 """By claim id; every document that the claim was asked against, or equals, is in it."""
@@ -21,11 +21,11 @@ class Verifier:
     def __init__(self, asker: Asker, planner: Planner, caps: Caps) -> None:
         self._asker, self._planner, self._caps = asker, planner, caps
 
-    def plan(self, material: Material) -> Plan:
+    def plan(self, material: Material) -> VerifyPlan:
         """What is to be asked about this material."""
         return self._planner(material, self._caps)
 
-    async def against_each(self, material: Material, plan: Plan, spent: Bill) -> Answers:
+    async def against_each(self, material: Material, plan: VerifyPlan, spent: CostMeter) -> Answers:
         """What the plan for this material has found; raises ``JudgeFailed``.
 
         A blank document supports no claim, and is in no plan.
@@ -36,7 +36,7 @@ class Verifier:
         return merged([plan.spread(found), of_blank])
 
     async def together(
-        self, material: Material, plan: Plan, found: Answers, spent: Bill
+        self, material: Material, plan: VerifyPlan, found: Answers, spent: CostMeter
     ) -> Answers:
         """The answers, with those on the context as a whole, where the plan has not asked that."""
         blocks = together(material, self._caps, plan.blocks, found)
@@ -46,8 +46,8 @@ class Verifier:
     async def _all(
         self,
         material: Material,
-        blocks: Iterable[Block],
-        spent: Bill,
+        blocks: Iterable[VerifyBlock],
+        spent: CostMeter,
         joined: str = "",
         *,
         planned: bool = True,
@@ -56,7 +56,13 @@ class Verifier:
         return merged(await at_once(*jobs))
 
     async def _block(
-        self, material: Material, block: Block, spent: Bill, joined: str, *, planned: bool
+        self,
+        material: Material,
+        block: VerifyBlock,
+        spent: CostMeter,
+        joined: str,
+        *,
+        planned: bool,
     ) -> Answers:
         """The answers of one block; if the reply was cut, those of its halves."""
         request, several = material.request(block, joined), len(block.claims) > 1

@@ -38,14 +38,14 @@ _HOST = re.compile(r"[A-Za-z0-9._:-]{1,260}")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")  # a number would only repeat a status
 
 
-class Answer(NamedTuple):
+class ProviderAnswer(NamedTuple):
     """What the client was given under a status that says that all is well, as far as it tells."""
 
     body: str = ""
     headers: Mapping[str, Any] = MappingProxyType({})
 
 
-NO_ANSWER = Answer()
+NO_ANSWER = ProviderAnswer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,9 @@ class CallFailed(JudgeFailed):
         self.fault = fault
 
 
-def explain(error: BaseException, now: datetime, answer: Answer = NO_ANSWER) -> Fault | None:
+def explain(
+    error: BaseException, now: datetime, answer: ProviderAnswer = NO_ANSWER
+) -> Fault | None:
     """The fault behind a client error; None if the server did answer, but unreadably.
 
     A status that says that all is well is outdone by an error in the ``answer``. ``now`` (UTC)
@@ -99,7 +101,7 @@ def explain(error: BaseException, now: datetime, answer: Answer = NO_ANSWER) -> 
     return _refused(status, chain, now)
 
 
-def fault_in(answer: Answer, now: datetime) -> Fault | None:
+def fault_in(answer: ProviderAnswer, now: datetime) -> Fault | None:
     """What is wrong by the body of an answer whose status says that all is well."""
     found = error_in(answer.body)
     if found is None:

@@ -17,7 +17,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.legacy_records import LegacyRecordBatch
 from aiokafka.record.util import decode_varint
 
-from monitor.kafka.bounded.unpacking import TooLarge, unpacked
+from monitor.kafka.bounded.unpacking import BatchTooLarge, unpacked
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 
 #: Within so many bytes there is no room for more headers than can be held.
@@ -100,12 +100,12 @@ class Batch:
         return Left(first, through, records, error)
 
     def unpacked(self, most: int) -> Unpacked:
-        """Its records; raises ``TooLarge`` for more than ``most`` bytes, or far too many.
+        """Its records; raises ``BatchTooLarge`` for more than ``most`` bytes, or far too many.
 
         Raises what codecs and parser raise for what is broken, also while they are read.
         """
         if len(self._raw) > most or self._records > MOST_RECORDS:
-            raise TooLarge
+            raise BatchTooLarge
         if self._magic < _V2:
             return Unpacked(self._old(most), _rising(self._parser(self._raw), self.next_offset))
         raw: bytes | bytearray = self._raw

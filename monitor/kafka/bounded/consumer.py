@@ -19,7 +19,7 @@ from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
-from monitor.kafka.bounded.unpacking import TooLarge
+from monitor.kafka.bounded.unpacking import BatchTooLarge
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible_requests import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
@@ -112,7 +112,7 @@ class _Reading:
                     return
                 try:
                     found = batch.unpacked(self._room.most)
-                except TooLarge:
+                except BatchTooLarge:
                     yield self._left_out(batch.left_out(self.position, "BatchTooLarge"))
                     return  # to unpack up to the bound takes a while: others have their turn
                 except Exception as error:  # noqa: BLE001 - codecs raise whatever they stumble over

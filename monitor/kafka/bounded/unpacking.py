@@ -23,15 +23,15 @@ _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEAD = 16
 
 
-class TooLarge(Exception):
+class BatchTooLarge(Exception):
     """Unpacked it would be more than may be held."""
 
 
 def unpacked(codec: int, packed: bytes, most: int, head: bytes = b"") -> bytearray:
     """``head`` and, behind it, what ``packed`` becomes: ``most`` bytes at most, without the head.
 
-    Raises ``TooLarge``, having held no more than that; the codecs' errors for what is broken; and
-    ``ValueError`` for a codec that Kafka does not have.
+    Raises ``BatchTooLarge``, having held no more than that; the codecs' errors for what is broken;
+    and ``ValueError`` for a codec that Kafka does not have.
     """
     if codec == SNAPPY:
         return _snappy(packed, most, head)
@@ -40,7 +40,7 @@ def unpacked(codec: int, packed: bytes, most: int, head: bytes = b"") -> bytearr
     room = min(most, max(_LEAST, _GROWS * len(packed)))
     while (found := _within(room, _STREAMS[codec], packed, head)) is None:
         if room == most:
-            raise TooLarge
+            raise BatchTooLarge
         room = min(most, _GROWS * room)
     return found
 
@@ -76,6 +76,6 @@ def _snappy(packed: bytes, most: int, head: bytes) -> bytearray:
 
 def _with_block(found: bytearray, block: bytes, most: int) -> bytearray:
     if len(found) + cramjam.snappy.decompress_raw_len(block) > most:
-        raise TooLarge
+        raise BatchTooLarge
     found += memoryview(cramjam.snappy.decompress_raw(block))
     return found

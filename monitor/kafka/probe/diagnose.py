@@ -6,15 +6,15 @@ import asyncio
 
 from monitor.errors import ConfigurationError
 from monitor.kafka.connection import Connection
-from monitor.kafka.probe.steps import Step, advertised, probe
-from monitor.kafka.problems import PASSING, Finding, Trouble
+from monitor.kafka.probe.steps import ProbeStep, advertised, probe
+from monitor.kafka.problems import PASSING, Problem, ProblemKind
 
 STEP_LIMIT_S = 4.0
 #: Of a large cluster as many brokers tell as much as all of them.
 MOST_BROKERS = 3
 
 
-async def diagnose(connection: Connection, limit_s: float = STEP_LIMIT_S) -> Finding | None:
+async def diagnose(connection: Connection, limit_s: float = STEP_LIMIT_S) -> Problem | None:
     """What keeps us from the cluster; None when one of its brokers answers.
 
     Each step of a probe may take ``limit_s`` seconds. Raises ``ConfigurationError`` for certificate
@@ -30,7 +30,7 @@ async def diagnose(connection: Connection, limit_s: float = STEP_LIMIT_S) -> Fin
 
 async def _behind(
     connection: Connection, given: list[str], answering: str, limit_s: float
-) -> Finding | None:
+) -> Problem | None:
     """Clients go on to the addresses that the brokers tell: these have to be reached, too."""
     told = await advertised(connection, answering, limit_s)
     if not told or set(told) & set(given):
@@ -45,21 +45,23 @@ async def _behind(
     )
 
 
-async def _probed(connection: Connection, addresses: list[str], limit_s: float) -> list[list[Step]]:
+async def _probed(
+    connection: Connection, addresses: list[str], limit_s: float
+) -> list[list[ProbeStep]]:
     return list(await asyncio.gather(*(probe(connection, a, limit_s) for a in addresses)))
 
 
-def _most_telling(found: list[list[Step]]) -> Finding:
+def _most_telling(found: list[list[ProbeStep]]) -> Problem:
     """A refusal says more than silence."""
     findings = [
-        Finding(Trouble(last.kind), last.found, last.mend, last.address)
+        Problem(ProblemKind(last.kind), last.found, last.mend, last.address)
         for last in (steps[-1] for steps in found)
         if last.kind is not None
     ]
     return min(findings, key=lambda finding: finding.kind in PASSING)
 
 
-def unreadable(error: ConfigurationError) -> Finding:
+def unreadable(error: ConfigurationError) -> Problem:
     """Certificate or secret files that cannot be read, perhaps because they are being changed."""
     mend = "put the files back; they are read again at every attempt"
-    return Finding(Trouble.UNREADABLE_FILES, str(error), mend)
+    return Problem(ProblemKind.UNREADABLE_FILES, str(error), mend)

@@ -6,7 +6,7 @@ import ssl
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from monitor.kafka.problems import Trouble
+from monitor.kafka.problems import ProblemKind
 
 # OpenSSL's numbers of what is wrong with a certificate (x509_vfy.h).
 _NOT_YET_VALID, _EXPIRED = 9, 10
@@ -18,55 +18,55 @@ _OF_CLIENT = ("certificate", "unknown ca", "access denied", "handshake failure",
 class Diagnosis(NamedTuple):
     """A kind of trouble, what was found, and what to do."""
 
-    kind: Trouble
+    kind: ProblemKind
     found: str
     mend: str
 
 
 NOT_TLS = Diagnosis(
-    Trouble.WRONG_PROTOCOL,
+    ProblemKind.WRONG_PROTOCOL,
     "the port does not speak TLS",
     "set security_protocol to what the listener speaks (PLAINTEXT or SASL_PLAINTEXT), or use the "
     "port of its TLS listener",
 )
 NOT_PLAIN = Diagnosis(
-    Trouble.WRONG_PROTOCOL,
+    ProblemKind.WRONG_PROTOCOL,
     "the port speaks TLS, not plaintext",
     "set security_protocol to SSL or SASL_SSL, or use the port of the plaintext listener",
 )
 NOT_KAFKA = Diagnosis(
-    Trouble.WRONG_PROTOCOL,
+    ProblemKind.WRONG_PROTOCOL,
     "what answers is not Kafka",
     "check host and port in bootstrap_servers",
 )
 HANGS_UP = Diagnosis(
-    Trouble.BROKER_AWAY,
+    ProblemKind.BROKER_AWAY,
     "takes connections and hangs up at once, as a proxy without a broker behind it does",
     "check that the broker runs, and what stands between",
 )
 TLS_HANGS_UP = Diagnosis(
-    Trouble.BROKER_AWAY,
+    ProblemKind.BROKER_AWAY,
     "hangs up after the TLS handshake, without a word",
     "check that the broker runs, what stands between, and ssl_certfile if it demands one",
 )
 LOGIN_WANTED = Diagnosis(
-    Trouble.WRONG_PROTOCOL,
+    ProblemKind.WRONG_PROTOCOL,
     "the broker hangs up on whoever has not logged in",
     "set security_protocol to SASL_PLAINTEXT or SASL_SSL, and sasl_*",
 )
 NO_LOGIN = Diagnosis(
-    Trouble.WRONG_PROTOCOL,
+    ProblemKind.WRONG_PROTOCOL,
     "the listener knows no login (SASL)",
     "set security_protocol to PLAINTEXT or SSL, or use the port of the listener with SASL",
 )
 LOGIN_CUT = Diagnosis(
-    Trouble.WRONG_PASSWORD,
+    ProblemKind.WRONG_PASSWORD,
     "the broker hangs up during the login",
     "check sasl_mechanism, sasl_username and sasl_password; the broker's log says more",
 )
 #: A broker ends a connection with the life of the token that opened it: here, at once.
 TOKEN_CUT = Diagnosis(
-    Trouble.WRONG_PASSWORD,
+    ProblemKind.WRONG_PASSWORD,
     "the broker hangs up right after the login: the OAuth token has expired",
     "check that the token server gives tokens that are valid for some minutes, and the clocks",
 )
@@ -75,7 +75,7 @@ TOKEN_CUT = Diagnosis(
 def unresolved(host: str, error: Exception) -> Diagnosis:
     """The name has no address."""
     return Diagnosis(
-        Trouble.DNS,
+        ProblemKind.DNS,
         f"the name {host} cannot be resolved ({_words(error)})",
         "check the spelling in bootstrap_servers, and this machine's DNS",
     )
@@ -85,22 +85,24 @@ def unreached(error: OSError) -> Diagnosis:
     """Nobody takes the connection."""
     if isinstance(error, ConnectionRefusedError):
         found = "nobody listens (connection refused)"
-        return Diagnosis(Trouble.BROKER_AWAY, found, "check that the broker runs, and its port")
+        return Diagnosis(ProblemKind.BROKER_AWAY, found, "check that the broker runs, and its port")
     found = f"cannot be reached ({_words(error)})"
-    return Diagnosis(Trouble.BROKER_AWAY, found, "check that it runs, and the network between")
+    return Diagnosis(ProblemKind.BROKER_AWAY, found, "check that it runs, and the network between")
 
 
 def silence(step: str, limit_s: float) -> Diagnosis:
     """Nothing came within the limit."""
     if step == "dns":
         found = f"no DNS answer within {limit_s:g} s"
-        return Diagnosis(Trouble.DNS, found, "check this machine's DNS")
+        return Diagnosis(ProblemKind.DNS, found, "check this machine's DNS")
     if step == "tcp":
         found = f"no TCP connection within {limit_s:g} s"
-        return Diagnosis(Trouble.BROKER_AWAY, found, "check that it runs, and firewalls between")
+        return Diagnosis(
+            ProblemKind.BROKER_AWAY, found, "check that it runs, and firewalls between"
+        )
     found = f"takes connections, but answers nothing within {limit_s:g} s"
     mend = "check that the broker is neither frozen nor overloaded, and security_protocol"
-    return Diagnosis(Trouble.BROKER_AWAY, found, mend)
+    return Diagnosis(ProblemKind.BROKER_AWAY, found, mend)
 
 
 def untrusted(error: ssl.SSLCertVerificationError, host: str, cafile: Path | None) -> Diagnosis:
@@ -113,26 +115,26 @@ def untrusted(error: ssl.SSLCertVerificationError, host: str, cafile: Path | Non
     """
     if error.verify_code == _EXPIRED:
         return Diagnosis(
-            Trouble.EXPIRED_CERTIFICATE,
+            ProblemKind.EXPIRED_CERTIFICATE,
             "the broker's certificate, or that of its CA, has expired",
             "renew it on the broker, and check this machine's clock",
         )
     if error.verify_code == _NOT_YET_VALID:
         return Diagnosis(
-            Trouble.EXPIRED_CERTIFICATE,
+            ProblemKind.EXPIRED_CERTIFICATE,
             "the broker's certificate is not valid yet",
             "check this machine's clock and the certificate's first day",
         )
     if error.verify_code in (_HOST, _ADDRESS):
         return Diagnosis(
-            Trouble.WRONG_HOST,
+            ProblemKind.WRONG_HOST,
             f"the broker's certificate is not for {host}",
             "name the broker by a host name that its certificate has (bootstrap_servers and the "
             "broker's advertised.listeners), or give it a certificate with this name",
         )
     where = f"the CA in ssl_cafile {cafile}" if cafile else "a CA that this system trusts"
     return Diagnosis(
-        Trouble.WRONG_CA,
+        ProblemKind.WRONG_CA,
         f"the broker's certificate is not signed by {where} ({error.verify_message})",
         "set ssl_cafile to the PEM of the CA that signed the broker's certificate",
     )
@@ -155,7 +157,7 @@ def ended(error: ssl.SSLError, certfile: Path | None) -> Diagnosis | None:
     if any(word in alert for word in _OF_CLIENT):
         return stranger(certfile, f"alert «{alert}»")
     return Diagnosis(
-        Trouble.WRONG_PROTOCOL,
+        ProblemKind.WRONG_PROTOCOL,
         f"the broker ends the TLS handshake with the alert «{alert}»",
         "check which TLS versions and ciphers its listener allows (ssl.enabled.protocols)",
     )
@@ -165,12 +167,12 @@ def stranger(certfile: Path | None, how: str) -> Diagnosis:
     """The broker wants another certificate of ours than it got."""
     if certfile is None:
         return Diagnosis(
-            Trouble.CLIENT_CERTIFICATE,
+            ProblemKind.CLIENT_CERTIFICATE,
             f"the broker demands a client certificate, and none is configured ({how})",
             "set ssl_certfile and ssl_keyfile (mTLS)",
         )
     return Diagnosis(
-        Trouble.CLIENT_CERTIFICATE,
+        ProblemKind.CLIENT_CERTIFICATE,
         f"the broker refuses the client certificate {certfile} ({how})",
         "check that it has not expired and that the broker trusts the CA that signed it",
     )
@@ -181,13 +183,13 @@ def login_refused(mechanism: str | None, user: str | None, error: Exception) -> 
     said = " ".join(str(arg) for arg in error.args if arg) or type(error).__name__
     if mechanism == "OAUTHBEARER":
         return Diagnosis(
-            Trouble.WRONG_PASSWORD,
+            ProblemKind.WRONG_PASSWORD,
             f"the broker refuses the OAuth token ({said})",
             "check that the token has not expired, and its issuer, audience and scope against what "
             "the broker expects",
         )
     return Diagnosis(
-        Trouble.WRONG_PASSWORD,
+        ProblemKind.WRONG_PASSWORD,
         f"the broker refuses the user {user} or the password by {mechanism} ({said})",
         "check sasl_username and sasl_password, and that the broker knows this user for this "
         "mechanism",
@@ -198,16 +200,16 @@ def no_token(why: str, *, refused: bool) -> Diagnosis:
     """There is nothing to log in with."""
     if refused:
         mend = "check the sasl_oauth settings: client id, secret, scope"
-        return Diagnosis(Trouble.WRONG_PASSWORD, f"no OAuth token is given ({why})", mend)
+        return Diagnosis(ProblemKind.WRONG_PASSWORD, f"no OAuth token is given ({why})", mend)
     mend = "check that the token server answers, and the sasl_oauth settings"
-    return Diagnosis(Trouble.NO_TOKEN, f"there is no OAuth token ({why})", mend)
+    return Diagnosis(ProblemKind.NO_TOKEN, f"there is no OAuth token ({why})", mend)
 
 
 def other_mechanism(mechanism: str | None, offered: list[str]) -> Diagnosis:
     """The listener knows logins, but not this one."""
     there = ", ".join(offered) or "none"
     found = f"the broker offers no {mechanism}, but {there}"
-    return Diagnosis(Trouble.WRONG_PROTOCOL, found, "set sasl_mechanism to one of these")
+    return Diagnosis(ProblemKind.WRONG_PROTOCOL, found, "set sasl_mechanism to one of these")
 
 
 def _words(error: Exception) -> str:

@@ -28,7 +28,7 @@ Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _Action = Callable[[], Awaitable[str]]
 
 
-class Step(NamedTuple):
+class ProbeStep(NamedTuple):
     """What one step (dns, tcp, tls, kafka, sasl) found; ``kind`` is None when it is fine.
 
     ``kind`` is a value of ``Trouble``; ``found`` says what was found, ``mend`` what to do.
@@ -47,23 +47,23 @@ class _Failed(Exception):
         self.diagnosis = diagnosis
 
 
-async def probe(connection: Connection, address: str, limit_s: float = 5.0) -> list[Step]:
+async def probe(connection: Connection, address: str, limit_s: float = 5.0) -> list[ProbeStep]:
     """The steps up to the first one that fails; each may take ``limit_s`` seconds.
 
     ``address`` is one ``host:port``. Raises ``ConfigurationError`` for certificate files that
     cannot be read.
     """
     visit = _Visit(connection, address, limit_s)
-    steps: list[Step] = []
+    steps: list[ProbeStep] = []
     for name, action in visit.plan():
         try:
             async with asyncio.timeout(limit_s):
                 found = await action()
         except _Failed as failed:
-            return [*steps, Step(name, address, *failed.diagnosis)]
+            return [*steps, ProbeStep(name, address, *failed.diagnosis)]
         except TimeoutError:
-            return [*steps, Step(name, address, *words.silence(name, limit_s))]
-        steps.append(Step(name, address, None, found, ""))
+            return [*steps, ProbeStep(name, address, *words.silence(name, limit_s))]
+        steps.append(ProbeStep(name, address, None, found, ""))
     return steps
 
 

@@ -88,7 +88,7 @@ class Scene:
             return
         record = granted(self._bursts.last, self._allowed, now + self._shift, ["a detector"])
         if record is not None:
-            self._bursts.take_in(BURST_KEY.encode(), record.to_json())
+            self._bursts.apply(BURST_KEY.encode(), record.to_json())
             heard = Bursts()
             heard.last = self._bursts.last
             self._heard.append((now + DELAY_S, heard))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from monitor.sampling.picks import LEAST_WEIGHT, MOST_EXPECTED
 from monitor.stats.baseline import PRIOR_WEIGHT
-from monitor.stats.calibration import BINS, Seen, learned
+from monitor.stats.calibration import BINS, JudgedPick, learned
 from tests.benchmarks.drifting.ours import Array, Detectors
 from tests.benchmarks.drifting.segmented import NORMAL, RATES, Phase, draw
 
@@ -85,7 +85,7 @@ class DirectedWorld:
             drawn = (inside.sum() + PRIOR_WEIGHT * mean) / (len(inside) + PRIOR_WEIGHT)
             self._baselines[run, number] = drawn + se
         seen = zip(self._signal(x).tolist(), x.tolist(), strict=True)
-        found = learned((Seen(z, 1.0, {METRIC: value}) for z, value in seen), [METRIC])
+        found = learned((JudgedPick(z, 1.0, {METRIC: value}) for z, value in seen), [METRIC])
         assert found is not None
         self._edges[run, : len(found.edges)] = found.edges
         self._spreads[run, : len(found.spreads)] = found.spreads

@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.steps import in_turns
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.front_page import Front
@@ -30,7 +30,7 @@ from monitor.records import read_score_record
 from monitor.records.control import BaselineRecord
 from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry
-from tests.benchmarks.exporting.traffic import DAY, START, books, lines
+from tests.benchmarks.exporting.traffic import DAY, START, aggregators, lines
 
 BAR_MS: Final = 500.0
 STEP_BAR_MS: Final = 50.0
@@ -106,17 +106,17 @@ class Stage:
 
     def __init__(self, seed: int, records: int, metrics: int) -> None:
         self.now = START + 2 * DAY - 1.0
-        self.book: ScoreBook
+        self.aggregator: ScoreAggregator
         self.baselines: Baselines
-        self.book, self.baselines = books(metrics, segments=False, fixed=False)
-        self.book.advance(self.now)
+        self.aggregator, self.baselines = aggregators(metrics, segments=False, fixed=False)
+        self.aggregator.advance(self.now)
         self._traffic = lines(seed, START, 2 * DAY / records, metrics)
         self.read(records - FEW)
         gc.collect()
         gc.freeze()  # as the exporter does once it is ready
         self.holding = Holding(self.baselines, lambda: self.now, lambda: None)
         registry = CollectorRegistry()
-        registry.register(QualityCollector(self.book, lambda: self.now, lambda: True))
+        registry.register(QualityCollector(self.aggregator, lambda: self.now, lambda: True))
         health = Health(time.monotonic)
         self.http = HttpServer(
             registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0")
@@ -125,7 +125,7 @@ class Stage:
     def read(self, count: int) -> None:
         """Take in so many records."""
         for line in islice(self._traffic, count):
-            self.book.add(read_score_record(line), line)
+            self.aggregator.add(read_score_record(line), line)
 
     async def come(self) -> None:
         """Records, of which little is kept for learning now: a few at a time."""
@@ -135,7 +135,7 @@ class Stage:
 
     async def learn(self) -> None:
         """Whatever has no baseline learns one, which then holds."""
-        steps = self.baselines.learned_in_steps(self.book.pupils, self.now)
+        steps = self.baselines.learned_in_steps(self.aggregator.training_slots, self.now)
         for found in await in_turns(steps):
             await self.hold(found.key, found.to_json())
 
@@ -161,17 +161,17 @@ class Stage:
         for key, record in list(self.baselines.records().items()):
             empty: BaselineRecord = record.model_copy(update=update)
             await self.hold(key, empty.to_json())
-        await in_turns(self.baselines.learned_in_steps(self.book.pupils, self.now))
+        await in_turns(self.baselines.learned_in_steps(self.aggregator.training_slots, self.now))
 
     async def delete(self) -> None:
         """A person deletes every baseline: all is to be learned anew, from everything."""
         for key in list(self.baselines.records()):
             await self.hold(key, None)
-        await in_turns(self.baselines.learned_in_steps(self.book.pupils, self.now))
+        await in_turns(self.baselines.learned_in_steps(self.aggregator.training_slots, self.now))
 
     async def hold(self, key: str, line: bytes | None) -> None:
         """A record has come from the control topic; wait until it holds."""
-        self.holding.take_in(key.encode(), line, at_once=False)
+        self.holding.apply(key.encode(), line, at_once=False)
         while not self.holding.is_done:  # noqa: ASYNC110 - a benchmark may ask again
             await asyncio.sleep(0.01)
 

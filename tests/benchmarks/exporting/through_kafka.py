@@ -18,7 +18,7 @@ from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.connection import Connection
 from monitor.runtime.health import Health
 from monitor.telemetry import ExporterTelemetry, ProcessTelemetry
-from tests.benchmarks.exporting.traffic import DAY, START, books, lines
+from tests.benchmarks.exporting.traffic import DAY, START, aggregators, lines
 from tests.servers.kafka_broker import KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce
 
@@ -50,7 +50,7 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     )
     began = time.perf_counter()
     registry, health = CollectorRegistry(), Health(time.monotonic)
-    scores, baselines = books(metrics, segments=False)
+    scores, baselines = aggregators(metrics, segments=False)
     exporter = Exporter(
         Connection(bootstrap),
         Followed(TOPIC, 0, CONTROL, ALARMS),

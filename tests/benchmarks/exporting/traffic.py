@@ -10,9 +10,9 @@ from itertools import accumulate, count, islice
 from typing import Final
 
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import ScoreBook, SegmentLabels
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator, SegmentLabels
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.metrics.catalogue import CATALOGUE, Metric
 from monitor.records import (
     Claims,
@@ -50,22 +50,24 @@ def catalogue(metrics: int) -> Mapping[str, Metric]:
     return {m.name: m for m in islice([*found, *islice(names, metrics)], metrics)}
 
 
-def books(metrics: int, *, segments: bool, fixed: bool = True) -> tuple[ScoreBook, Baselines]:
+def aggregators(
+    metrics: int, *, segments: bool, fixed: bool = True
+) -> tuple[ScoreAggregator, Baselines]:
     """An empty book as the exporter has it, with detectors and baselines; and the latter.
 
     They are ``fixed`` by the configuration, or are still to be learned.
     """
     settings = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
     normal = Normal({name: Baseline(0.6, 0.01, {}) for name in ALARMED})
-    drift = DriftBook(settings, lambda _application, _judge: normal if fixed else None)
-    book = ScoreBook(
+    drift = DriftDetectors(settings, lambda _application, _judge: normal if fixed else None)
+    aggregator = ScoreAggregator(
         WINDOWS,
         DAY,
         drift=drift,
         segments=SegmentLabels(most=NAMED) if segments else None,
         catalogue=catalogue(metrics),
     )
-    return book, Baselines(drift, Learner(Lesson(2_000, 600)))
+    return aggregator, Baselines(drift, Learner(LearningSettings(2_000, 600)))
 
 
 def lines(seed: int, start: float, step_s: float, metrics: int) -> Iterator[bytes]:

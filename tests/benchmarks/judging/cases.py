@@ -150,15 +150,17 @@ def _case(
 ) -> Case:
     rng = Random(f"{seed}:{name}")
     number = int(name[-3:])
-    book = CATALOGUES[together.language if together else LANGUAGES[number % 2]]
-    product = book.products[number // 2 % len(book.products)]
-    truths = [book.truth(product, key) for key in rng.sample(list(book.properties), 10)]
+    aggregator = CATALOGUES[together.language if together else LANGUAGES[number % 2]]
+    product = aggregator.products[number // 2 % len(aggregator.products)]
+    truths = [aggregator.truth(product, key) for key in rng.sample(list(aggregator.properties), 10)]
     wanted = _drawn(_LONG_RESPONSE if tokens else _RESPONSE, rng) - (together is not None)
-    response = tuple(_said(book, _answer(book, truth, rng), rng) for truth in truths[:wanted])
+    response = tuple(
+        _said(aggregator, _answer(aggregator, truth, rng), rng) for truth in truths[:wanted]
+    )
     # One that the response leaves out, so that not every reference is covered.
     covered = _drawn(_LONG_REFERENCE if tokens else _REFERENCE, rng)
     stated = [truths[wanted], *truths[:wanted]][:covered]
-    reference = tuple(_said(book, truth, rng) for truth in stated)
+    reference = tuple(_said(aggregator, truth, rng) for truth in stated)
     if together is not None:
         whole = Said(together.claim, together.claim)
         response = (*response, whole)
@@ -166,18 +168,18 @@ def _case(
     pages: list[list[Said]] = [
         [] for _ in range(_drawn(_PASSAGES, rng) if tokens is None else LONG_PASSAGES)
     ]
-    _tell(pages, response, reference, together, book, rng)
+    _tell(pages, response, reference, together, aggregator, rng)
     for page in pages:
-        _fill(page, book, rng, tokens)
+        _fill(page, aggregator, rng, tokens)
         rng.shuffle(page)
-    question = book.properties[truths[0].key].question.format(s=product)
-    return _told(name, question, book, response, reference, pages, together)
+    question = aggregator.properties[truths[0].key].question.format(s=product)
+    return _told(name, question, aggregator, response, reference, pages, together)
 
 
 def _told(
     name: str,
     question: str,
-    book: Catalogue,
+    aggregator: Catalogue,
     response: tuple[Said, ...],
     reference: tuple[Said, ...],
     pages: Sequence[Sequence[Said]],
@@ -188,9 +190,9 @@ def _told(
         "timestamp": "2026-11-20T12:00:00Z",
         "application": "costs",
         "user_input": question,
-        "response": _text(book, response),
-        "retrieved_contexts": [_text(book, page) for page in pages],
-        "reference": _text(book, reference),
+        "response": _text(aggregator, response),
+        "retrieved_contexts": [_text(aggregator, page) for page in pages],
+        "reference": _text(aggregator, reference),
     }
     return Case(interaction, response, reference, tuple(map(tuple, pages)), together)
 
@@ -200,45 +202,47 @@ def _tell(
     response: Sequence[Said],
     reference: Sequence[Said],
     together: Together | None,
-    book: Catalogue,
+    aggregator: Catalogue,
     rng: Random,
 ) -> None:
     """The passages state most of the reference and many of the response's mistakes."""
     for said in (*reference, *response):
         chance = PRESENT if said in reference else MISLEADING
         if isinstance(said.states, Statement) and rng.random() < chance:
-            rng.choice(pages).append(_said(book, said.states, rng))
+            rng.choice(pages).append(_said(aggregator, said.states, rng))
     if together is not None:
         for half, page in zip(together.halves, rng.sample(pages, 2), strict=True):
             page.append(Said(half, half))
 
 
 def _fill(
-    page: list[Said], book: Catalogue, rng: Random, tokens: Callable[[str], int] | None
+    page: list[Said], aggregator: Catalogue, rng: Random, tokens: Callable[[str], int] | None
 ) -> None:
     """Add neutral sentences and what is true of other products, up to the size of a passage."""
-    page += [Said(text, None) for text in rng.sample(book.fillers, 2)]
+    page += [Said(text, None) for text in rng.sample(aggregator.fillers, 2)]
 
     def full() -> bool:
         if tokens is None:
             return len(page) >= SENTENCES
-        return tokens(_text(book, page)) >= LONG_TOKENS
+        return tokens(_text(aggregator, page)) >= LONG_TOKENS
 
     while not full():
-        truth = book.truth(rng.choice(book.products), rng.choice(list(book.properties)))
-        page.append(_said(book, truth, rng))
+        truth = aggregator.truth(
+            rng.choice(aggregator.products), rng.choice(list(aggregator.properties))
+        )
+        page.append(_said(aggregator, truth, rng))
 
 
-def _answer(book: Catalogue, truth: Statement, rng: Random) -> Statement:
-    return book.mistake(truth, rng) if rng.random() < WRONG else truth
+def _answer(aggregator: Catalogue, truth: Statement, rng: Random) -> Statement:
+    return aggregator.mistake(truth, rng) if rng.random() < WRONG else truth
 
 
-def _said(book: Catalogue, statement: Statement, rng: Random) -> Said:
-    return Said(book.sentence(statement, rng), statement)
+def _said(aggregator: Catalogue, statement: Statement, rng: Random) -> Said:
+    return Said(aggregator.sentence(statement, rng), statement)
 
 
-def _text(book: Catalogue, sentences: Iterable[Said]) -> str:
-    return book.separator.join(said.text for said in sentences)
+def _text(aggregator: Catalogue, sentences: Iterable[Said]) -> str:
+    return aggregator.separator.join(said.text for said in sentences)
 
 
 def _drawn(weighted: Sequence[tuple[int, int]], rng: Random) -> int:

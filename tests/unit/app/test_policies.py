@@ -8,44 +8,48 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import Seat, build_judges, slots, traffic
+from monitor.app.policies import ConfiguredJudge, build_judges, slots, traffic
 from monitor.config import load
 from monitor.control.calibrations import Calibrations
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.provider_gate import Pressure
-from monitor.scorer.intake import Traffic
+from monitor.judge.limits.provider_gate import ProviderGate
+from monitor.scorer.intake import Policies
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.records import attributed
 
 
-def built(*entries: dict[str, Any], **settings: str) -> tuple[list[Seat], Traffic]:
+def built(*entries: dict[str, Any], **settings: str) -> tuple[list[ConfiguredJudge], Policies]:
     """Judges and treatments of these applications."""
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
     loaded = load(environ, flags=settings)
-    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    return seats, traffic(loaded, seats)
+    configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    return configured_judges, traffic(loaded, configured_judges)
 
 
 def test_equal_settings_share_a_judge_and_its_limits() -> None:
     """However they came about; the first judge is that of the settings themselves."""
-    seats, chosen = built(
+    configured_judges, chosen = built(
         {"application": "a", "judge": {"name": "x"}},
         {"application": "b", "judge": {"name": "x", "kind": "offline"}},
         {"application": "c", "sampling": {"rate": 0.5}},
     )
-    assert [seat.judge.identity.name for seat in seats] == ["offline", "x"]
-    a, b, c, other = (chosen.treatment(attributed(name)) for name in "abcd")
-    assert (a.judge, a.limits) == (b.judge, b.limits) == (seats[1].judge, seats[1].limits)
-    assert c.judge is other.judge is seats[0].judge
+    assert [configured.judge.identity.name for configured in configured_judges] == ["offline", "x"]
+    a, b, c, other = (chosen.policy(attributed(name)) for name in "abcd")
+    assert (
+        (a.judge, a.limits)
+        == (b.judge, b.limits)
+        == (configured_judges[1].judge, configured_judges[1].limits)
+    )
+    assert c.judge is other.judge is configured_judges[0].judge
     assert (c.sampler.rate, other.sampler.rate) == (0.5, 1.0)
 
 
 def test_another_limit_is_another_judge() -> None:
     """The places of one are not taken by the other, though their scores have the same label."""
-    seats, chosen = built({"application": "a", "judge": {"concurrency": 1}})
-    a, other = (chosen.treatment(attributed(name)) for name in "ab")
+    configured_judges, chosen = built({"application": "a", "judge": {"concurrency": 1}})
+    a, other = (chosen.policy(attributed(name)) for name in "ab")
     assert a.limits is not other.limits
-    assert len({seat.judge.identity.label for seat in seats}) == 1
+    assert len({configured.judge.identity.label for configured in configured_judges}) == 1
 
 
 def test_an_entry_without_a_name_goes_by_its_rules() -> None:
@@ -55,8 +59,8 @@ def test_an_entry_without_a_name_goes_by_its_rules() -> None:
         {"when": [rule], "segment": "region", "metrics": ["faithfulness"]},
         **{"export.segment": "tenant"},
     )
-    acme = chosen.treatment(attributed("bot", tenant="acme"))
-    rest = chosen.treatment(attributed("bot"))
+    acme = chosen.policy(attributed("bot", tenant="acme"))
+    rest = chosen.policy(attributed("bot"))
     assert (acme.segment_by, acme.metrics) == ("region", ("faithfulness",))
     assert (rest.segment_by, rest.metrics) == ("tenant", None)
 
@@ -88,15 +92,15 @@ def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
     own = {"application": "a", "judge": {"model": "openai/own", "fallback_models": []}}
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps([own])}
     loaded = load(environ, flags=LIMITED)
-    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    pace = slots(loaded, Redactor(None), Calibrations(), seats)
+    configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    pace = slots(loaded, Redactor(None), Calibrations(), configured_judges)
     assert pace is not None
     large, small, mine = (
-        next(p for p in seats[0].pressures.made() if p.model == model)
+        next(p for p in configured_judges[0].provider_gates.made() if p.model == model)
         for model in ("openai/large", "other/small", "openai/own")
     )
 
-    def judged(times: int, *asked: Pressure) -> float | None:
+    def judged(times: int, *asked: ProviderGate) -> float | None:
         for _ in range(times):
             for one in asked:
                 for _ in range(3):
@@ -113,7 +117,7 @@ def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
         found = judged(1, mine)
     assert found is not None
     assert 2 <= found < 5, "one a minute of three calls each, of ten; by the latest ones"
-    seats[1].limits.busy_s += 1e6
+    configured_judges[1].limits.busy_s += 1e6
     assert judged(1, large) == pytest.approx(60 * 8 / (0.05 * 1e6)), "places are a limit, too"
 
 
@@ -132,6 +136,6 @@ def test_a_burst_is_what_its_own_settings_allow(
 ) -> None:
     """Whatever an exporter with other settings asks for; where all is judged there is none."""
     loaded = load({}, flags=settings)
-    seats = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    found = slots(loaded, Redactor(None), Calibrations(), seats, burst=lambda: 8.0)
+    configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
+    found = slots(loaded, Redactor(None), Calibrations(), configured_judges, burst=lambda: 8.0)
     assert (None if found is None else found.burst()) == expected

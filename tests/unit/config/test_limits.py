@@ -73,8 +73,8 @@ def test_limits_of_a_model_that_nobody_asks_are_told() -> None:
         "limits.models": json.dumps({name: {"requests_per_minute": 1} for name in named}),
     }
     settings = load({}, flags=flags)
-    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
-    assert unused_limits(settings, seats) == ["gpt-4o-mini"]
+    configured_judges = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    assert unused_limits(settings, configured_judges) == ["gpt-4o-mini"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_floors_that_change_nothing_are_told(given: dict[str, Any], lacks: str |
     assert unused_floors(load({}, flags=given)) is None
 
 
-def test_seats_of_one_model_share_what_its_provider_bears() -> None:
+def test_configured_judges_of_one_model_share_what_its_provider_bears() -> None:
     """Another key is another account; the offline judge asks nobody, and has no budget."""
     entries = [
         {"application": "a", "judge": {"name": "x"}},
@@ -101,8 +101,11 @@ def test_seats_of_one_model_share_what_its_provider_bears() -> None:
     ]
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
     settings = load(environ, flags=LLM)
-    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
-    base, named, other = (seat.pressures.of(llm_settings(seat.section)) for seat in seats)
+    configured_judges = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    base, named, other = (
+        configured.provider_gates.of(llm_settings(configured.section))
+        for configured in configured_judges
+    )
     assert base is named
     assert other is not base
     assert build_budget(load({}, flags={"limits.usd_per_day": "1"})) is None
@@ -116,8 +119,8 @@ async def test_a_price_is_litellms_or_the_settings() -> None:
     own = {**LLM, "judge.model": "openai/of-my-own"}
     unknown = build_judges(load({}, flags=own), ScorerTelemetry(CollectorRegistry()))
     priced = load({}, flags={**own, **PRICE})
-    for seats in (known, build_judges(priced, ScorerTelemetry(CollectorRegistry()))):
-        require_prices(seats)
+    for configured_judges in (known, build_judges(priced, ScorerTelemetry(CollectorRegistry()))):
+        require_prices(configured_judges)
     assert llm_settings(priced.judge).price == (1.5, 6.0)
     with pytest.raises(ConfigurationError, match=r"openai/of-my-own .* give judge\.price"):
         require_prices(unknown)
@@ -126,6 +129,6 @@ async def test_a_price_is_litellms_or_the_settings() -> None:
 async def test_another_model_without_a_price_is_refused_and_the_sentence_helps() -> None:
     """``judge.price`` is that of ``judge.model``: to give it would change nothing."""
     flags = {**LLM, **PRICE, "judge.fallback_models": "openai/of-my-own"}
-    seats = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
+    configured_judges = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
     with pytest.raises(ConfigurationError, match=r"openai/of-my-own .* leave it out"):
-        require_prices(seats)
+        require_prices(configured_judges)

@@ -19,8 +19,8 @@ LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
 def version(**flags: Any) -> str:
     """Of the judge that these flags give."""
     named = {name.replace("__", "."): value for name, value in flags.items()}
-    (seat,) = build_judges(load({}, flags=named), ScorerTelemetry(CollectorRegistry()))
-    return seat.judge.identity.version
+    (configured,) = build_judges(load({}, flags=named), ScorerTelemetry(CollectorRegistry()))
+    return configured.judge.identity.version
 
 
 def test_it_is_on_unless_it_is_switched_off() -> None:
@@ -76,8 +76,6 @@ def test_labels_win_where_the_setting_says_so() -> None:
     """By application, like every setting of a judge."""
     flags = {"applications": '[{"application": "bot", "judge": {"relevance": "labels"}}]'}
     settings = load({}, flags=flags)
-    treatment = traffic(
-        settings, build_judges(settings, ScorerTelemetry(CollectorRegistry()))
-    ).treatment
-    assert treatment(attributed("bot")).labels_win
-    assert not treatment(attributed("other")).labels_win
+    policy = traffic(settings, build_judges(settings, ScorerTelemetry(CollectorRegistry()))).policy
+    assert policy(attributed("bot")).labels_win
+    assert not policy(attributed("other")).labels_win

@@ -7,7 +7,13 @@ from typing import get_args
 
 import pytest
 
-from monitor.app.scores import books, burst_allowance, fixed_baselines, most_series, segment_names
+from monitor.app.scores import (
+    aggregators,
+    burst_allowance,
+    fixed_baselines,
+    most_series,
+    segment_names,
+)
 from monitor.config import Settings, load
 from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
@@ -37,7 +43,7 @@ def loaded(text: str, directory: Path) -> Settings:
 
 def test_the_detectors_are_told_what_the_settings_say() -> None:
     """Durations in seconds; by default one false alarm a week over three metrics."""
-    said = books(Settings()).drift.settings
+    said = aggregators(Settings()).drift.settings
     watched = ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant")
     assert said == DriftSettings(watched, 1.0, None, 0.0, 86_400, 60)
     assert set(watched) <= set(get_args(MetricName))
@@ -65,11 +71,11 @@ def test_the_first_entry_that_matches_wins(
 
 def test_nothing_matches_nothing(tmp_path: Path) -> None:
     """Where no entry matches, everything is to be learned; where one fixes all, nothing."""
-    drift = books(loaded(BASELINES.rpartition("    -")[0], tmp_path)).drift
+    drift = aggregators(loaded(BASELINES.rpartition("    -")[0], tmp_path)).drift
     assert drift.fixed("shop", "offline@1") is None
     assert not drift.is_known("support-bot", "offline@1")
     only = BASELINES + "  metrics: [faithfulness]\n"
-    assert books(loaded(only, tmp_path)).drift.is_known("support-bot", "offline@1")
+    assert aggregators(loaded(only, tmp_path)).drift.is_known("support-bot", "offline@1")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_segments_have_series_where_records_have_segments(
     assert found.rolling == 14 * 5 * 3 * 21
     assert found.segments == segments * found.rolling
     assert found.drift == 4 * 3 * 21
-    assert books(settings).scores.has_segments == bool(segments)
+    assert aggregators(settings).scores.has_segments == bool(segments)
 
 
 def test_chosen_metrics_and_several_judges_count() -> None:

@@ -9,17 +9,17 @@ import pytest
 
 from monitor.control.calibrations import Calibrations
 from monitor.errors import RecordSkipped
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.observation import Slot, candidate_of
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.steps import at_once
-from monitor.exporter.scores.training_slots import Pupils
+from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import ScoreRecord
 from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
 from monitor.scorer.picking import signalled
 from monitor.stats.selection import Selection
 from tests.stages.score_records import FIRST, START, record
 
-LESSON = Lesson(40, 0, ("faithfulness",))
+LESSON = LearningSettings(40, 0, ("faithfulness",))
 
 
 def screened(count: int, signals: int) -> list[ScoreRecord]:
@@ -39,11 +39,11 @@ def learned(records: list[ScoreRecord], now: float = 1_000.0) -> list[Calibratio
     selection = Selection()
     for each in records:
         selection.add(candidate_of(each, each.to_json()))
-    pupils = Pupils(lambda *_pair: False, selection.counted)
+    training_slots = TrainingSlots(lambda *_pair: False, selection.counted)
     for candidate in selection.counted():
-        if isinstance(candidate.payload, Slot):
-            pupils.apply(candidate, candidate.payload, +1)
-    found = at_once(Learner(LESSON).lessons(pupils, START + now))
+        if isinstance(candidate.payload, Observation):
+            training_slots.apply(candidate, candidate.payload, +1)
+    found = at_once(Learner(LESSON).lessons(training_slots, START + now))
     taught = [at_once(each.taught()) for each in found]
     return [each.calibration for each in taught if each is not None and each.calibration]
 
@@ -76,14 +76,14 @@ def test_the_scorer_reads_what_the_exporter_writes() -> None:
     """From then on a risky member is likelier, and known to be; a tombstone ends it."""
     (found,) = learned(screened(40, 40))
     held, key = Calibrations(), found.key.encode()
-    assert held.take_in(key, found.to_json()) is None
-    assert held.take_in(b"baseline/bot/x", b"{") is None, "others read those"
+    assert held.apply(key, found.to_json()) is None
+    assert held.apply(b"baseline/bot/x", b"{") is None, "others read those"
     calibration = held.of("bot", FIRST.label)
     assert calibration is not None
     safe, risky = (signalled("i", "s", z, calibration) for z in (0.0, 1.0))
     assert safe.expected["faithfulness"] < risky.expected["faithfulness"]
     assert held.of("bot", "other@1") is None
-    assert held.take_in(key, None) is None
+    assert held.apply(key, None) is None
     assert held.of("bot", FIRST.label) is None
 
 
@@ -102,9 +102,9 @@ def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
     """By the scorer and by the exporter; what held goes on to hold."""
     (found,) = learned(screened(40, 40))
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
-    held.take_in(key, found.to_json())
+    held.apply(key, found.to_json())
     broken = json.dumps({**json.loads(found.to_json()), **change}).encode()
-    skipped = held.take_in(key, broken)
+    skipped = held.apply(key, broken)
     assert skipped is not None
     assert skipped.cause == "malformed"
     with pytest.raises(RecordSkipped):
@@ -118,8 +118,8 @@ def test_a_newer_schema_is_left_out_and_unknown_fields_are_none() -> None:
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
     fields = json.loads(found.to_json())
     minor = {**fields, "schema": "rag.control/1.3", "extra": 1}
-    assert held.take_in(key, json.dumps(minor).encode()) is None
-    skipped = held.take_in(key, json.dumps({**fields, "schema": "rag.control/2"}).encode())
+    assert held.apply(key, json.dumps(minor).encode()) is None
+    skipped = held.apply(key, json.dumps({**fields, "schema": "rag.control/2"}).encode())
     assert skipped is not None
     assert skipped.cause == "newer_schema"
     assert held.of("bot", FIRST.label) is not None

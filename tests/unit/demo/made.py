@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from monitor.records.alarm import AlarmRecord, Change, JudgeFailures
+from monitor.records.alarm import AlarmRecord, JudgeFailures, MeanChange
 from tests.stages.score_records import at
 
 
@@ -25,7 +25,7 @@ def alarm(
         judge="offline@1",
         higher_is_better=False,
         baseline=0.1,
-        change=Change(
+        change=MeanChange(
             before=0.1, value=0.4, lower=0.3, upper=0.5, n=40, mix=0.0, within=0.3,
             explained_by_mix=0.0,
         ),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.demo.chronicle import Chronicle, Kind
-from monitor.exporter.serve.scraped import Learning, Page, Watched
+from monitor.demo.chronicle import Chronicle, EventKind
+from monitor.exporter.serve.scraped import DriftReading, Learning, ScrapedPage
 from monitor.records.alarm import AlarmRecord
 from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
 
-LEARNING = Page({}, {}, 0, 0, 0, learning=Learning(120, 200, False))
-WATCHED = {"faithfulness": Watched(0.1, 7.56, 0.93, False)}
+LEARNING = ScrapedPage({}, {}, 0, 0, 0, learning=Learning(120, 200, False))
+WATCHED = {"faithfulness": DriftReading(0.1, 7.56, 0.93, False)}
 LEARNED = LEARNING._replace(learning=Learning(200, 200, True), watched=WATCHED)
 COURSE = (
     alarm("open", 29),
@@ -27,7 +27,7 @@ def told(*records: AlarmRecord) -> Chronicle:
     """A chronicle of these records."""
     chronicle = Chronicle(START)
     for record in records:
-        chronicle.take_in(record)
+        chronicle.apply(record)
     return chronicle
 
 
@@ -37,7 +37,7 @@ def test_the_baseline_is_an_event_once() -> None:
     for seconds, page in ((5, LEARNING), (13, LEARNED), (20, LEARNED), (30, LEARNING)):
         chronicle.look(page, START + seconds)
     (event,) = chronicle.events()
-    assert (event.at_s, event.kind) == (13.0, Kind.BASELINE)
+    assert (event.at_s, event.kind) == (13.0, EventKind.BASELINE)
     assert chronicle.learned is not None
     assert chronicle.learned.normal == {"faithfulness": 0.93}
 
@@ -57,8 +57,8 @@ def test_an_alarm_has_a_beginning_and_an_end() -> None:
     chronicle = told(*COURSE[:2])
     assert chronicle.open() == []
     assert [tuple(event) for event in chronicle.events()] == [
-        (29.0, Kind.ALARM, "it rose"),
-        (31.0, Kind.RECOVERY, "recovered: it rose"),
+        (29.0, EventKind.ALARM, "it rose"),
+        (31.0, EventKind.RECOVERY, "recovered: it rose"),
     ]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from monitor.demo.generator import MOST_WRITES, Generator
 from monitor.demo.mix import NORMAL
-from monitor.demo.send import Watched
-from monitor.demo.traffic import Traffic
+from monitor.demo.send import AckWatch
+from monitor.demo.traffic import DemoTraffic
 
 START = 1_795_176_000.0
 
@@ -36,7 +36,7 @@ class Topic:
 async def sent(clock_s: float, seconds: float, *, stopped: bool = False) -> tuple[Topic, Generator]:
     """What is sent when the clock stands at so many seconds after the start."""
     topic, stop = Topic(), asyncio.Event()
-    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    traffic = DemoTraffic(seed=1, mix_at=lambda _: NORMAL)
     generator = Generator(topic, "t", traffic, rate=4, clock=lambda: START + clock_s)
     if stopped:
         stop.set()
@@ -83,7 +83,7 @@ class Slow(Topic):
 async def test_a_slow_broker_is_not_buried_in_writes() -> None:
     """So many wait at the same time; the others follow, and none is left out."""
     topic, stop = Slow(), asyncio.Event()
-    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    traffic = DemoTraffic(seed=1, mix_at=lambda _: NORMAL)
     generator = Generator(topic, "t", traffic, rate=1_000, clock=lambda: START + 10.0)
     running = asyncio.create_task(generator.run(START, START + 2.0, stop))
     await topic.full.wait()
@@ -108,7 +108,7 @@ class Refusing(Topic):
 async def test_a_write_that_fails_ends_the_traffic_with_its_error() -> None:
     """Or the demo would wait for ever for what nobody has taken."""
     topic, stop = Refusing(), asyncio.Event()
-    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    traffic = DemoTraffic(seed=1, mix_at=lambda _: NORMAL)
     generator = Generator(topic, "t", traffic, rate=100, clock=lambda: START + 60.0)
     with pytest.raises(OSError, match="too large"):
         await generator.run(START, START + 60.0, stop)
@@ -119,7 +119,7 @@ async def test_a_write_that_fails_ends_the_traffic_with_its_error() -> None:
 async def test_nobody_goes_on_writing_once_it_is_cancelled() -> None:
     """A write to a broker that is away is tried again for ever."""
     topic, before = Slow(), asyncio.all_tasks()
-    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    traffic = DemoTraffic(seed=1, mix_at=lambda _: NORMAL)
     generator = Generator(topic, "t", traffic, rate=1_000, clock=lambda: START + 10.0)
     running = asyncio.create_task(generator.run(START, START + 2.0, asyncio.Event()))
     await topic.full.wait()
@@ -151,7 +151,7 @@ async def test_silence_is_borne_only_while_somebody_waits_and_from_the_last_word
     topic, loop, due = Turn(), asyncio.get_running_loop(), list[float | None]()
     writes = []
     async with asyncio.timeout(60.0) as limit:
-        writer = Watched(topic, limit, 3_600.0)
+        writer = AckWatch(topic, limit, 3_600.0)
         due.append(limit.when())
         for key in (b"a", b"b"):
             writes.append(asyncio.create_task(writer.write("t", b"", key=key)))

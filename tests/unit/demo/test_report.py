@@ -9,18 +9,18 @@ import pytest
 
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.mix import INCIDENT, NORMAL, expected
-from monitor.demo.report import Run, report
+from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import APPLICATION
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.serve.scraped import Learning, Page, Watched
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.serve.scraped import DriftReading, Learning, ScrapedPage
 from monitor.records import ScoreRecord
 from monitor.records.alarm import AlarmRecord
 from tests.stages.records import METRICS
 from tests.stages.score_records import FIRST, SECOND, START, record
 from tests.unit.demo.made import alarm
 
-PAGE = Page(
+PAGE = ScrapedPage(
     gauges={},
     outcomes={("scored", ""): 5, ("not_sampled", "hash"): 2, ("not_sampled", "lag"): 1},
     consumed=9,
@@ -29,7 +29,7 @@ PAGE = Page(
 )
 LEARNED = PAGE._replace(
     learning=Learning(200, 200, True),
-    watched={"faithfulness": Watched(None, 7.56, 0.93, False)},
+    watched={"faithfulness": DriftReading(None, 7.56, 0.93, False)},
 )
 PHASES = Schedule(START, 20, 10).phases(START + 40)
 
@@ -42,16 +42,16 @@ def made(name: str, seconds: float, score: float, **fields: Any) -> ScoreRecord:
 
 def summary(records: list[ScoreRecord], *alarms: AlarmRecord) -> dict[str, Any]:
     """What is reported after 40 s."""
-    book = ScoreBook({"15s": 15, "1m": 60}, 86_400)
+    aggregator = ScoreAggregator({"15s": 15, "1m": 60}, 86_400)
     for each in records:
-        book.add(each, each.to_json())
-    book.advance(START + 40.0)
+        aggregator.add(each, each.to_json())
+    aggregator.advance(START + 40.0)
     chronicle = Chronicle(START)
     for alarmed in alarms:
-        chronicle.take_in(alarmed)
+        chronicle.apply(alarmed)
     if alarms:
         chronicle.look(LEARNED, START + 13.46)
-    found = report(PAGE, book, chronicle, Run(PHASES, 9, 9, 2.5, 1.5))
+    found = report(PAGE, aggregator, chronicle, DemoRun(PHASES, 9, 9, 2.5, 1.5))
     again: dict[str, Any] = json.loads(json.dumps(found))
     return again
 

@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 
 from monitor.config.alerting import PENDING
-from monitor.demo.chronicle import Chronicle, Kind
+from monitor.demo.chronicle import Chronicle, EventKind
 from monitor.demo.options import DemoOptions, demo_settings
 from monitor.demo.schedule import Schedule
 from monitor.demo.stack.configs import alertmanager_config, prometheus_config
@@ -22,7 +22,7 @@ from monitor.demo.stack.pace import PACE, divided, hurried
 from monitor.demo.stack.stack import DEPLOY, read_shipped
 from monitor.demo.view import View
 from monitor.errors import ConfigurationError
-from monitor.exporter.serve.scraped import Page
+from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.rules.model import Alert
 from monitor.rules.render import groups
 
@@ -135,9 +135,9 @@ def test_arrivals_are_told_once() -> None:
     ):
         inbox.hear(arrived, float(seconds))
     assert [(event.at_s, event.kind, event.text) for event in inbox.events()] == [
-        (0.0, Kind.MESSAGE, "page FIRING RagQualityDrift: it rose"),
-        (2.0, Kind.MESSAGE, "page FIRING RagQualityDrift: it rose (and 1 more)"),
-        (3.0, Kind.MESSAGE, "page RESOLVED RagQualityDrift: it rose (and 1 more)"),
+        (0.0, EventKind.MESSAGE, "page FIRING RagQualityDrift: it rose"),
+        (2.0, EventKind.MESSAGE, "page FIRING RagQualityDrift: it rose (and 1 more)"),
+        (3.0, EventKind.MESSAGE, "page RESOLVED RagQualityDrift: it rose (and 1 more)"),
     ]
     assert [each["status"] for each in inbox.summary()] == ["firing", "firing", "resolved"]
 
@@ -161,7 +161,7 @@ def test_the_picture_shows_addresses_and_the_latest_of_each_group() -> None:
         Schedule(int(START), 24, 10), ("15s",), Chronicle(START), ["faithfulness"],
         url="http://127.0.0.1:3", judge="offline", links=links, inbox=inbox,
     )  # fmt: skip
-    view.look(Page({}, {}, 0, 0, 0), START + 31)
+    view.look(ScrapedPage({}, {}, 0, 0, 0), START + 31)
     assert "30 s ✉ page FIRING RagQualityDrift it rose" in _shown(view)
     inbox.hear(notification("it rose", status="resolved"), 40.0)
     text = _shown(view)

@@ -13,8 +13,8 @@ from statistics import fmean, stdev
 import pytest
 
 from monitor.demo.facts import LANGUAGES, SLOT, Fact, handbook
-from monitor.demo.mix import INCIDENT, NORMAL, SHAPES, WRONG_SHARE, Kind, Mix, expected
-from monitor.demo.traffic import TENANTS, Generated, Traffic
+from monitor.demo.mix import INCIDENT, NORMAL, SHAPES, WRONG_SHARE, Mix, ResponseKind, expected
+from monitor.demo.traffic import TENANTS, DemoTraffic, Generated
 from monitor.ingest.formats.native import decode
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.metrics.catalogue import score_all
@@ -28,13 +28,13 @@ NOBODY = JudgeIdentity(name="truth", version="1", model="-", prompts="-", pipeli
 
 def generate(mix: Mix, count: int, reference_share: float = 0.8) -> Iterator[Generated]:
     """The first interactions of a traffic with a constant mix."""
-    traffic = Traffic(seed=7, mix_at=lambda _: mix, reference_share=reference_share)
+    traffic = DemoTraffic(seed=7, mix_at=lambda _: mix, reference_share=reference_share)
     return (traffic.interaction(index, NOON) for index in range(count))
 
 
-def only(kind: Kind) -> Mix:
+def only(kind: ResponseKind) -> Mix:
     """A mix of one kind alone."""
-    return Mix(**{other.value: float(other is kind) for other in Kind})
+    return Mix(**{other.value: float(other is kind) for other in ResponseKind})
 
 
 def read(generated: Generated) -> Interaction:
@@ -101,7 +101,7 @@ def test_a_mix_is_a_distribution() -> None:
     with pytest.raises(ValueError, match="sum to one"):
         Mix(1.1, -0.1, 0.0, 0.0, 0.0)
     with pytest.raises(ValueError, match="claim something"):
-        only(Kind.REFUSES)
+        only(ResponseKind.REFUSES)
 
 
 def test_the_incident_multiplies_noise_sensitivity_only() -> None:
@@ -127,7 +127,7 @@ def test_expectation_agrees_with_simulation(mix: Mix) -> None:
 
 def test_the_same_seed_and_index_give_the_same_interaction() -> None:
     """Whatever was generated before; another seed or index gives another interaction."""
-    one, two = (Traffic(seed=3, mix_at=lambda _: EVEN) for _ in range(2))
+    one, two = (DemoTraffic(seed=3, mix_at=lambda _: EVEN) for _ in range(2))
     two.interaction(0, NOON)
     assert one.interaction(5, NOON) == two.interaction(5, NOON)
     texts = {
@@ -135,7 +135,7 @@ def test_the_same_seed_and_index_give_the_same_interaction() -> None:
         for generated in (
             one.interaction(5, NOON),
             one.interaction(6, NOON),
-            Traffic(seed=4, mix_at=lambda _: EVEN).interaction(5, NOON),
+            DemoTraffic(seed=4, mix_at=lambda _: EVEN).interaction(5, NOON),
         )
     }
     assert len(texts) == 3
@@ -144,16 +144,20 @@ def test_the_same_seed_and_index_give_the_same_interaction() -> None:
 def test_the_mix_is_asked_at_the_event_time() -> None:
     """``mix_at`` gets Unix seconds, so an incident can begin at a moment."""
     start = NOON.timestamp()
-    traffic = Traffic(
-        seed=1, mix_at=lambda t: only(Kind.IGNORES) if t >= start else only(Kind.FOLLOWS)
+    traffic = DemoTraffic(
+        seed=1,
+        mix_at=lambda t: only(ResponseKind.IGNORES) if t >= start else only(ResponseKind.FOLLOWS),
     )
     before = traffic.interaction(0, NOON - timedelta(seconds=1)).truth.kind
-    assert (before, traffic.interaction(0, NOON).truth.kind) == (Kind.FOLLOWS, Kind.IGNORES)
+    assert (before, traffic.interaction(0, NOON).truth.kind) == (
+        ResponseKind.FOLLOWS,
+        ResponseKind.IGNORES,
+    )
 
 
 def test_the_timestamp_is_the_event_time_in_utc() -> None:
     """A time in another zone is turned into UTC; a naive one is an error."""
-    traffic = Traffic(seed=1, mix_at=lambda _: NORMAL)
+    traffic = DemoTraffic(seed=1, mix_at=lambda _: NORMAL)
     shanghai = NOON.astimezone(timezone(timedelta(hours=8)))
     assert traffic.interaction(0, shanghai).json["timestamp"] == "2026-11-20T12:00:00Z"
     with pytest.raises(ValueError, match="time zone"):
@@ -185,7 +189,7 @@ def test_the_json_is_a_native_interaction_without_the_truth() -> None:
 def test_passage_order_does_not_tell_the_relevant_one() -> None:
     """In a hundred interactions that follow, the relevant passage stands first, later and last."""
     places = set()
-    for generated in generate(only(Kind.FOLLOWS), 100, reference_share=1.0):
+    for generated in generate(only(ResponseKind.FOLLOWS), 100, reference_share=1.0):
         columns = zip(*generated.truth.verdicts.reference_by_passage, strict=True)
         places |= {place for place, column in enumerate(columns) if any(column)}
     assert places == {0, 1, 2, 3}
@@ -206,13 +210,13 @@ def test_shares_of_language_tenant_and_reference() -> None:
 @pytest.mark.parametrize(
     ("kind", "nonzero"),
     [
-        (Kind.FOLLOWS, set()),
-        (Kind.IGNORES, {"hallucination", "incorrect_claims"}),
-        (Kind.MISLED_BY_RELEVANT, {"noise_sensitivity_relevant", "incorrect_claims"}),
-        (Kind.MISLED_BY_IRRELEVANT, {"noise_sensitivity_irrelevant", "incorrect_claims"}),
+        (ResponseKind.FOLLOWS, set()),
+        (ResponseKind.IGNORES, {"hallucination", "incorrect_claims"}),
+        (ResponseKind.MISLED_BY_RELEVANT, {"noise_sensitivity_relevant", "incorrect_claims"}),
+        (ResponseKind.MISLED_BY_IRRELEVANT, {"noise_sensitivity_irrelevant", "incorrect_claims"}),
     ],
 )
-def test_each_kind_moves_its_own_metrics(kind: Kind, nonzero: set[str]) -> None:
+def test_each_kind_moves_its_own_metrics(kind: ResponseKind, nonzero: set[str]) -> None:
     """And always those: each interaction of a bad kind has a wrong claim of its sort."""
     for generated in generate(only(kind), 300, reference_share=1.0):
         values = dict(generated.truth.values)
@@ -225,7 +229,7 @@ def test_values_are_undefined_where_the_metrics_are() -> None:
     """Refusals have no values; without a reference only faithfulness has one."""
     for generated in generate(EVEN, 300):
         values = generated.truth.values
-        refuses = generated.truth.kind is Kind.REFUSES
+        refuses = generated.truth.kind is ResponseKind.REFUSES
         needs_reference = [value for name, value in values.items() if name != "faithfulness"]
         assert (values["faithfulness"] is None) == refuses
         undefined = refuses or generated.json["reference"] is None

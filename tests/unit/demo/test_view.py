@@ -14,7 +14,7 @@ from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import latest
 from monitor.demo.schedule import Schedule
 from monitor.demo.view import CHOSEN, View
-from monitor.exporter.serve.scraped import Gauge, Learning, Page, Watched
+from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
 from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
@@ -23,7 +23,7 @@ WINDOWS = ("15s", "1m")
 MOVED = "noise_sensitivity_irrelevant"
 URL = "http://127.0.0.1:1"
 WATCHED = ("faithfulness", "noise_sensitivity_relevant", MOVED)
-PAGE = Page(
+PAGE = ScrapedPage(
     gauges={
         (MOVED, "15s"): Gauge(0.41, 0.3, 0.52, 80.4),
         (MOVED, "1m"): Gauge(0.2, 0.15, 0.26, 240.0),
@@ -38,15 +38,17 @@ LEARNING = PAGE._replace(learning=Learning(120, 200, False))
 ALARMED = PAGE._replace(
     learning=Learning(200, 200, True),
     watched={
-        "faithfulness": Watched(-0.3, 7.56, 0.94, False),
-        "noise_sensitivity_relevant": Watched(None, 7.56, 0.05, False),
-        MOVED: Watched(8.25, 7.56, 0.13, True),
+        "faithfulness": DriftReading(-0.3, 7.56, 0.94, False),
+        "noise_sensitivity_relevant": DriftReading(None, 7.56, 0.05, False),
+        MOVED: DriftReading(8.25, 7.56, 0.13, True),
     },
 )
-NOTHING = Page({}, {}, 0, 0, 0)
+NOTHING = ScrapedPage({}, {}, 0, 0, 0)
 
 
-def view(seconds: float = 30.0, page: Page = PAGE, chronicle: Chronicle | None = None) -> View:
+def view(
+    seconds: float = 30.0, page: ScrapedPage = PAGE, chronicle: Chronicle | None = None
+) -> View:
     """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
     found = View(
         Schedule(START, 24, 10),
@@ -71,9 +73,9 @@ def told(*, closed: bool = False) -> Chronicle:
     """The chronicle of a demo whose alarm opened after 29 s."""
     chronicle = Chronicle(START)
     chronicle.look(ALARMED, START + 13.0)
-    chronicle.take_in(alarm("open", 29))
+    chronicle.apply(alarm("open", 29))
     if closed:
-        chronicle.take_in(alarm("closed", 29, closed_s=37))
+        chronicle.apply(alarm("closed", 29, closed_s=37))
     return chronicle
 
 
@@ -274,8 +276,8 @@ def test_an_open_alarm_is_kept_before_anything_else() -> None:
     """Newer events do not push it out of a small picture."""
     chronicle = told()
     for second in range(30, 40, 2):
-        chronicle.take_in(alarm("open", second, metric="faithfulness"))
-        chronicle.take_in(alarm("closed", second, closed_s=second + 1, metric="faithfulness"))
+        chronicle.apply(alarm("open", second, metric="faithfulness"))
+        chronicle.apply(alarm("closed", second, closed_s=second + 1, metric="faithfulness"))
     assert [event.at_s for event in latest(chronicle, 1)] == [29]
     assert [event.at_s for event in latest(chronicle, 3)] == [29, 38, 39]
 

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.config import Settings, load
 from monitor.doctor.cache import examine, in_use
-from monitor.doctor.report import Status
+from monitor.doctor.report import CheckStatus
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import requires_tool
 
@@ -26,7 +26,7 @@ async def test_a_redis_that_answers(redis_server: RedisServer) -> None:
     """One line, and no key of ours stands in it afterwards."""
     (section,) = in_use(settings(redis_server.url))
     line = await examine(section)
-    assert (line.check, line.target, line.status) == ("cache", "rag-monitor", Status.OK)
+    assert (line.check, line.target, line.status) == ("cache", "rag-monitor", CheckStatus.OK)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ async def test_a_redis_that_does_not(tmp_path: Path, password: str | None, mend:
         line = await examine(in_use(settings(url))[0])
     finally:
         server.stop()
-    assert line.status is Status.WARN
+    assert line.status is CheckStatus.WARN
     assert mend in line.mend
     assert not password or password not in json.dumps(line)
 
@@ -52,7 +52,7 @@ async def test_a_redis_that_does_not(tmp_path: Path, password: str | None, mend:
 async def test_an_address_that_cannot_be_read_fails() -> None:
     """The monitor would not start with it."""
     line = await examine(in_use(settings("redis://:sesame@host:port/0"))[0])
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert "sesame" not in json.dumps(line)
     assert line.mend == "mend judge.cache.url"
 

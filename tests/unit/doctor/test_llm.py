@@ -10,7 +10,7 @@ from aiohttp import web
 
 from monitor.doctor import llm
 from monitor.doctor.llm import TINY
-from monitor.doctor.report import Line, Status
+from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
@@ -22,7 +22,7 @@ LABELS = Labels(
 )
 
 
-async def asked(url: str, model: str = "openai/judge") -> list[Line]:
+async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
     """The lines for an LLM at this address."""
     settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0)
     judge = LlmJudge(settings)
@@ -37,16 +37,16 @@ async def test_both_prompts_are_asked_once() -> None:
     async with JudgeServer(LABELS) as server:
         judged, price = await asked(server.url)
         assert [entry.task for entry in server.log] == ["extract_claims", "verify_claims"]
-    assert judged.status is Status.OK
+    assert judged.status is CheckStatus.OK
     assert "2 calls" in judged.found
-    assert (price.check, price.status) == ("price", Status.WARN)
+    assert (price.check, price.status) == ("price", CheckStatus.WARN)
 
 
 async def test_a_known_model_has_a_price() -> None:
     """Per million tokens, from the library's own list."""
     async with JudgeServer(LABELS) as server:
         _, price = await asked(server.url, "openai/gpt-4o-mini")
-    assert price.status is Status.OK
+    assert price.status is CheckStatus.OK
     assert price.found == "0.15 $ in, 0.60 $ out, per million tokens"
 
 
@@ -58,7 +58,7 @@ async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend
     plan = FaultPlan(rules=(FaultRule(fault=fault, times=None),))
     async with JudgeServer(LABELS, plan) as server:
         (line,) = await asked(server.url)
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert mend in line.mend
     assert "2 of 2 replies were refused; most often the reply" in line.found
 
@@ -68,7 +68,7 @@ async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> 
     plan = FaultPlan(rules=(FaultRule(fault=Fault.WRONG_NONCE),))
     async with JudgeServer(LABELS, plan) as server:
         judged, _ = await asked(server.url)
-    assert judged.status is Status.OK
+    assert judged.status is CheckStatus.OK
     assert "3 calls" in judged.found
     wrong = "repeats another number than asked (nonce)"
     assert f"1 of 3 replies were refused; most often the reply {wrong}" in judged.found
@@ -94,7 +94,7 @@ async def refusing() -> AsyncIterator[str]:
 async def test_a_refused_key_is_said_with_status_and_mend(refusing: str) -> None:
     """FAIL with the provider's status and code and the setting to mend; never the key."""
     (line,) = await asked(refusing)
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert "status 401 invalid_api_key" in line.found
     assert "judge.api_key" in line.mend
     assert KEY not in json.dumps(line)
@@ -103,11 +103,11 @@ async def test_a_refused_key_is_said_with_status_and_mend(refusing: str) -> None
 async def test_a_model_that_is_away_fails() -> None:
     """Nobody listens: the address is to be checked."""
     (line,) = await asked("http://127.0.0.1:9/v1")
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert "judge.api_base" in line.mend
 
 
 async def test_the_offline_judge_answers() -> None:
     """It needs no price."""
     (line,) = await llm.examine(OfflineJudge("offline"), "offline", 60.0)
-    assert (line.check, line.status) == ("judge", Status.OK)
+    assert (line.check, line.status) == ("judge", CheckStatus.OK)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from monitor.doctor import ports
-from monitor.doctor.report import Status
+from monitor.doctor.report import CheckStatus
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.runtime.health import Health
@@ -24,14 +24,14 @@ HOST = "127.0.0.1"
 async def test_a_free_port_is_free_again_afterwards() -> None:
     """It is bound for a moment only: somebody else can have it at once."""
     (port,) = free_ports(1)
-    assert (await ports.examine(HOST, port)).status is Status.OK
+    assert (await ports.examine(HOST, port)).status is CheckStatus.OK
     with socket.socket() as listener:
         listener.bind((HOST, port))
 
 
 async def test_port_0_needs_no_look() -> None:
     """A free one is taken at start."""
-    assert (await ports.examine(HOST, 0)).status is Status.OK
+    assert (await ports.examine(HOST, 0)).status is CheckStatus.OK
 
 
 @pytest.mark.parametrize("ready", [True, False])
@@ -46,7 +46,7 @@ async def test_a_running_monitor_is_recognised(ready: bool) -> None:
         line = await ports.examine(HOST, port)
     finally:
         await server.stop()
-    assert line.status is Status.WARN
+    assert line.status is CheckStatus.WARN
     assert ("ready" if ready else "waits for topic rag.interactions.v1") in line.found
 
 
@@ -69,7 +69,7 @@ async def _yes(_: web.Request) -> web.Response:
 async def test_another_program_on_the_port_fails(stranger: int) -> None:
     """A web server that answers differently is not taken for ours."""
     line = await ports.examine(HOST, stranger)
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert "http.port" in line.mend
 
 
@@ -79,11 +79,11 @@ async def test_a_listener_that_never_answers_fails() -> None:
         listener.bind((HOST, 0))
         listener.listen()
         line = await asyncio.wait_for(ports.examine(HOST, listener.getsockname()[1]), 30)
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
 
 
 async def test_an_address_of_another_machine_cannot_be_bound() -> None:
     """203.0.113.1 is documentation's own: no machine has it."""
     line = await ports.examine("203.0.113.1", 9750)
-    assert line.status is Status.FAIL
+    assert line.status is CheckStatus.FAIL
     assert "http.host" in line.mend

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.doctor.report import Line, exit_code, fail, ok, warn
+from monitor.doctor.report import ReportLine, exit_code, fail, ok, warn
 from monitor.doctor.table import rows, summary
 
 STEPS = [
@@ -12,7 +12,7 @@ STEPS = [
 ]
 
 
-def table(lines: list[Line], width: int = 80, *, colour: bool = False) -> list[str]:
+def table(lines: list[ReportLine], width: int = 80, *, colour: bool = False) -> list[str]:
     """All rows."""
     return list(rows(lines, width=width, colour=colour))
 

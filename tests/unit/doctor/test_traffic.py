@@ -12,7 +12,7 @@ from monitor.app.policies import build_judges
 from monitor.config import load
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
-from monitor.doctor.report import Line, Status
+from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.doctor.size import too_large_for
 from monitor.doctor.traffic import lines
 from monitor.records import Interaction
@@ -26,7 +26,7 @@ def good(count: int = 100) -> list[Read]:
     return [Read(logged(f"i{n}"), f"i{n}".encode(), n) for n in range(count)]
 
 
-def said(records: list[Read], check: str, **settings: str) -> list[Line]:
+def said(records: list[Read], check: str, **settings: str) -> list[ReportLine]:
     """The lines of one check."""
     return [
         line for line in lines("in.v1", digest(records, **settings), 0.1) if line.check == check
@@ -36,7 +36,7 @@ def said(records: list[Read], check: str, **settings: str) -> list[Line]:
 def test_good_traffic_is_ok_throughout() -> None:
     """No line warns; the checks are the ones that are promised."""
     found = lines("in.v1", digest(good()), 0.1)
-    assert {line.status for line in found} == {Status.OK}
+    assert {line.status for line in found} == {CheckStatus.OK}
     assert [line.check for line in found] == [
         *("records", "decode", "keys", "sampling"),
         *("ids", "contexts", "reference", "ceiling", "timestamps"),
@@ -46,7 +46,7 @@ def test_good_traffic_is_ok_throughout() -> None:
 def test_an_empty_topic_is_a_warning() -> None:
     """Nothing can be said of it, and that is all that is said."""
     (line,) = lines("in.v1", digest([]), 1.0)
-    assert (line.check, line.status) == ("records", Status.WARN)
+    assert (line.check, line.status) == ("records", CheckStatus.WARN)
 
 
 def test_errors_are_counted_by_field_and_cause() -> None:
@@ -62,8 +62,8 @@ def test_errors_are_counted_by_field_and_cause() -> None:
         "2 × wrong value: retrieved_contexts.*.text",
         "1 × invalid json: the record",
     ]
-    assert all(line.status is Status.WARN and line.mend for line in found)
-    assert {line.status for line in said([*good(5), *bad], "decode")} == {Status.FAIL}
+    assert all(line.status is CheckStatus.WARN and line.mend for line in found)
+    assert {line.status for line in said([*good(5), *bad], "decode")} == {CheckStatus.FAIL}
 
 
 def test_no_text_and_no_key_is_ever_said() -> None:
@@ -81,13 +81,13 @@ def test_no_text_and_no_key_is_ever_said() -> None:
 def test_tombstones_are_neither_decoded_nor_errors() -> None:
     """A record without a value is counted apart."""
     (line,) = said([*good(), Read(None, b"k")], "decode")
-    assert line.status is Status.OK
+    assert line.status is CheckStatus.OK
     assert "100 decoded, 1 without a value" in line.found
 
 
 def test_repeated_ids_warn_and_missing_ids_hint() -> None:
     """The same id of the same application twice is a repetition; of two applications it is not."""
-    assert said([*good(), *good(5)], "ids")[0].status is Status.WARN
+    assert said([*good(), *good(5)], "ids")[0].status is CheckStatus.WARN
     two = [*good(), Read(logged("i1", application="other"))]
     assert said(two, "ids")[0].found == "no ids repeated"
     (line,) = said([Read(logged(None), offset=n) for n in range(4)], "ids")
@@ -102,7 +102,7 @@ def test_shares_with_contexts_and_with_a_reference() -> None:
     mixed = [*bare, *referenced]
     assert said(mixed, "contexts")[0].found == "50 % with retrieved_contexts"
     assert said(mixed, "reference")[0].found == "50 % with a reference"
-    assert said(bare, "contexts")[0].status is Status.WARN
+    assert said(bare, "contexts")[0].status is CheckStatus.WARN
     assert "faithfulness" in said(bare, "contexts")[0].mend
     assert "noise_sensitivity_relevant" in said(bare, "reference")[0].mend
 
@@ -110,16 +110,16 @@ def test_shares_with_contexts_and_with_a_reference() -> None:
 def test_what_is_too_large_to_judge_is_told_with_its_share() -> None:
     """Of what the filters let through, by the judge of the settings; nobody is asked."""
     (line,) = said(good(), "ceiling")
-    assert (line.status, line.found) == (Status.OK, "none too large to judge")
+    assert (line.status, line.found) == (CheckStatus.OK, "none too large to judge")
     flags = {"judge.kind": "llm", "judge.model": "openai/nobody"}
     settings = load({}, flags=flags)
-    seats = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
-    found = Digest(NOW_MS, is_too_large=too_large_for(settings, seats))
+    configured_judges = build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    found = Digest(NOW_MS, is_too_large=too_large_for(settings, configured_judges))
     large = [f"Fact {n}." for n in range(1_000)]
     for record in (*good(99), Read(logged("large", retrieved_contexts=large))):
         found.add(record)
     (line,) = [each for each in lines("in.v1", found, 0.1) if each.check == "ceiling"]
-    assert line.status is Status.WARN
+    assert line.status is CheckStatus.WARN
     assert line.found == "1 % too large: judging one takes more than allowed"
     assert "judge.max_calls" in line.mend
 
@@ -128,14 +128,15 @@ def test_implausible_timestamps_warn() -> None:
     """A time of another year is replaced by the broker's, and that is said with its share."""
     late = [Read(logged(f"l{n}", timestamp="2001-01-01T00:00:00Z")) for n in range(25)]
     (line,) = said([*good(75), *late], "timestamps")
-    assert line.status is Status.WARN
+    assert line.status is CheckStatus.WARN
     assert line.found.startswith("25 % of the timestamps implausible")
 
 
 @pytest.mark.parametrize(
-    ("age_ms", "status"), [(0, Status.OK), (2 * 3_600_000, Status.WARN), (-600_000, Status.WARN)]
+    ("age_ms", "status"),
+    [(0, CheckStatus.OK), (2 * 3_600_000, CheckStatus.WARN), (-600_000, CheckStatus.WARN)],
 )
-def test_the_age_of_the_newest(age_ms: int, status: Status) -> None:
+def test_the_age_of_the_newest(age_ms: int, status: CheckStatus) -> None:
     """An hour without a record, or a time ahead of the clock, is suspicious."""
     records = [replace(record, timestamp=NOW_MS - age_ms) for record in good()]
     assert said(records, "records")[0].status is status
@@ -146,8 +147,8 @@ def of_bot(interaction: Interaction) -> bool:
     return interaction.application == "bot"
 
 
-@pytest.mark.parametrize(("bots", "status"), [(0, Status.WARN), (25, Status.OK)])
-def test_filters_that_hold_everything_back_warn(bots: int, status: Status) -> None:
+@pytest.mark.parametrize(("bots", "status"), [(0, CheckStatus.WARN), (25, CheckStatus.OK)])
+def test_filters_that_hold_everything_back_warn(bots: int, status: CheckStatus) -> None:
     """A rule that no record passes is a mistake; otherwise the share that it holds back is told."""
     found = Digest(NOW_MS, let_through=Filter(include=(of_bot,)))
     for n in range(100):
@@ -158,7 +159,7 @@ def test_filters_that_hold_everything_back_warn(bots: int, status: Status) -> No
     assert said(good(), "filter") == []
 
 
-def keyed(keys: list[bytes | None], setting: str, rate: float = 0.1) -> Line:
+def keyed(keys: list[bytes | None], setting: str, rate: float = 0.1) -> ReportLine:
     """What is recommended for records with these keys."""
     records = [Read(logged(f"i{n}"), key, n) for n, key in enumerate(keys)]
     return sampling_key.examine("in.v1", digest(records, setting), rate)[-1]
@@ -173,7 +174,7 @@ EMPTY: list[bytes | None] = [b""] * 100
 def test_keys_that_are_ids_make_record_key_cheaper() -> None:
     """With ids as keys nothing has to be decoded to be left out: a hint, where it would help."""
     line = keyed(IDS, "interaction_id")
-    assert line.status is Status.OK
+    assert line.status is CheckStatus.OK
     assert "record_key" in line.mend
     assert keyed(IDS, "interaction_id", rate=1.0).mend == ""
     assert keyed(IDS, "record_key").mend == ""
@@ -183,17 +184,17 @@ def test_keys_that_are_ids_make_record_key_cheaper() -> None:
 def test_keys_that_group_or_are_absent_speak_against_record_key(keys: list[bytes | None]) -> None:
     """Few distinct keys, or records without one: WARN with the mend; no matter where ids count."""
     line = keyed(keys, "record_key")
-    assert line.status is Status.WARN
+    assert line.status is CheckStatus.WARN
     assert line.mend == "set sampling.key to interaction_id"
     line = keyed(keys, "interaction_id")
-    assert line.status is Status.OK
+    assert line.status is CheckStatus.OK
     assert line.mend == ""
 
 
 def test_at_full_rate_no_key_does_harm() -> None:
     """Where all is judged a bad key is a hint for later only."""
     line = keyed(TENANTS, "record_key", rate=1.0)
-    assert line.status is Status.OK
+    assert line.status is CheckStatus.OK
     assert line.mend
 
 
@@ -203,15 +204,15 @@ def test_a_header_is_looked_at_as_a_key_is() -> None:
         replace(record, key=b"one", headers=[("trace", f"t{n}".encode())])
         for n, record in enumerate(good())
     ]
-    assert said(records, "sampling", sampling_key="header:trace")[0].status is Status.OK
+    assert said(records, "sampling", sampling_key="header:trace")[0].status is CheckStatus.OK
     bare = [replace(record, headers=[]) for record in records]
-    assert said(bare, "sampling", sampling_key="header:trace")[0].status is Status.WARN
+    assert said(bare, "sampling", sampling_key="header:trace")[0].status is CheckStatus.WARN
 
 
 def test_a_handful_of_records_is_not_judged() -> None:
     """Four records with one key may be chance."""
     line = keyed([b"t"] * 4, "record_key")
-    assert line.status is Status.OK
+    assert line.status is CheckStatus.OK
     assert "too few" in line.found
 
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.app.scores import Books, books, promises
+from monitor.app.scores import Books, aggregators, promises
 from monitor.config import load
-from monitor.exporter.baselines.baselines import take_in
+from monitor.exporter.baselines.baselines import apply
 from monitor.exporter.from_file import gauges
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.records import ScoreRecord, UnscoredMark
@@ -34,7 +34,7 @@ FLAGS = {
 
 def made(**flags: str) -> Books:
     """Empty books with short times; a few slots make a baseline, and an alarm."""
-    return books(load({}, flags=FLAGS | flags))
+    return aggregators(load({}, flags=FLAGS | flags))
 
 
 def good_then_bad() -> list[ScoreRecord]:
@@ -141,7 +141,7 @@ def test_order_duplicates_and_restarts_change_no_bit_of_a_page(
             event(found)
             if rng.random() < 0.3:
                 exported(found, [], moment)
-                found.baselines.learn(found.scores.pupils, START + moment)
+                found.baselines.learn(found.scores.training_slots, START + moment)
         assert exported(found, [], now) == plain
 
 
@@ -165,7 +165,7 @@ def _scored(each: ScoreRecord) -> Event:
 
 
 def _decided(each: BaselineRecord) -> Event:
-    return lambda found: take_in(found.baselines, each.key.encode(), each.to_json())
+    return lambda found: apply(found.baselines, each.key.encode(), each.to_json())
 
 
 def exported(found: Books, events: list[Event], now: float) -> bytes:
@@ -186,7 +186,7 @@ def test_objectives_are_held_against_the_windows_of_the_file() -> None:
     lines = [each.to_json() for each in good_then_bad()]
 
     def page(now: float) -> dict[str, float]:
-        found = books(chosen)
+        found = aggregators(chosen)
         text = gauges(*found[::2], lines, START + now, promised=promises(chosen))
         found_lines = [line for line in text.splitlines() if line.startswith("rag_objective")]
         labels = f'application="bot",judge="{FIRST.label}",metric="faithfulness",window="10s"'

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from monitor.app.scores import Books
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import ScoreBook, SegmentLabels
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator, SegmentLabels
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import Baseline
@@ -49,9 +49,9 @@ RANDOM = st.randoms(use_true_random=False)
 def made(judged_per_week: float | None = None, period: int = PERIOD) -> Books:
     """An exporter that has read nothing yet."""
     watched = DriftSettings(WATCHED, 1_000.0, judged_per_week, 0.0, period, 2)
-    drift = DriftBook(watched, lambda *pair: NORMAL if pair == FIXED else None)
-    scores = ScoreBook(WINDOWS, period, 1, drift, segments=SegmentLabels(most=2))
-    return Books(scores, drift, Baselines(drift, Learner(Lesson(4, 2))))
+    drift = DriftDetectors(watched, lambda *pair: NORMAL if pair == FIXED else None)
+    scores = ScoreAggregator(WINDOWS, period, 1, drift, segments=SegmentLabels(most=2))
+    return Books(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
 
 
 class Decision(NamedTuple):
@@ -64,7 +64,7 @@ class Decision(NamedTuple):
 def decision(each: Decision) -> Event:
     """A control record is read."""
     key, value = each.record.key.encode(), None if each.removes else each.record.to_json()
-    return lambda found: found.baselines.take_in(key, value)
+    return lambda found: found.baselines.apply(key, value)
 
 
 @st.composite
@@ -154,10 +154,12 @@ def test_learning_in_any_order_gives_the_same_records(
     """What is published, and what is shown of the progress; also after a baseline was removed."""
     plain = at_once(pool, decided)
     plain.scores.advance(START + now)
-    expected = [each.to_json() for each in plain.baselines.learn(plain.scores.pupils, START + now)]
+    expected = [
+        each.to_json() for each in plain.baselines.learn(plain.scores.training_slots, START + now)
+    ]
     found = live(made(), in_disorder(pool, decided, rng), now, rng)
     found.scores.advance(START + now)
-    learned = found.baselines.learn(found.scores.pupils, START + now)
+    learned = found.baselines.learn(found.scores.training_slots, START + now)
     assert [each.to_json() for each in learned] == expected
     assert list(found.baselines.status()) == list(plain.baselines.status())
 
@@ -228,12 +230,12 @@ def test_what_was_known_is_learned_again_from_all_slots(looked: bool) -> None:
     for each in pool[2:]:
         score(each)(found)
         if looked:
-            assert found.baselines.learn(found.scores.pupils, START + 30.0) == []
+            assert found.baselines.learn(found.scores.training_slots, START + 30.0) == []
     decision(Decision(held, removes=True))(found)
-    for books in (found, fresh):
-        books.scores.advance(START + 30.0)
-    (learned,) = found.baselines.learn(found.scores.pupils, START + 30.0)
-    assert [learned] == fresh.baselines.learn(fresh.scores.pupils, START + 30.0)
+    for aggregators in (found, fresh):
+        aggregators.scores.advance(START + 30.0)
+    (learned,) = found.baselines.learn(found.scores.training_slots, START + 30.0)
+    assert [learned] == fresh.baselines.learn(fresh.scores.training_slots, START + 30.0)
     assert isinstance(learned, BaselineRecord)
     assert learned.effective_from == at(3)
 

@@ -186,7 +186,7 @@ def test_seconds_that_nobody_sets_never_go_back() -> None:
     assert steady_seconds() >= before
 
 
-def test_a_book_that_begins_anew_says_what_a_fresh_one_does() -> None:
+def test_a_aggregator_that_begins_anew_says_what_a_fresh_one_does() -> None:
     """The clock was two days ahead: all was dropped, and comes back when it is read again."""
     pool = [record(str(i), 100.0 + i, i / 20) for i in range(20)]
     found = read(pool, 130.0, made(period=86_400))

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.errors import MessageRejected
 from monitor.ingest.headers import (
-    Origin,
+    FailureOrigin,
     error_headers,
     history_of,
     origin_of,
@@ -77,7 +77,7 @@ def test_a_second_failure_counts_on_and_keeps_the_first_place() -> None:
     said = dict(second)
     assert said["x-error.attempts"] == b"2"
     assert said["x-error.first_failed_at"] == b"2026-11-20T12:00:00+00:00"
-    assert origin_of(again) == Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    assert origin_of(again) == FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
     for key in ("topic", "partition", "offset", "timestamp"):
         assert said[f"x-error.{key}"] == dict(dead_letter().headers)[f"x-error.{key}"]
 

@@ -22,12 +22,12 @@ from monitor.judge.pipeline.parsing import ClaimVerdict, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName, demand, fewest, together
 from monitor.judge.ports import Reply, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.hidden import HIDDEN
 from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import Treatment
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.judging import judged as judged_within
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
@@ -120,11 +120,11 @@ async def test_too_much_text_is_refused_before_anything_is_asked() -> None:
 @BY_PIPELINE
 async def test_too_many_claims_are_refused_before_any_verification(pipeline: PipelineName) -> None:
     """What was asked until then is the extraction."""
-    model, bill = Chatty(600), Bill()
+    model, cost_meter = Chatty(600), CostMeter()
     with pytest.raises(TooLarge):
-        await pipe(model, pipeline, ceiling=Ceiling(64)).judge(logged(["a", "b"]), bill)
+        await pipe(model, pipeline, ceiling=Ceiling(64)).judge(logged(["a", "b"]), cost_meter)
     assert model.tasks == ["extract_claims"]
-    assert (bill.usage.calls, bill.allowance.made.calls) == (1, 1)
+    assert (cost_meter.usage.calls, cost_meter.allowance.made.calls) == (1, 1)
 
 
 def cases(n: int, most: int = 30) -> list[Large]:
@@ -142,7 +142,7 @@ async def test_what_is_foreseen_is_enough(pipeline: PipelineName) -> None:
     """Calls and tokens of all that is asked are at most what they were said to be before."""
     caps = Caps(8, 12, 2_000)
     for each in cases(12):
-        model, found = Truthful(each.labels), Bill()
+        model, found = Truthful(each.labels), CostMeter()
         judge = pipe(model, pipeline, caps=caps, relevance=True)
         await judge.judge(each.interaction, found)
         asked = found.allowance.made
@@ -221,14 +221,14 @@ async def test_no_reply_makes_an_interaction_ask_for_more(
     """Second tries, halves, new extractions and evidence included; it fails by its own reason."""
     ended = set[str]()
     for seed, each in enumerate(cases(25, most=9)):
-        model, bill = Unruly(each, Random(seed)), Bill()
+        model, cost_meter = Unruly(each, Random(seed)), CostMeter()
         judge = pipe(model, pipeline, evidence=True, relevance=True, ceiling=Ceiling(most))
         try:
-            await judge.judge(each.interaction, bill)
+            await judge.judge(each.interaction, cost_meter)
             ended.add("judged")
         except JudgeFailed as failure:
             ended.add(failure.reason)
-        assert model.calls == bill.allowance.made.calls <= most
+        assert model.calls == cost_meter.allowance.made.calls <= most
     assert ended <= {"judged", "too_large", "malformed_reply", "output_limit"}
     assert "too_large" in ended or "judged" in ended
 
@@ -336,11 +336,11 @@ async def test_tries_that_fail_count_too() -> None:
         made = LlmSettings(
             "openai/judge", api_base=server.url, api_key="k", retries=50, max_calls=5
         )
-        judge, bill = LlmJudge(made, rng=Random(1)), Bill()
+        judge, cost_meter = LlmJudge(made, rng=Random(1)), CostMeter()
         with pytest.raises(JudgeFailed) as caught:
-            await judge.judge(interaction(), bill)
+            await judge.judge(interaction(), cost_meter)
         await judge.aclose()
-    assert (caught.value.reason, bill.allowance.made.calls) == ("server_error", 4)
+    assert (caught.value.reason, cost_meter.allowance.made.calls) == ("server_error", 4)
     assert len(weather.requests) <= 4  # the fifth is kept for the verification
 
 
@@ -353,20 +353,23 @@ async def test_another_model_does_not_get_what_the_first_has_used_up() -> None:
             LlmSettings(f"openai/{name}", api_base=server.url, api_key="k", max_calls=4)
             for name in ("first", "second")
         ]
-        judge, bill = FallbackJudge([LlmJudge(one, rng=Random(1)) for one in models]), Bill()
+        judge, cost_meter = (
+            FallbackJudge([LlmJudge(one, rng=Random(1)) for one in models]),
+            CostMeter(),
+        )
         with pytest.raises(JudgeFailed) as caught:
-            await judge.judge(interaction(), bill)
+            await judge.judge(interaction(), cost_meter)
         await judge.aclose()
-    assert (caught.value.reason, bill.allowance.made.calls) == ("server_error", 3)
+    assert (caught.value.reason, cost_meter.allowance.made.calls) == ("server_error", 3)
 
 
 @pytest.mark.parametrize("metrics", [None, ("faithfulness", "context_recall")])
 async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) -> None:
     """With the reason for each metric that is recorded, but for those whose texts are hidden."""
     judge = LlmJudge(LlmSettings("openai/nobody", api_base="http://127.0.0.1:1/v1"))
-    treatment = Treatment(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
+    policy = ScoringPolicy(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
     hides = logged([f"Fact {n}." for n in range(1_000)], reference=HIDDEN)
-    ending = await judged_within(hides, treatment)
+    ending = await judged_within(hides, policy)
     assert (ending.outcome, ending.reason) == (Outcome.UNSCORABLE, "too_large")
     assert (ending.usage.calls, ending.judge) == (0, judge.identity)
     assert set(ending.scores) == set(metrics or CATALOGUE)

@@ -52,7 +52,7 @@ def found() -> Report:
 )
 def test_gate(found: Report, gate: str, failed: tuple[str, ...]) -> None:
     """A gate says no where its condition holds in any scope, and where nothing was measured."""
-    assert gates.judged(gates.parse(gate), found) == gates.Outcome(gate, failed)
+    assert gates.judged(gates.parse(gate), found) == gates.GateResult(gate, failed)
 
 
 @pytest.mark.parametrize(

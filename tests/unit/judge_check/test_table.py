@@ -11,7 +11,7 @@ from rich.console import Console
 
 from monitor.judge.llm.judge import LlmSettings
 from monitor.judge_check import formats, table
-from monitor.judge_check.gates import Outcome
+from monitor.judge_check.gates import GateResult
 from monitor.judge_check.measure import Options, measure
 from monitor.judge_check.report import Report, plain, report
 from monitor.judge_check.subject import LlmSubject
@@ -45,7 +45,7 @@ async def test_all_tables() -> None:
     assert re.search(r"^ +\[\d\.\d{3},\d\.\d{3}\] ", narrow.getvalue(), re.MULTILINE)
     for broken in ("…", "[\n", ",\n", ". "):
         assert broken not in narrow.getvalue().partition("Verdicts")[2]
-    outcomes = [Outcome("kappa<1", ("joint/response_by_passage 0.7",)), Outcome("auc<0", ())]
+    outcomes = [GateResult("kappa<1", ("joint/response_by_passage 0.7",)), GateResult("auc<0", ())]
     table.show(Console(file=out, width=160, highlight=False, markup=False), whole, outcomes)
     shown = out.getvalue()
     for title in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.kafka.availability import EVERY_S, Pulse, watched
-from monitor.kafka.problems import Trouble
+from monitor.kafka.problems import ProblemKind
 from monitor.runtime.health import Health
 from tests.stages.process import until
 from tests.stages.small_kafka import small_kafka
@@ -29,7 +29,7 @@ async def test_a_frozen_broker_is_told_and_its_return_too() -> None:
         await pulse.beat()
         assert "answers nothing" in health.waiting["kafka"]
         assert kafka.address in health.waiting["kafka"]
-        assert connection.troubles.lasts(Trouble.BROKER_AWAY)
+        assert connection.troubles.lasts(ProblemKind.BROKER_AWAY)
         kafka.answers.set()
         await pulse.beat()
         assert health.waiting == {}

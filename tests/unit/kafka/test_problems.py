@@ -14,19 +14,19 @@ from monitor.kafka.problems import (
     EVENT_SHOWN_S,
     SAY_AGAIN_S,
     SAY_EVERY_S,
-    Finding,
-    Trouble,
-    Troubles,
+    Problem,
+    ProblemKind,
+    Problems,
     refused,
 )
 from monitor.telemetry import KafkaTelemetry
 from tests.stages.captured_log import captured_log
 
 Log = Callable[[], list[dict[str, Any]]]
-AWAY = Finding(Trouble.BROKER_AWAY, "nobody listens", "check that it runs", "kafka-1:9092")
+AWAY = Problem(ProblemKind.BROKER_AWAY, "nobody listens", "check that it runs", "kafka-1:9092")
 SILENT = AWAY._replace(found="answers nothing")
-REFUSED = Finding(Trouble.WRONG_PASSWORD, "no such user", "check sasl_username")
-LARGE = Finding(Trouble.RECORD_TOO_LARGE, "more than it takes", "raise it", topic="t")
+REFUSED = Problem(ProblemKind.WRONG_PASSWORD, "no such user", "check sasl_username")
+LARGE = Problem(ProblemKind.RECORD_TOO_LARGE, "more than it takes", "raise it", topic="t")
 
 
 class Clock:
@@ -54,7 +54,7 @@ def cluster(clock: Clock) -> Connection:
         sasl_mechanism="PLAIN",
         sasl_username="monitor",
         sasl_password=lambda: "secret",
-        troubles=Troubles(clock),
+        troubles=Problems(clock),
     )
 
 
@@ -65,7 +65,7 @@ def log() -> Iterator[Log]:
         yield lambda: [json.loads(line) for line in read().splitlines()]
 
 
-def meets(cluster: Connection, finding: Finding, part: str = "kafka") -> None:
+def meets(cluster: Connection, finding: Problem, part: str = "kafka") -> None:
     cluster.troubles.meet(cluster.name, part, finding)
 
 
@@ -91,7 +91,7 @@ def test_the_line_says_where_as_whom_what_and_what_to_do(cluster: Connection, lo
 
 @pytest.mark.parametrize(("finding", "level"), [(AWAY, "warning"), (REFUSED, "error")])
 def test_a_refusal_is_an_error_and_what_may_pass_a_warning(
-    finding: Finding, level: str, cluster: Connection, log: Log
+    finding: Problem, level: str, cluster: Connection, log: Log
 ) -> None:
     """So that an alert on errors does not wake anybody for a restart."""
     meets(cluster, finding)
@@ -156,9 +156,9 @@ def test_a_problem_lasts_until_no_part_has_it(cluster: Connection) -> None:
     meets(cluster, AWAY, "kafka")
     meets(cluster, AWAY, "producer")
     cluster.troubles.over(cluster.name, "kafka")
-    assert cluster.troubles.lasts(Trouble.BROKER_AWAY)
+    assert cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
     cluster.troubles.over(cluster.name, "producer")
-    assert not cluster.troubles.lasts(Trouble.BROKER_AWAY)
+    assert not cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
     assert not cluster.troubles.present
 
 
@@ -166,8 +166,8 @@ def test_a_part_has_one_problem_at_a_time(cluster: Connection, log: Log) -> None
     """The broker is back, but refuses us: away is over."""
     meets(cluster, AWAY)
     meets(cluster, REFUSED)
-    assert not cluster.troubles.lasts(Trouble.BROKER_AWAY)
-    assert cluster.troubles.lasts(Trouble.WRONG_PASSWORD)
+    assert not cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
+    assert cluster.troubles.lasts(ProblemKind.WRONG_PASSWORD)
     assert [line["kind"] for line in log()] == ["broker_away", "wrong_password", "broker_away"]
 
 
@@ -179,9 +179,9 @@ def test_a_problem_with_a_record_is_shown_for_a_while(
         cluster.troubles.happened(cluster.name, "producer", LARGE)
     assert [line["topic"] for line in log()] == ["t"]
     clock.now += EVENT_SHOWN_S - 1
-    assert cluster.troubles.lasts(Trouble.RECORD_TOO_LARGE)
+    assert cluster.troubles.lasts(ProblemKind.RECORD_TOO_LARGE)
     clock.now += 1
-    assert not cluster.troubles.lasts(Trouble.RECORD_TOO_LARGE)
+    assert not cluster.troubles.lasts(ProblemKind.RECORD_TOO_LARGE)
     assert not cluster.troubles.present
 
 

@@ -6,7 +6,7 @@ import pytest
 from aiokafka import errors
 
 from monitor.kafka.connection import Connection
-from monitor.kafka.problems import Trouble
+from monitor.kafka.problems import ProblemKind
 from monitor.kafka.refusals import missing_right, refusal
 
 ME = Connection("k:1", "SASL_SSL", "PLAIN", "me")
@@ -55,4 +55,4 @@ def test_a_refusal_is_shown_from_then_on() -> None:
     connection = Connection("k:1")
     line = refusal(connection, errors.TopicAuthorizationFailedError("t"))
     assert "no right to Read topic t for whoever does not log in (User:ANONYMOUS)" in line
-    assert connection.troubles.lasts(Trouble.MISSING_RIGHT)
+    assert connection.troubles.lasts(ProblemKind.MISSING_RIGHT)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.offending import OFFENDS, Origin, offending
+from monitor.metrics.offending import OFFENDS, PassageOrigin, offending
 from monitor.records import (
     Claims,
     Judgement,
@@ -105,14 +105,14 @@ def test_a_claim_with_its_text_and_passage() -> None:
     """The number, the text, and the irrelevant passage that it was taken from."""
     (claim,) = offending(record(example()), "noise_sensitivity_irrelevant")
     assert (claim.number, claim.text) == (2, "wrong")
-    assert claim.passages == (Origin(2, None, False),)
+    assert claim.passages == (PassageOrigin(2, None, False),)
 
 
 def test_a_record_without_texts_still_names_the_claims() -> None:
     """Cut down to size, numbers stay and texts are None."""
     bare = record(example(), claims=Claims(), interaction={}, truncated=True)
     (claim,) = offending(bare, "noise_sensitivity_irrelevant")
-    assert (claim.number, claim.text, claim.passages) == (2, None, (Origin(2, None, False),))
+    assert (claim.number, claim.text, claim.passages) == (2, None, (PassageOrigin(2, None, False),))
 
 
 def test_without_a_value_no_claim_offends() -> None:

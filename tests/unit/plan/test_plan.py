@@ -9,12 +9,12 @@ import pytest
 from monitor.config import Settings, load
 from monitor.plan.plan import Assumed, Takes, bought, quality, text, watch
 from monitor.plan.spend import Judged, judged
-from monitor.sampling.pace import Allowance, Cost
+from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.threshold import threshold
 
 ASSUMED = Assumed(per_minute=12_000.0, mean=0.08, correlation=0.38)
 FOUND = Judged(per_minute=40.0, bound_by="usd_per_day", usd_per_day=20.0)
-COST = Cost(3, 2_000, 0.01, 0.0)
+COST = JudgementCost(3, 2_000, 0.01, 0.0)
 
 
 def settings(**flags: Any) -> Settings:
@@ -60,10 +60,10 @@ def test_false_alarms_are_promised_by_the_week() -> None:
 
 def test_the_rate_bounds_what_is_judged() -> None:
     """Half of the traffic, and what that costs; a judge without a price is bounded by no money."""
-    half = judged(6, 0.5, COST, Allowance(8), None)
+    half = judged(6, 0.5, COST, PaceBounds(8), None)
     assert (half.per_minute, half.bound_by) == (3.0, "sampling.rate")
     assert half.usd_per_day == pytest.approx(3 * 1_440 * 0.01)
-    free = judged(6, 1.0, COST._replace(usd=0.0), Allowance(8), 1.0)
+    free = judged(6, 1.0, COST._replace(usd=0.0), PaceBounds(8), 1.0)
     assert free == (6.0, "traffic", 0.0)
 
 

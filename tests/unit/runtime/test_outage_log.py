@@ -9,14 +9,14 @@ import pytest
 import structlog
 
 from monitor.runtime import logs
-from monitor.runtime.logs import OUTAGE_PER_MINUTE, Budget, RateLimit
+from monitor.runtime.logs import OUTAGE_PER_MINUTE, LogBudget, RateLimit
 from tests.stages.captured_log import captured_log
 
 
 def test_no_60_seconds_have_more_than_the_budget() -> None:
     """Wherever the minute begins; the next one says how many were left out."""
     now = [0.0]
-    budget = Budget(3, lambda: now[0])
+    budget = LogBudget(3, lambda: now[0])
     passed, told = [], 0
     for i in range(600):
         now[0] = i / 2

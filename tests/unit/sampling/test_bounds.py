@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from monitor.sampling.blocks import LONGEST
-from monitor.sampling.pace import Allowance, Cost, Costs, Pace
+from monitor.sampling.pace import Costs, JudgementCost, Pace, PaceBounds
 from monitor.sampling.picks import Signalled, luck, pick, weights
 
 
 def test_a_replica_has_its_part_of_requests_and_tokens_only() -> None:
     """How many at once is its own affair, and the money is always that of all."""
-    assert Allowance(8, 60, 10_000, 5.0).part(0.25) == Allowance(8, 15.0, 2_500.0, 5.0)
-    assert Allowance(8).part(0.25) == Allowance(8)
+    assert PaceBounds(8, 60, 10_000, 5.0).part(0.25) == PaceBounds(8, 15.0, 2_500.0, 5.0)
+    assert PaceBounds(8).part(0.25) == PaceBounds(8)
 
 
 def test_one_odd_judgement_hardly_moves_the_mean_cost() -> None:
     """By a twentieth of its distance."""
     costs = Costs()
-    costs.judged(Cost(2, 1_000, 0.01, 3.0))
-    costs.judged(Cost(22, 1_000, 0.01, 3.0))
-    assert costs.mean == pytest.approx(Cost(3, 1_000, 0.01, 3.0))
+    costs.judged(JudgementCost(2, 1_000, 0.01, 3.0))
+    costs.judged(JudgementCost(22, 1_000, 0.01, 3.0))
+    assert costs.mean == pytest.approx(JudgementCost(3, 1_000, 0.01, 3.0))
 
 
 def test_a_thousandth_is_always_taken() -> None:

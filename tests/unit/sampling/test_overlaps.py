@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.sampling.blocks import Cutting, Plan, Span
+from monitor.sampling.blocks import BlockCutter, BlockPlan, BlockSpan
 from monitor.sampling.picks import luck
 
 OFFSETS = 2_048
@@ -32,8 +32,8 @@ def read_by_turns(rng: Random, lengths: Sequence[int]) -> list[Judged]:
     committed, judged = 0, list[Judged]()
     while committed < OFFSETS:
         until = min(OFFSETS, committed + rng.randint(1, 400))
-        cutting = Cutting()
-        spans = cutting.read(committed, until - 1, Plan(rng.choice(lengths)))
+        cutting = BlockCutter()
+        spans = cutting.read(committed, until - 1, BlockPlan(rng.choice(lengths)))
         full = sorted(place for span in spans for place in _slots(span) if place[1] < until)
         done = [place for place in full if rng.random() < 0.8]
         rng.shuffle(done)
@@ -45,7 +45,7 @@ def read_by_turns(rng: Random, lengths: Sequence[int]) -> list[Judged]:
     return judged
 
 
-def _slots(span: Span) -> list[tuple[int, int]]:
+def _slots(span: BlockSpan) -> list[tuple[int, int]]:
     if span.length > 1:
         return [(span.first, span.last)]
     return [(n, n) for n in range(span.first, span.last + 1)]

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.sampling.blocks import LONGEST, Plan, is_length
+from monitor.sampling.blocks import LONGEST, BlockPlan, is_length
 from monitor.sampling.pace import (
     HEADROOM,
-    Allowance,
-    Cost,
     Costs,
+    JudgementCost,
     Pace,
+    PaceBounds,
     Spent,
     affordable,
     hastened,
@@ -24,7 +24,7 @@ from monitor.sampling.pace import (
 class Minute(NamedTuple):
     """What a minute was like."""
 
-    plan: Plan
+    plan: BlockPlan
     picks: int
 
 
@@ -66,7 +66,7 @@ def test_where_the_budget_allows_all_of_it_every_interaction_is_judged() -> None
     traffic = [5_000] * 10 + [20] * 10
     found = minutes(Pace(None, sheds=True, behind_s=600.0), traffic, 40.0)
     assert found[8].plan.length >= 64
-    assert found[-1] == Minute(Plan(1), 20)
+    assert found[-1] == Minute(BlockPlan(1), 20)
 
 
 def test_there_is_one_look_a_minute() -> None:
@@ -79,7 +79,7 @@ def test_there_is_one_look_a_minute() -> None:
 def test_a_fixed_length_stays() -> None:
     """Whatever it costs."""
     found = minutes(Pace(32, sheds=True, behind_s=600.0), [50_000] * 10, 5.0)
-    assert {minute.plan for minute in found} == {Plan(32)}
+    assert {minute.plan for minute in found} == {BlockPlan(32)}
 
 
 def test_a_fixed_length_is_looked_at_once_a_minute() -> None:
@@ -110,7 +110,7 @@ def test_longer_blocks_come_before_smaller_shares() -> None:
     """Where the length may change: judging is what takes the time."""
     pace = Pace(None, sheds=True, behind_s=600.0)
     plans = [pace.look(60.0 * n, None, 1_000.0 * n) for n in range(20)]
-    assert plans[5] == Plan(2**5)
+    assert plans[5] == BlockPlan(2**5)
     assert plans[-1].length == LONGEST
     assert plans[-1].share < 1
     assert all(a.length <= b.length for a, b in itertools.pairwise(plans))
@@ -119,24 +119,24 @@ def test_longer_blocks_come_before_smaller_shares() -> None:
 @pytest.mark.parametrize(
     ("allowed", "expected"),
     [
-        (Allowance(2), 2 * 60 / 4.0),
-        (Allowance(8, requests_per_minute=60), 30.0),
-        (Allowance(8, requests_per_minute=60, tokens_per_minute=10_000), 5.0),
-        (Allowance(8, usd_per_minute=0.05), 10.0),
+        (PaceBounds(2), 2 * 60 / 4.0),
+        (PaceBounds(8, requests_per_minute=60), 30.0),
+        (PaceBounds(8, requests_per_minute=60, tokens_per_minute=10_000), 5.0),
+        (PaceBounds(8, usd_per_minute=0.05), 10.0),
     ],
 )
-def test_the_tightest_limit_counts(allowed: Allowance, expected: float) -> None:
+def test_the_tightest_limit_counts(allowed: PaceBounds, expected: float) -> None:
     """Two calls, 2,000 tokens and four seconds a judgement; all replicas spend ten cents."""
     costs = Costs()
-    costs.judged(Cost(2, 2_000, 0.005, 4.0))
+    costs.judged(JudgementCost(2, 2_000, 0.005, 4.0))
     found = affordable(allowed, costs.mean, Spent(picks=20.0, usd=0.1))
     assert found == pytest.approx(HEADROOM * expected)
 
 
 def test_without_a_judgement_nobody_knows() -> None:
     """Neither before the first one, nor where a judgement takes nothing."""
-    assert affordable(Allowance(8, 60), None, Spent(0, 0)) is None
-    assert affordable(Allowance(8, 60), Cost(0, 0, 0, 0.0), Spent(0, 0)) is None
+    assert affordable(PaceBounds(8, 60), None, Spent(0, 0)) is None
+    assert affordable(PaceBounds(8, 60), JudgementCost(0, 0, 0, 0.0), Spent(0, 0)) is None
 
 
 def test_blocks_that_close_early_are_not_made_longer() -> None:
@@ -174,12 +174,12 @@ def test_what_waits_is_worked_off_although_no_more_is_taken() -> None:
 def test_the_first_look_with_costs_comes_early() -> None:
     """But not at once, and only one; before it, blocks are as long as they were told to be."""
     pace = Pace(None, sheds=True, behind_s=600.0, first=64)
-    assert pace.look(0.0, None, 0.0) == Plan(64)
+    assert pace.look(0.0, None, 0.0) == BlockPlan(64)
     assert [pace.is_due(now, costs_known=True) for now in (9.9, 10.0)] == [False, True]
     assert not pace.is_due(10.0)
     for _ in range(9):
         pace.picked()
-    assert pace.look(10.0, 30.0, 0.0) == Plan(128)
+    assert pace.look(10.0, 30.0, 0.0) == BlockPlan(128)
     assert [pace.is_due(now, costs_known=True) for now in (20.0, 69.9, 70.0)] == [
         False,
         False,
@@ -194,7 +194,7 @@ def test_a_burst_takes_at_most_so_many_times_as_many(
     length: int, share: float, times: float
 ) -> None:
     """By shorter blocks first; and nothing more of somebody who is behind."""
-    plan = Plan(length, share)
+    plan = BlockPlan(length, share)
     found = hastened(plan, times)
     assert is_length(found.length)
     assert length / found.length * found.share / share <= times
@@ -206,10 +206,10 @@ def test_a_burst_holds_at_once_and_ends_at_once() -> None:
     """And with the next look it goes on, on top of what the budget allows."""
     pace = Pace(32, sheds=True, behind_s=600.0)
     pace.look(0.0, None, 0.0)
-    assert pace.burst(4.0) == pace.plan == Plan(8)
-    assert pace.look(60.0, None, 0.0) == Plan(8)
-    assert pace.look(120.0, None, 700.0) == Plan(32, 0.5)
-    assert pace.burst(1.0) == Plan(32, 0.5)
+    assert pace.burst(4.0) == pace.plan == BlockPlan(8)
+    assert pace.look(60.0, None, 0.0) == BlockPlan(8)
+    assert pace.look(120.0, None, 700.0) == BlockPlan(32, 0.5)
+    assert pace.burst(1.0) == BlockPlan(32, 0.5)
 
 
 def test_what_a_burst_takes_is_not_paid_back() -> None:
@@ -236,7 +236,7 @@ def test_a_larger_share_of_everything_is_no_more_than_everything() -> None:
     """So with blocks of one it counts how much likelier the picks were taken."""
     pace = Pace(1, sheds=True, behind_s=600.0)
     pace.look(0.0, None, 0.0)
-    assert pace.burst(4.0) == Plan(1, 4.0)
+    assert pace.burst(4.0) == BlockPlan(1, 4.0)
     for _ in range(30):
         pace.picked(1.5)
     pace.look(60.0, None, 0.0)
@@ -246,16 +246,18 @@ def test_a_larger_share_of_everything_is_no_more_than_everything() -> None:
 @pytest.mark.parametrize(
     ("allowed", "expected"),
     [
-        (Allowance(8, requests_per_minute=80), HEADROOM * 4),
-        (Allowance(8, requests_per_minute=10), HEADROOM / 2),
-        (Allowance(8, tokens_per_minute=60_000), HEADROOM * 3),
-        (Allowance(1), HEADROOM * 1.5),
-        (Allowance(64, usd_per_minute=0.1), 6.5),
-        (Allowance(64, usd_per_minute=0.0), 1.0),
+        (PaceBounds(8, requests_per_minute=80), HEADROOM * 4),
+        (PaceBounds(8, requests_per_minute=10), HEADROOM / 2),
+        (PaceBounds(8, tokens_per_minute=60_000), HEADROOM * 3),
+        (PaceBounds(1), HEADROOM * 1.5),
+        (PaceBounds(64, usd_per_minute=0.1), 6.5),
+        (PaceBounds(64, usd_per_minute=0.0), 1.0),
     ],
 )
 def test_a_burst_takes_no_more_than_limits_and_money_leave(
-    allowed: Allowance, expected: float
+    allowed: PaceBounds, expected: float
 ) -> None:
     """Ten a minute, with two calls, 2,000 tokens and four seconds each; an hour of the day left."""
-    assert room(allowed, Cost(2, 2_000, 0.005, 4.0), 10.0, 3_600.0) == pytest.approx(expected)
+    assert room(allowed, JudgementCost(2, 2_000, 0.005, 4.0), 10.0, 3_600.0) == pytest.approx(
+        expected
+    )

@@ -13,9 +13,9 @@ from monitor.sampling.rules import (
     EVERYTHING,
     MOST_CHARACTERS,
     MOST_NAMES,
-    Case,
     Filter,
     FirstMatch,
+    RuleCase,
     compiled,
 )
 from tests.stages.records import JSON_VALUES, TEXTS, attributed
@@ -159,9 +159,9 @@ def test_no_rules_let_everything_through() -> None:
     assert EVERYTHING.against(attributed()) is None
 
 
-def case(names: str, then: str, *rules: Rule) -> Case[str]:
+def case(names: str, then: str, *rules: Rule) -> RuleCase[str]:
     """A case for names that match a regular expression."""
-    return Case(re.compile(names).fullmatch, tuple(map(compiled, rules)), then)
+    return RuleCase(re.compile(names).fullmatch, tuple(map(compiled, rules)), then)
 
 
 def test_the_first_case_that_matches_wins() -> None:
@@ -192,7 +192,7 @@ def test_a_name_is_looked_up_once() -> None:
         asked.append(name)
         return True
 
-    chosen = FirstMatch([Case(named, (), "x")], "rest")
+    chosen = FirstMatch([RuleCase(named, (), "x")], "rest")
     assert [chosen(attributed("bot")) for _ in range(3)] == ["x"] * 3
     assert asked == ["bot"]
 

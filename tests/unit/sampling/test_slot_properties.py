@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.sampling.blocks import LONGEST_WAIT_S, SHORTEST_WAIT_S, Cutting, Filling, Plan, Span
+from monitor.sampling.blocks import (
+    LONGEST_WAIT_S,
+    SHORTEST_WAIT_S,
+    BlockCutter,
+    BlockPlan,
+    BlockSpan,
+    FillRate,
+)
 from monitor.sampling.floors import Floors
 from monitor.sampling.hashing import screened
 from monitor.sampling.picks import Signalled, luck, pick, weights
@@ -19,11 +26,11 @@ LENGTHS = st.sampled_from([1, 2, 4, 8, 32])
 SPREADS = st.lists(st.floats(0, 100), min_size=1, max_size=40)
 
 
-def cut(start: int, steps: list[tuple[int, int]], closes: list[int]) -> list[Span]:
+def cut(start: int, steps: list[tuple[int, int]], closes: list[int]) -> list[BlockSpan]:
     """The blocks met by a reader; ``steps`` are (offsets in a batch, length of new blocks)."""
-    cutting, met, first = Cutting(), dict[int, Span](), start
+    cutting, met, first = BlockCutter(), dict[int, BlockSpan](), start
     for count, length in steps:
-        cutting.read(first, first + count - 1, Plan(length))
+        cutting.read(first, first + count - 1, BlockPlan(length))
         for offset in range(first, first + count):
             span = cutting.close(offset) if offset in closes else cutting.at(offset)
             met[span.first] = span
@@ -67,9 +74,9 @@ def test_who_reads_again_from_a_block_meets_the_same_blocks(
 @given(LENGTHS, LENGTHS, st.integers(0, 64))
 def test_another_length_holds_from_where_both_divide(before: int, after: int, start: int) -> None:
     """Until then a shorter one waits, and a longer one is grown into: nobody cuts across others."""
-    cutting = Cutting()
-    (first,) = cutting.read(start, start, Plan(before))[-1:]
-    spans = cutting.read(start + 1, start + 200, Plan(after))
+    cutting = BlockCutter()
+    (first,) = cutting.read(start, start, BlockPlan(before))[-1:]
+    spans = cutting.read(start + 1, start + 200, BlockPlan(after))
     lengths = [span.length for span in spans]
     assert lengths == sorted(lengths, reverse=after < before)
     for one, other in pairwise([first, *(span for span in spans if span.first > first.last)]):
@@ -82,27 +89,27 @@ def test_another_length_holds_from_where_both_divide(before: int, after: int, st
 
 def test_on_the_way_to_a_longer_length_blocks_double() -> None:
     """Wherever they begin at a multiple of it."""
-    cutting = Cutting()
-    cutting.read(0, 71, Plan(8))
-    found = [span[:2] for span in cutting.read(72, 600, Plan(512))]
+    cutting = BlockCutter()
+    cutting.read(0, 71, BlockPlan(8))
+    found = [span[:2] for span in cutting.read(72, 600, BlockPlan(512))]
     assert found == [(72, 79), (80, 95), (96, 127), (128, 255), (256, 511), (512, 1023)]
 
 
 def test_a_gap_in_the_log_costs_no_time() -> None:
     """A billion offsets that are not there are not cut."""
-    cutting = Cutting()
-    cutting.read(3, 10, Plan(8))
-    assert cutting.read(10**9 + 1, 10**9 + 2, Plan(8)) == [Span(10**9, 10**9 + 7, 1.0, 8)]
+    cutting = BlockCutter()
+    cutting.read(3, 10, BlockPlan(8))
+    assert cutting.read(10**9 + 1, 10**9 + 2, BlockPlan(8)) == [BlockSpan(10**9, 10**9 + 7, 1.0, 8)]
 
 
 def test_the_rest_of_a_block_is_like_the_block() -> None:
     """Its share, by which its members were taken, and its length were fixed when it was read."""
-    cutting = Cutting()
-    cutting.read(0, 40, Plan(32, 0.5))
-    cutting.read(41, 70, Plan(32, 0.25))
-    assert cutting.close(5) == Span(0, 5, 0.5, 32)
-    assert cutting.at(6) == Span(6, 31, 0.5, 32)
-    assert cutting.at(64) == Span(64, 95, 0.25, 32)
+    cutting = BlockCutter()
+    cutting.read(0, 40, BlockPlan(32, 0.5))
+    cutting.read(41, 70, BlockPlan(32, 0.25))
+    assert cutting.close(5) == BlockSpan(0, 5, 0.5, 32)
+    assert cutting.at(6) == BlockSpan(6, 31, 0.5, 32)
+    assert cutting.at(64) == BlockSpan(64, 95, 0.25, 32)
 
 
 @given(SPREADS)
@@ -181,14 +188,14 @@ def test_a_segment_behind_its_floor_is_picked_more_often() -> None:
 )
 def test_blocks_wait_twice_as_long_as_they_take(seconds: float, expected: float) -> None:
     """At least a minute, and never longer than ten."""
-    filling = Filling()
+    filling = FillRate()
     filling.closed(32, seconds)
     assert filling.wait_s(32) == expected
 
 
 def test_blocks_are_remembered_less_and_less() -> None:
     """Half of what is expected is the latest block, a quarter the one before it."""
-    filling = Filling()
+    filling = FillRate()
     for seconds in (40.0, 80.0, 200.0):
         filling.closed(32, seconds)
     assert filling.wait_s(32) == 2 * (40 / 4 + 80 / 4 + 200 / 2)

@@ -16,7 +16,7 @@ import pytest
 
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.sampling.pace import FIRST_LENGTH, Pace
-from monitor.sampling.slot_buffer import Gathering, Slot
+from monitor.sampling.slot_buffer import Slot, SlotBuffer
 from tests.stages.loop import Record
 
 
@@ -42,7 +42,7 @@ class Reader:
     def __init__(self) -> None:
         self.now, self.picks = 0.0, 0
         self.pace = Pace(None, sheds=True, behind_s=600.0, first=FIRST_LENGTH)
-        self.gathering: Gathering[KafkaRecord] = Gathering(lambda: self.pace.plan, self._clock)
+        self.slot_buffer: SlotBuffer[KafkaRecord] = SlotBuffer(lambda: self.pace.plan, self._clock)
         self._open: list[Slot[KafkaRecord]] = []
         self.pace.look(0.0, None, 0.0)
 
@@ -53,35 +53,35 @@ class Reader:
         """Time, in steps of a second at most."""
         while self.now < until:
             self.now = min(until, self.now + 1.0)
-            self.gathering.turn()
+            self.slot_buffer.turn()
             self._settle()
 
     def look(self, budget: float) -> Minute:
         """A minute is over."""
-        plan = self.pace.look(self.now, budget, 0.0, 0, self.gathering.under_way())
+        plan = self.pace.look(self.now, budget, 0.0, 0, self.slot_buffer.under_way())
         picks, self.picks = self.picks, 0
         return Minute(plan.length, picks)
 
     def reads(self, record: KafkaRecord, application: int) -> None:
         """One more interaction."""
         partition, batch = Partition(record.topic, record.partition), [record]
-        self.gathering.read(batch)
-        self.gathering.left(batch, batch)
-        self.gathering.begin(partition, record.offset)
-        if self.gathering.span(partition, record.offset).length == 1:
+        self.slot_buffer.read(batch)
+        self.slot_buffer.left(batch, batch)
+        self.slot_buffer.begin(partition, record.offset)
+        if self.slot_buffer.span(partition, record.offset).length == 1:
             self._pick(1)
         else:
             name = f"{record.partition}/{record.offset}"
-            slot = self.gathering.join(record, application, name, record)
+            slot = self.slot_buffer.join(record, application, name, record)
             self._open += [] if slot is None else [slot]
-        self.gathering.passed(partition)
+        self.slot_buffer.passed(partition)
         self._settle()
 
     def _settle(self) -> None:
         closed = [slot for slot in self._open if slot.block.closed.is_set()]
         for slot in closed:
             self._open.remove(slot)
-            self.gathering.picked(slot)
+            self.slot_buffer.picked(slot)
             self._pick(slot.block.length)
 
     def _pick(self, offsets: int) -> None:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement, ScoreRecord, read_score_record
-from monitor.scorer.judging import judgeable
+from monitor.scorer.judging import judge_input
 from tests.stages.producers import Memory
 from tests.stages.scoring import run
 
@@ -24,10 +24,13 @@ class Hearing(OfflineJudge):
         self.heard: list[Interaction] = []
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         self.heard.append(interaction)
-        return await super().judge(interaction, bill, claims)
+        return await super().judge(interaction, cost_meter, claims)
 
 
 async def recorded(
@@ -74,4 +77,4 @@ async def test_one_blank_passage_among_others_stays() -> None:
     (heard,) = judge.heard
     assert [passage.text for passage in heard.retrieved_contexts] == ["", ANSWER]
     assert scores["context_precision"] == 0.5
-    assert judgeable(heard) is heard
+    assert judge_input(heard) is heard

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage, read_score_record
-from monitor.scorer.score_records import Ending, build
+from monitor.scorer.score_records import JudgingResult, build
 from tests.stages.records import JUDGE
 
 START = 1_795_176_000
@@ -30,7 +30,7 @@ def record(offset: int, metrics: tuple[str, ...] | None, score: float | None) ->
             reference="yes",
             source=Source(topic="t", partition=0, offset=offset),
         ),
-        Ending(outcome, None if scores else "timeout", JUDGE, Usage(), None, {**scores}, {}),
+        JudgingResult(outcome, None if scores else "timeout", JUDGE, Usage(), None, {**scores}, {}),
         rate=1.0,
         segment_by=None,
         metrics=metrics,
@@ -40,14 +40,14 @@ def record(offset: int, metrics: tuple[str, ...] | None, score: float | None) ->
 
 def missing(*records: ScoreRecord) -> dict[str, tuple[float, float | None]]:
     """Metric → effective number of scored interactions, and share of failed judgements."""
-    book = ScoreBook({"1h": 3_600}, 86_400)
-    book.advance(START + 60)
+    aggregator = ScoreAggregator({"1h": 3_600}, 86_400)
+    aggregator.advance(START + 60)
     for one in records:
         line = one.to_json()
-        book.add(read_score_record(line), line)
+        aggregator.add(read_score_record(line), line)
     return {
         found.key.metric: (found.estimate.samples, found.estimate.missing_ratio)
-        for found in book.estimates()
+        for found in aggregator.estimates()
     }
 
 

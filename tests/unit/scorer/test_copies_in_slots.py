@@ -7,7 +7,7 @@ import time
 import pytest
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from tests.stages.loop import Record
 from tests.stages.plain import encoded, interaction
@@ -22,10 +22,13 @@ class Counting(OfflineJudge):
         self.asked: list[str] = []
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         self.asked.append(interaction.interaction_id)
-        return await super().judge(interaction, bill, claims)
+        return await super().judge(interaction, cost_meter, claims)
 
 
 def again(found: Record, offset: int) -> Record:

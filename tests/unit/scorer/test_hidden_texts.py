@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.hidden import HIDDEN, hidden_metrics, readable
+from monitor.metrics.hidden import HIDDEN, redacted_metrics, without_redacted
 from monitor.records import (
     Claims,
     Interaction,
@@ -39,10 +39,13 @@ class Asked(OfflineJudge):
         self.asked: list[Interaction] = []
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         self.asked.append(interaction)
-        return await super().judge(interaction, bill, claims)
+        return await super().judge(interaction, cost_meter, claims)
 
 
 async def scored(**changed: Any) -> tuple[str, ScoreRecord, list[Interaction]]:
@@ -90,5 +93,5 @@ async def test_nothing_is_left_without_passages_and_reference() -> None:
 def test_a_text_about_the_word_is_no_hidden_text() -> None:
     """Only the whole content counts."""
     shown = attributed().model_copy(update={"response": f"It says {HIDDEN}."})
-    assert hidden_metrics(shown) == frozenset()
-    assert readable(shown) is shown
+    assert redacted_metrics(shown) == frozenset()
+    assert without_redacted(shown) is shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.metrics.offending import Origin, offending
+from monitor.metrics.offending import PassageOrigin, offending
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.stages.producers import Memory
 from tests.stages.scoring import run
@@ -35,7 +35,7 @@ async def test_labels_stand_in_for_a_reference() -> None:
     assert record.verdicts.relevant_to_question == (True, False)
     assert record.verdicts.relevant_by_label == ()
     (claim,) = offending(record, "irrelevant_context_reliance")
-    assert (claim.number, claim.passages) == (2, (Origin(2, None, False),))
+    assert (claim.number, claim.passages) == (2, (PassageOrigin(2, None, False),))
 
 
 async def test_a_missing_label_is_no_label() -> None:

@@ -13,21 +13,21 @@ from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.records import Interaction, Passage, Source
 from monitor.records.control import CalibrationRecord
-from monitor.sampling.blocks import Span
+from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import Filter
 from monitor.sampling.slot_buffer import Block, Slot
-from monitor.scorer.judging import Treatment
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Choice, Member, Picker, PickSettings, signalled
 from tests.stages.loop import A, Record
 
 JUDGE = OfflineJudge()
-TREATMENT = Treatment(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by="tenant")
+TREATMENT = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by="tenant")
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WARRANTY = "The warranty lasts 24 months."
 
 
-def member(name: str, tenant: str, treatment: Treatment = TREATMENT, **fields: Any) -> Member:
+def member(name: str, tenant: str, policy: ScoringPolicy = TREATMENT, **fields: Any) -> Member:
     """One that the offline judge can look at."""
     given: Mapping[str, Any] = {
         "interaction_id": name,
@@ -41,12 +41,12 @@ def member(name: str, tenant: str, treatment: Treatment = TREATMENT, **fields: A
         "source": Source(topic="t", partition=0, offset=0),
         **fields,
     }
-    return Member(Record(0), Interaction.model_validate(given), treatment, 1.0)
+    return Member(Record(0), Interaction.model_validate(given), policy, 1.0)
 
 
 async def chosen(picker: Picker, *members: Member) -> Choice:
     """The pick of a slot that has these members."""
-    slot: Slot[Member] = Slot(Block(A, Span(0, 31), 0.0))
+    slot: Slot[Member] = Slot(Block(A, BlockSpan(0, 31), 0.0))
     for offset, one in enumerate(members):
         slot.put(offset, one.interaction.interaction_id, one)
     return await picker.choose(slot)
@@ -103,26 +103,26 @@ def test_a_calibration_holds_until_it_is_removed() -> None:
     """A tombstone takes it back; what is not ours is left to others, broken or not."""
     held, record = Calibrations(), calibration()
     judge, key = JUDGE.identity.label, record.key.encode()
-    assert held.take_in(key, record.to_json()) is None
+    assert held.apply(key, record.to_json()) is None
     assert held.of("bot", judge) is not None
     assert held.of("other", judge) is None
-    assert held.take_in(b"baseline/bot/x@1", b"{") is None
-    assert held.take_in(None, b"{") is None
-    skipped = held.take_in(key, b"{")
+    assert held.apply(b"baseline/bot/x@1", b"{") is None
+    assert held.apply(None, b"{") is None
+    skipped = held.apply(key, b"{")
     assert skipped is not None
     assert key.decode() in str(skipped)
-    assert held.take_in(key, None) is None
+    assert held.apply(key, None) is None
     assert held.of("bot", judge) is None
 
 
 async def test_nothing_is_expected_of_what_is_not_recorded() -> None:
     """An application with metrics of its own: the record says nothing of others."""
     held, record = Calibrations(), calibration()
-    held.take_in(record.key.encode(), record.to_json())
+    held.apply(record.key.encode(), record.to_json())
     picker = Picker(PickSettings(), calibrations=held, signal=lambda _: 1.0)
-    few = Treatment(Sampler(1.0), JUDGE, Limits(8, 60.0), metrics=("faithfulness",))
-    for treatment, expected in ((TREATMENT, {*record.expected}), (few, {"faithfulness"})):
-        found = await chosen(picker, member("1", "a", treatment), member("2", "a", treatment))
+    few = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), metrics=("faithfulness",))
+    for policy, expected in ((TREATMENT, {*record.expected}), (few, {"faithfulness"})):
+        found = await chosen(picker, member("1", "a", policy), member("2", "a", policy))
         assert found.directed
         assert found.sampling.expected.keys() == expected
 
@@ -130,7 +130,7 @@ async def test_nothing_is_expected_of_what_is_not_recorded() -> None:
 def test_a_segment_behind_is_likelier_whatever_its_signal() -> None:
     """Its factor multiplies what the signal says."""
     held = Calibrations()
-    held.take_in(calibration().key.encode(), calibration().to_json())
+    held.apply(calibration().key.encode(), calibration().to_json())
     known = held.of("bot", JUDGE.identity.label)
     spreads = [signalled("i", "s", z, known, factor).spread for z in (0, 1) for factor in (1, 8)]
     assert spreads == pytest.approx([0.2, 1.6, 1.8, 14.4])

@@ -23,9 +23,9 @@ from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.pipeline.recheck_choice import Kind, agreement, is_chosen, other_order
 from monitor.judge.ports import Reply, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
-from monitor.scorer.recheck import MOST_WAITING, AgreementBook, Rechecks, SecondJudge
+from monitor.scorer.recheck import MOST_WAITING, AgreementTracker, Rechecks, SecondJudge
 from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 from tests.servers.judge_labels import Labels
@@ -70,9 +70,12 @@ class Second:
         self.closed = False
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
-        return await self.pipeline.judge(interaction, bill, claims)
+        return await self.pipeline.judge(interaction, cost_meter, claims)
 
     async def aclose(self) -> None:
         self.closed = True
@@ -93,9 +96,9 @@ class Stage:
         self.registry = CollectorRegistry()
         telemetry = RecheckTelemetry(self.registry)
         made = judge or (second(telemetry) if second else Waiting())
-        book = AgreementBook(telemetry, latest=3, judges=2)
+        aggregator = AgreementTracker(telemetry, latest=3, judges=2)
         places = limits or Limits(8, 60.0)
-        self.rechecks = Rechecks(share, made, places, book, telemetry, affords)
+        self.rechecks = Rechecks(share, made, places, aggregator, telemetry, affords)
 
     def sample(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"rag_monitor_judge_{name}", labels)

@@ -24,7 +24,7 @@ from monitor.records import (
     Usage,
     Verdicts,
 )
-from monitor.scorer.score_records import Ending, build, segment_of, shrink
+from monitor.scorer.score_records import JudgingResult, build, segment_of, shrink
 from tests.stages.records import JUDGE, NOON, score_records
 
 INTERACTION = Interaction(
@@ -44,7 +44,7 @@ JUDGEMENT = Judgement(
     verdicts=Verdicts(response_by_passage=((True, False),), response_by_context=(True,)),
     judge=JUDGE,
 )
-SCORED = Ending(
+SCORED = JudgingResult(
     Outcome.SCORED,
     None,
     JUDGE,
@@ -55,7 +55,7 @@ SCORED = Ending(
 )
 
 
-def built(ending: Ending = SCORED, rate: float = 0.25) -> ScoreRecord:
+def built(ending: JudgingResult = SCORED, rate: float = 0.25) -> ScoreRecord:
     """The record of the interaction above."""
     return build(INTERACTION, ending, rate=rate, segment_by="tenant", now=NOON)
 
@@ -88,7 +88,7 @@ def test_a_scored_pick_carries_its_slot_its_evidence_and_its_texts() -> None:
 
 def test_a_failed_pick_leaves_a_record_without_scores() -> None:
     """Its slot and texts are there; nothing is derived from what the judge did not say."""
-    failed = Ending(Outcome.JUDGE_FAILED, "deadline", JUDGE, Usage(), None, {}, {})
+    failed = JudgingResult(Outcome.JUDGE_FAILED, "deadline", JUDGE, Usage(), None, {}, {})
     record = built(failed)
     assert (record.scores, record.claims, record.verdicts) == ({}, Claims(), Verdicts())
     assert (record.outcome, record.reason) == (Outcome.JUDGE_FAILED, "deadline")

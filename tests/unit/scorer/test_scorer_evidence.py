@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Evidence, Interaction, Judgement
 from tests.stages.rechecks import Bench
 from tests.stages.scoring import TEXTS
@@ -17,9 +17,12 @@ class Quoting(OfflineJudge):
         self._evidence = evidence
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
-        found = await super().judge(interaction, bill, claims)
+        found = await super().judge(interaction, cost_meter, claims)
         return found.model_copy(update={"evidence": self._evidence})
 
 

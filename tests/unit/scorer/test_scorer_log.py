@@ -10,7 +10,7 @@ import pytest
 
 from monitor.errors import JudgeFailed
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Verdicts
 from tests.stages.captured_log import captured_log
 from tests.stages.producers import Memory, at_most
@@ -28,7 +28,9 @@ class Raising:
     def identity(self) -> JudgeIdentity:
         return JUDGE
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         if self._error is JudgeFailed:
             raise JudgeFailed(f"said: {interaction.response}", reason="malformed_reply")
         if self._error is ExceptionGroup:
@@ -48,16 +50,20 @@ class Raising:
 class Refused(Raising):
     """A judge whose model has kept to no format."""
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
-        if bill is not None:
-            bill.refused.update({"pairs": 1, "keys": 3})
-        return await super().judge(interaction, bill)
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
+        if cost_meter is not None:
+            cost_meter.refused.update({"pairs": 1, "keys": 3})
+        return await super().judge(interaction, cost_meter)
 
 
 class WrongShape(Raising):
     """A judge whose bug is found by the judgement itself; such an error quotes its input."""
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         return Judgement(
             claims=Claims(response=(interaction.response,)),
             passages=1,

@@ -9,19 +9,19 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats import native
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.kafka.record import Partition
 from monitor.records import Claims, Interaction, Judgement, Source, Usage
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment, paid_for
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy, paid_for
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.loop import Record
@@ -39,10 +39,10 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     now, registry, written = [DAY_S * 20_000.5], CollectorRegistry(), Memory()
     telemetry, budget = ScorerTelemetry(registry), Budget(1.0, UTC)
     budget.spend(now[0], 1.0)
-    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     scorer = Scorer(
         ScorerSettings("s", 1_000_000, waits_for_money=waits),
-        Traffic(Treatment(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), budget=budget)),
+        Policies(ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), budget=budget)),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
@@ -77,20 +77,23 @@ class Abandoned(OfflineJudge):
     """Costs a dollar, and is left before it has a judgement."""
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
         """Raises ``CancelledError``, as when a partition is revoked."""
-        assert bill is not None
-        bill.add(Usage(calls=1, usd=1.0))
+        assert cost_meter is not None
+        cost_meter.add(Usage(calls=1, usd=1.0))
         raise asyncio.CancelledError
 
 
 async def test_half_a_judgement_has_cost_something() -> None:
     """It stands on no record; as long as the process lives it is not forgotten."""
     now, budget = DAY_S * 20_000.5, Budget(10.0, UTC)
-    treatment = Treatment(Sampler(1.0), Abandoned(), Limits(1, 60.0), budget=budget)
+    policy = ScoringPolicy(Sampler(1.0), Abandoned(), Limits(1, 60.0), budget=budget)
     source = Source(topic="t", partition=0, offset=1)
     found = native.decode(encoded(interaction("i1")), source, 0).interaction
     with pytest.raises(asyncio.CancelledError):
-        await paid_for(found, treatment, lambda: now)
+        await paid_for(found, policy, lambda: now)
     assert budget.spent(now) == 1.0

@@ -8,15 +8,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.counters import counted
@@ -36,10 +36,10 @@ FAILING = Rules(kinds=(), patterns={"\ud800": "C-[0-9]+"})
 def made(written: Memory, registry: CollectorRegistry) -> Scorer:
     """A scorer whose own pattern fails on all that it finds."""
     telemetry, redactor = ScorerTelemetry(registry), Redactor(FAILING)
-    gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     return Scorer(
         ScorerSettings("scores", 1_000_000),
-        Traffic(Treatment(Sampler(1.0), OfflineJudge(), Limits(1, 60.0))),
+        Policies(ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0))),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1", redactor=redactor),
         telemetry,

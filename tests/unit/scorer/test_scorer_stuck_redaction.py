@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick
 from monitor.ingest.redaction.redactor import Redactor, Rules
@@ -20,8 +20,8 @@ from monitor.judge.offline.judge import OfflineJudge
 from monitor.runtime.health import Health
 from monitor.runtime.threads import Threads
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.counters import counted
@@ -49,10 +49,10 @@ class Stage:
         self.begun = 0
         telemetry, threads = ScorerTelemetry(self.registry), Threads("redaction", 2, limit_s)
         redactor = Redactor(Rules(kinds=("email",)), self._count)
-        gate = Gate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+        gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(
             ScorerSettings("scores", 10_000_000),
-            Traffic(Treatment(Sampler(1.0), OfflineJudge(), Limits(4, 60.0))),
+            Policies(ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(4, 60.0))),
             self.written,
             DeadLetters(
                 self.written,

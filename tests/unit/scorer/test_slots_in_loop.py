@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Interaction, Judgement, Usage
 from monitor.sampling.pace import Pace
-from monitor.sampling.rules import Case, Filter
-from monitor.scorer.intake import Traffic
-from monitor.scorer.judging import Treatment
+from monitor.sampling.rules import Filter, RuleCase
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import PickSettings
 from tests.stages.loop import A, Record
 from tests.stages.plain import encoded, interaction
@@ -115,8 +115,8 @@ async def test_slots_of_one_block_are_committed_together() -> None:
 
         identity = ruled.identity
 
-        async def judge(self, found: Any, bill: Any = None) -> Any:
-            return await (judge if found.application == "slow" else ruled).judge(found, bill)
+        async def judge(self, found: Any, cost_meter: Any = None) -> Any:
+            return await (judge if found.application == "slow" else ruled).judge(found, cost_meter)
 
         async def prepare(self) -> None:
             return
@@ -273,9 +273,11 @@ class Released:
         self.identity, self.aclose = self._judge.identity, self._judge.aclose
         self.prepare = self._judge.prepare
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         await self.may_begin.wait()
-        return await self._judge.judge(interaction, bill)
+        return await self._judge.judge(interaction, cost_meter)
 
 
 @pytest.mark.parametrize(("length", "count"), [(1, 400), (8, 1_600)])
@@ -312,11 +314,11 @@ async def _taken(stage: Stage, first: int) -> set[str]:
 async def test_an_application_that_rules_split_has_no_slots() -> None:
     """Its interactions stand for themselves at an eighth of the rate; the other one's do not."""
 
-    def ruled(otherwise: Treatment) -> Traffic:
+    def ruled(otherwise: ScoringPolicy) -> Policies:
         def is_acme(found: Interaction) -> bool:
             return found.attributes.get("tenant") == "acme"
 
-        return Traffic(otherwise, [Case("split".__eq__, (is_acme,), otherwise)])
+        return Policies(otherwise, [RuleCase("split".__eq__, (is_acme,), otherwise)])
 
     async with staged(8, traffic=ruled) as stage:
         names = ["split", "whole"] * 160
@@ -333,11 +335,11 @@ async def test_an_application_that_rules_split_has_no_slots() -> None:
 async def test_what_stands_for_itself_is_unbiased_whatever_its_rules_take() -> None:
     """Tenant acme, always wrong, at twice the others' rate: each weighs what it was taken for."""
 
-    def ruled(otherwise: Treatment) -> Traffic:
+    def ruled(otherwise: ScoringPolicy) -> Policies:
         def is_acme(found: Interaction) -> bool:
             return found.attributes.get("tenant") == "acme"
 
-        return Traffic(otherwise.at(0.5), [Case("split".__eq__, (is_acme,), otherwise)])
+        return Policies(otherwise.at(0.5), [RuleCase("split".__eq__, (is_acme,), otherwise)])
 
     def one(n: int) -> Record:
         if n % 10 < 3:
@@ -395,8 +397,8 @@ async def test_blocks_grow_with_what_judgements_take() -> None:
 
         identity = offline.identity
 
-        async def judge(self, found: Any, bill: Any = None) -> Judgement:
-            judgement = await offline.judge(found, bill)
+        async def judge(self, found: Any, cost_meter: Any = None) -> Judgement:
+            judgement = await offline.judge(found, cost_meter)
             return judgement.model_copy(update={"usage": Usage(calls=2)})
 
         async def prepare(self) -> None:

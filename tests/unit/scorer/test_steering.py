@@ -6,11 +6,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.records import Outcome, Usage
-from monitor.sampling.pace import HEADROOM, Allowance, Pace
-from monitor.sampling.slot_buffer import Gathering
+from monitor.sampling.pace import HEADROOM, Pace, PaceBounds
+from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.picking import Member, Picker, PickSettings
-from monitor.scorer.score_records import Ending
-from monitor.scorer.slots import Slots, Steering
+from monitor.scorer.score_records import JudgingResult
+from monitor.scorer.slots import PaceController, Slots
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.records import JUDGE
 
@@ -35,15 +35,15 @@ class Bench:
     """A steering wheel and a clock."""
 
     def __init__(
-        self, allowed: Allowance, money: Purse | None = None, *, share: float = 1.0
+        self, allowed: PaceBounds, money: Purse | None = None, *, share: float = 1.0
     ) -> None:
         self.now, self.registry, self.money = 0.0, CollectorRegistry(), money
         self.asked = 1.0
         self.pace = Pace(None, sheds=True, behind_s=600.0)
-        gathering: Gathering[Member] = Gathering(lambda: self.pace.plan, lambda: self.now)
-        self.steering = Steering(
+        slot_buffer: SlotBuffer[Member] = SlotBuffer(lambda: self.pace.plan, lambda: self.now)
+        self.pace_controller = PaceController(
             Slots(
-                gathering,
+                slot_buffer,
                 Picker(PickSettings()),
                 self.pace,
                 allowed,
@@ -62,13 +62,13 @@ class Bench:
         """One judgement for each block; how many. It may be over sooner."""
         picks = -(-interactions // self.pace.plan.length)
         for _ in range(picks):
-            self.steering.picked(self.pace.plan.length)
-            ending = Ending(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
-            self.steering.judged(ending, seconds)
+            self.pace_controller.picked(self.pace.plan.length)
+            ending = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
+            self.pace_controller.judged(ending, seconds)
             if self.money is not None:
                 self.money.gone += usage.usd
         self.now += took_s
-        self.steering.turn()
+        self.pace_controller.turn()
         return picks
 
     def shown(self, name: str) -> float | None:
@@ -78,8 +78,8 @@ class Bench:
 
 def test_requests_a_minute_are_used_and_not_exceeded() -> None:
     """Two calls a judgement and 60 requests for two replicas: 14 judgements a minute."""
-    bench = Bench(Allowance(64, requests_per_minute=60), share=0.5)
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64, requests_per_minute=60), share=0.5)
+    bench.pace_controller.turn()
     assert bench.shown("judgements_affordable") is None, "not known is not 0"
     picks = [bench.minute(1_000, Usage(calls=2)) for _ in range(30)]
     assert bench.shown("judgements_affordable") == HEADROOM * 15
@@ -95,8 +95,8 @@ def test_the_days_money_lasts_until_midnight(hours: int) -> None:
     Also of a day on which clocks change: in its last hour no more than in the one before.
     """
     money = Purse(14.4, hours)
-    bench = Bench(Allowance(64), money)
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64), money)
+    bench.pace_controller.turn()
     gone = []
     for _ in range(hours * 60 - 1):
         bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
@@ -108,8 +108,8 @@ def test_the_days_money_lasts_until_midnight(hours: int) -> None:
 
 def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:
     """A tenth of a cent for each judgement, and one cent a minute: ten, and not sixty."""
-    bench = Bench(Allowance(64), Purse(14.4))
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64), Purse(14.4))
+    bench.pace_controller.turn()
     bench.minute(100, Usage(calls=1, usd=0.001), seconds=0.1, took_s=10.0)
     shown = bench.shown("judgements_affordable")
     assert shown is not None
@@ -118,60 +118,60 @@ def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:
 
 def test_what_was_over_budget_has_cost_nothing() -> None:
     """Else the mean of what judgements cost would sink, and more be planned."""
-    bench = Bench(Allowance(1, requests_per_minute=10))
-    bench.steering.turn()
+    bench = Bench(PaceBounds(1, requests_per_minute=10))
+    bench.pace_controller.turn()
     bench.minute(5, Usage(calls=2))
-    refused = Ending(Outcome.OVER_BUDGET, "usd_per_day", JUDGE, Usage(), None, {}, {})
+    refused = JudgingResult(Outcome.OVER_BUDGET, "usd_per_day", JUDGE, Usage(), None, {}, {})
     for _ in range(50):
-        bench.steering.judged(refused, 0.0)
+        bench.pace_controller.judged(refused, 0.0)
     bench.now += 60
-    bench.steering.turn()
+    bench.pace_controller.turn()
     assert bench.shown("judgements_affordable") == HEADROOM * 5
 
 
 def test_a_burst_begins_and_ends_between_two_looks() -> None:
     """The gauge says what is taken, and not what was asked for."""
-    bench = Bench(Allowance(64, requests_per_minute=600))
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64, requests_per_minute=600))
+    bench.pace_controller.turn()
     for _ in range(20):
         bench.minute(19_200, Usage(calls=1))
     before = bench.pace.plan.length
     assert before > 1
     bench.asked, bench.now = 4.0, bench.now + 1
-    bench.steering.turn()
+    bench.pace_controller.turn()
     assert bench.pace.plan.length == before, "the limits leave no room"
     assert bench.shown("burst") == 1
-    free = Bench(Allowance(64), Purse(14.4))
-    free.steering.turn()
+    free = Bench(PaceBounds(64), Purse(14.4))
+    free.pace_controller.turn()
     for _ in range(20):
         free.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
     before = free.pace.plan.length
     free.asked, free.now = 4.0, free.now + 1
-    free.steering.turn()
+    free.pace_controller.turn()
     assert (free.pace.plan.length, free.shown("burst")) == (before // 4, 4)
     assert free.shown("sampling_block") == before // 4
     free.asked, free.now = 1.0, free.now + 1
-    free.steering.turn()
+    free.pace_controller.turn()
     assert (free.pace.plan.length, free.shown("burst")) == (before, 1)
 
 
 def test_who_is_behind_takes_no_part_in_a_burst() -> None:
     """It has enough to do."""
-    bench = Bench(Allowance(64))
-    bench.steering.turn()
-    bench.asked, bench.steering.lag_s = 4.0, 601.0
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64))
+    bench.pace_controller.turn()
+    bench.asked, bench.pace_controller.lag_s = 4.0, 601.0
+    bench.pace_controller.turn()
     assert bench.shown("burst") == 1
-    bench.steering.lag_s = 0.0
-    bench.steering.turn()
+    bench.pace_controller.lag_s = 0.0
+    bench.pace_controller.turn()
     assert bench.shown("burst") == 4
 
 
 def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> None:
     """What is left is spread over the rest of the day: a sixth less, neither nothing nor all."""
     money = Purse(14.4)
-    bench = Bench(Allowance(64), money)
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64), money)
+    bench.pace_controller.turn()
     gone = []
     for minute in range(1_439):
         bench.asked = 4.0 if 240 <= minute < 300 else 1.0
@@ -190,8 +190,8 @@ def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> Non
 def test_a_burst_before_midnight_leaves_some_of_the_money() -> None:
     """Its last hour has eight dollars; four times as many would take them in a quarter of it."""
     money = Purse(14.4)
-    bench = Bench(Allowance(64), money)
-    bench.steering.turn()
+    bench = Bench(PaceBounds(64), money)
+    bench.pace_controller.turn()
     for minute in range(1_439):
         bench.asked = 4.0 if minute >= 1_380 else 1.0
         before = money.gone

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from monitor.ingest.consumer.assignment import Held
+from monitor.ingest.consumer.assignment import PartitionState
 from monitor.kafka.record import Partition
 from tests.stages.loop import Record
 from tests.stages.scorer_bench import Bench, Hanging
@@ -15,7 +15,7 @@ from tests.stages.scoring import TEXTS
 
 def test_how_long_it_waits_nobody_knows() -> None:
     """Not since 1970: the lag in seconds would be 56 years."""
-    held, record = Held(Partition("t", 0)), Record(0, timestamp=-1)
+    held, record = PartitionState(Partition("t", 0)), Record(0, timestamp=-1)
     held.read([record], [record])
     assert held.oldest_time == 0.0
     held.tracker.take(0, taken_at=5.0, record_time=-0.001)

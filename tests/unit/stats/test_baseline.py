@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.baseline import MOST_SEGMENTS, Baseline, Pick, learned
+from monitor.stats.baseline import MOST_SEGMENTS, Baseline, ScoredPick, learned
 
 PICKS = st.lists(
-    st.builds(Pick, st.sampled_from(["", "acme", "zen"]), st.floats(0.2, 5.0), st.floats(0.0, 1.0)),
+    st.builds(
+        ScoredPick, st.sampled_from(["", "acme", "zen"]), st.floats(0.2, 5.0), st.floats(0.0, 1.0)
+    ),
     min_size=1,
     max_size=50,
 )
 
 
-def must_learn(picks: list[Pick]) -> Baseline:
+def must_learn(picks: list[ScoredPick]) -> Baseline:
     """The baseline, which must be there."""
     found = learned(picks)
     assert found is not None
@@ -26,7 +28,7 @@ def must_learn(picks: list[Pick]) -> Baseline:
 
 
 @given(PICKS, st.randoms(use_true_random=False))
-def test_any_order_learns_the_same_bits(picks: list[Pick], rng: random.Random) -> None:
+def test_any_order_learns_the_same_bits(picks: list[ScoredPick], rng: random.Random) -> None:
     """Learning is a function of the set of picks."""
     other = list(picks)
     rng.shuffle(other)
@@ -34,7 +36,7 @@ def test_any_order_learns_the_same_bits(picks: list[Pick], rng: random.Random) -
 
 
 @given(PICKS)
-def test_the_formula_in_exact_arithmetic(picks: list[Pick]) -> None:
+def test_the_formula_in_exact_arithmetic(picks: list[ScoredPick]) -> None:
     """Mean, SE and the mean of a segment agree with fractions."""
     exact = [(pick.segment, Fraction(pick.u), Fraction(pick.value)) for pick in picks]
     total = sum(u for _, u, _ in exact)
@@ -52,7 +54,10 @@ def test_the_formula_in_exact_arithmetic(picks: list[Pick]) -> None:
 def test_rare_and_empty_segments_have_the_mean() -> None:
     """Beyond the twenty most frequent (ties by name) a segment has no mean of its own."""
     names = [f"s{i:02}" for i in range(MOST_SEGMENTS + 2)]
-    picks = [Pick(name, 1.0, 1.0) for name in names] + [Pick("s21", 1.0, 0.0), Pick("", 1.0, 0.0)]
+    picks = [ScoredPick(name, 1.0, 1.0) for name in names] + [
+        ScoredPick("s21", 1.0, 0.0),
+        ScoredPick("", 1.0, 0.0),
+    ]
     found = must_learn(picks)
     assert sorted(found.segments) == [*names[:19], "s21"]
     assert found.of("s20") == found.of("") == found.of("new") == found.overall()

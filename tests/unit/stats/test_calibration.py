@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from monitor.stats.calibration import Seen, is_rising, isotonic, learned
+from monitor.stats.calibration import JudgedPick, is_rising, isotonic, learned
 
 VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 5)), min_size=1, max_size=30)
 
@@ -24,14 +24,14 @@ def test_isotonic_is_scipys(points: list[tuple[float, float]]) -> None:
     assert np.allclose(isotonic(values, weights), expected, atol=1e-9)
 
 
-def picks(rng: random.Random, count: int) -> list[Seen]:
+def picks(rng: random.Random, count: int) -> list[JudgedPick]:
     """Values that grow with a signal of few different values, and some without a value."""
     found = []
     for _ in range(count):
         z = rng.choice([0.0, 0.0, 0.0, 0.0, 0.2, 0.5, 1.0])
         x = min(1.0, max(0.0, z * 0.6 + rng.gauss(0.1, 0.1)))
         values = {"m": x, "n": rng.random()} if rng.random() < 0.9 else {}
-        found.append(Seen(z, rng.choice([0.5, 1.0, 2.0]), values))
+        found.append(JudgedPick(z, rng.choice([0.5, 1.0, 2.0]), values))
     return found
 
 
@@ -81,7 +81,7 @@ def test_spreads_are_averaged_over_the_alarmed_metrics() -> None:
 
 def test_a_signal_that_says_the_opposite_says_nothing() -> None:
     """Its bins have one value, the mean of both by how many picks there are, and by the prior."""
-    wrong = [Seen(0.0, 1.0, {"m": 1.0})] * 6 + [Seen(1.0, 1.0, {"m": 0.0})] * 2
+    wrong = [JudgedPick(0.0, 1.0, {"m": 1.0})] * 6 + [JudgedPick(1.0, 1.0, {"m": 0.0})] * 2
     found = learned(wrong, ["m"])
     assert found is not None
     assert found.expected["m"] == pytest.approx((0.75, 0.75))
@@ -90,4 +90,4 @@ def test_a_signal_that_says_the_opposite_says_nothing() -> None:
 def test_without_a_value_there_is_no_calibration() -> None:
     """Nothing was judged, or nothing that is alarmed."""
     assert learned([], ["m"]) is None
-    assert learned([Seen(0.5, 1.0, {"n": 0.5})], ["m"]) is None
+    assert learned([JudgedPick(0.5, 1.0, {"n": 0.5})], ["m"]) is None

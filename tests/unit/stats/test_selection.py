@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.selection import Candidate, Change, Selection
+from monitor.stats.selection import Candidate, Selection, SlotChange
 from monitor.stats.sums import ZERO, Sums, terms
 from monitor.stats.windows import RollingSums
 
@@ -85,7 +85,7 @@ def select(records: Iterable[Candidate]) -> set[Candidate]:
     return counted
 
 
-def follow(counted: set[Candidate], changes: list[Change]) -> None:
+def follow(counted: set[Candidate], changes: list[SlotChange]) -> None:
     """Apply changes; each must change something, and none may undo another."""
     assert len({candidate for candidate, _ in changes}) == len(changes)
     for candidate, sign in changes:
@@ -178,13 +178,13 @@ def test_one_record_per_interaction(better: dict[str, Any], worse: dict[str, Any
     good = record("i", **({"digest": b"g"} | better | {"event_time": 9.0}))
     bad = record("i", **({"digest": b"h"} | worse))
     one, other = Selection(), Selection()
-    assert one.add(good) == [Change(good, +1)]
+    assert one.add(good) == [SlotChange(good, +1)]
     assert one.add(bad) == []
     other.add(bad)
     other.add(good)
     assert list(one.counted()) == list(other.counted()) == [good]
-    takes_over = [Change(bad, +1)] if bad.has_slot else []
-    assert one.remove_before(9.5) == [Change(good, -1), *takes_over]
+    takes_over = [SlotChange(bad, +1)] if bad.has_slot else []
+    assert one.remove_before(9.5) == [SlotChange(good, -1), *takes_over]
 
 
 def test_a_forced_record_never_counts() -> None:
@@ -192,7 +192,7 @@ def test_a_forced_record_never_counts() -> None:
     selection = Selection()
     assert selection.add(record("forced", 0, 9, has_slot=False)) == []
     pick = record("pick")
-    assert selection.add(pick) == [Change(pick, +1)]
+    assert selection.add(pick) == [SlotChange(pick, +1)]
 
 
 def test_overlapping_slots_by_first_offset_longest_first() -> None:
@@ -213,7 +213,7 @@ def test_only_slots_of_one_line_overlap(elsewhere: dict[str, Any]) -> None:
     selection = Selection()
     selection.add(record("a", 0, 7))
     other = record("b", 0, 7, **elsewhere)
-    assert selection.add(other) == [Change(other, +1)]
+    assert selection.add(other) == [SlotChange(other, +1)]
 
 
 def test_a_later_judgement_of_a_slot_changes_nothing_behind_it() -> None:
@@ -222,7 +222,7 @@ def test_a_later_judgement_of_a_slot_changes_nothing_behind_it() -> None:
     first, again = record("a", 0, 5), record("a", 0, 5, judged_at=30.0, digest=b"again")
     for slot in (first, record("b", 4, 9), record("c", 8, 12)):
         selection.add(slot)
-    assert selection.add(again) == [Change(first, -1), Change(again, +1)]
+    assert selection.add(again) == [SlotChange(first, -1), SlotChange(again, +1)]
 
 
 def test_a_record_before_the_horizon_stays_out() -> None:
@@ -279,7 +279,7 @@ def test_records_of_several_hours_leave_at_once() -> None:
     slots = [record(f"{i:02}", 8 * i, 8 * i + 7, event_time=500.0 * i) for i in range(40)]
     for slot in slots:
         selection.add(slot)
-    assert selection.remove_before(10_250.0) == [Change(slot, -1) for slot in slots[:21]]
+    assert selection.remove_before(10_250.0) == [SlotChange(slot, -1) for slot in slots[:21]]
     assert selection.remove_before(10_250.0) == []
     assert (len(selection), list(selection.counted())) == (19, slots[21:])
     assert selection.add(slots[20]) == []

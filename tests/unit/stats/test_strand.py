@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.strand import Reading, Strand
+from monitor.stats.strand import Reading, SparseRollingSums
 from monitor.stats.sums import ZERO, Sums, terms
 
 BUCKET_S, SPAN_S = 10, 50
@@ -31,9 +31,9 @@ def sums_of(slot: Made) -> list[tuple[str, Sums]]:
     ]
 
 
-def made_strand() -> Strand[Made]:
+def made_strand() -> SparseRollingSums[Made]:
     """An empty one."""
-    return Strand(BUCKET_S, SPAN_S, WINDOWS_S, sums_of)
+    return SparseRollingSums(BUCKET_S, SPAN_S, WINDOWS_S, sums_of)
 
 
 def expected(held: list[tuple[float, Made]], now: float) -> dict[str, Reading]:

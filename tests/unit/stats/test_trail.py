@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, uniform
-from monitor.stats.trail import Place, Trail
+from monitor.stats.trail import EvidenceSequence, Place
 
 THRESHOLDS = st.sampled_from([20.0, 100.0, 1e4])
 SLOTS = st.lists(
@@ -31,7 +31,7 @@ def straight(slots: Slots, start: float, end: float, threshold: float) -> Eviden
 @given(SLOTS, st.randoms(use_true_random=False), THRESHOLDS)
 def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, threshold: float) -> None:
     """Shuffled, asked in between at any time, taken out and put back: the same evidence."""
-    trail, held = Trail(), list(slots)
+    trail, held = EvidenceSequence(), list(slots)
     rng.shuffle(held)
     for place, deviation in held:
         trail.put(place, deviation)
@@ -52,7 +52,7 @@ def test_steps_taken_ahead_change_nothing(
     slots: Slots, rng: random.Random, threshold: float
 ) -> None:
     """However few at a time and however far, and whatever slots come and go in between."""
-    trail, held = Trail(), list(slots)
+    trail, held = EvidenceSequence(), list(slots)
     rng.shuffle(held)
     for place, deviation in held:
         trail.put(place, deviation)
@@ -64,7 +64,7 @@ def test_steps_taken_ahead_change_nothing(
 @given(SLOTS, st.lists(THRESHOLDS, min_size=1, max_size=4))
 def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[float]) -> None:
     """After any changes of A the evidence is what A would have given from the beginning."""
-    trail = Trail()
+    trail = EvidenceSequence()
     for place, deviation in slots:
         trail.put(place, deviation)
     for threshold in thresholds:
@@ -73,7 +73,7 @@ def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[
 
 def test_only_places_that_are_held_can_be_taken() -> None:
     """Taking out what is not there is an error, and changes nothing."""
-    trail = Trail()
+    trail = EvidenceSequence()
     trail.put((1.0, "a"), Deviation(0.0, 0.5))
     with pytest.raises(KeyError):
         trail.take((1.0, "b"))
@@ -82,7 +82,7 @@ def test_only_places_that_are_held_can_be_taken() -> None:
 
 def test_a_start_that_is_kept_goes_on_and_others_are_forgotten() -> None:
     """Dropping a recursion loses no evidence: it is computed again when it is asked for."""
-    trail = Trail()
+    trail = EvidenceSequence()
     for second in range(100):
         trail.put((float(second), "i"), uniform(0.5, 0.08))
     before = trail.evidence(0.0, 99.0, 1e4)

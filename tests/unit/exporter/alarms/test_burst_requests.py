@@ -9,13 +9,13 @@ import pytest
 
 from monitor.control.bursts import BurstAllowance, Bursts
 from monitor.control.publisher import Outbox
-from monitor.exporter.alarms.burst_requests import BurstDesk, is_high
-from monitor.exporter.scores.detectors import DriftBook, DriftKey, DriftState
+from monitor.exporter.alarms.burst_requests import BurstRequester, is_high
+from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftState
 from monitor.records.control import BURST_KEY, BurstRecord
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from tests.stages.captured_log import captured_log
-from tests.stages.incident import INCIDENT, KEY, NOWHERE_TO_CONNECT, OVER, book
+from tests.stages.incident import INCIDENT, KEY, NOWHERE_TO_CONNECT, OVER, aggregator
 from tests.stages.score_records import START
 
 ALLOWED = BurstAllowance(times=4, per_day_s=90, zone=UTC)
@@ -39,9 +39,9 @@ class Offers(Outbox):
 class Scene:
     """A desk over detectors that have seen records, and its topic."""
 
-    def __init__(self, drift: DriftBook) -> None:
+    def __init__(self, drift: DriftDetectors) -> None:
         self.offers, self.bursts = Offers(), Bursts()
-        self.desk = BurstDesk(
+        self.desk = BurstRequester(
             drift, self.offers, self.bursts, ALLOWED, Health(lambda: 0.0), lambda: 0.0
         )
 
@@ -51,7 +51,7 @@ class Scene:
         await self.desk.look(now)
         for record in self.offers.taken[before:]:
             self.offers.came_back(record.key.encode())
-            assert self.bursts.take_in(record.key.encode(), record.to_json()) is None
+            assert self.bursts.apply(record.key.encode(), record.to_json()) is None
         return self.bursts.granted_s(now, UTC)
 
 
@@ -68,14 +68,14 @@ def test_evidence_is_high_above_a_tenth_of_the_threshold(
 
 async def test_while_nothing_is_wrong_nothing_is_asked_for() -> None:
     """Nor before there is a baseline."""
-    scene = Scene(book([]))
+    scene = Scene(aggregator([]))
     assert await scene.look(LATER) == 0
     assert scene.offers.taken == []
 
 
 async def test_high_evidence_asks_until_the_allowance_is_spent() -> None:
     """The record names the detectors; that nothing is left is said once, and no more is written."""
-    scene = Scene(book(INCIDENT))
+    scene = Scene(aggregator(INCIDENT))
     with captured_log("info", "json") as told:
         seconds = [await scene.look(LATER + 5 * n) for n in range(60)]
     assert seconds[0] == 60
@@ -89,7 +89,7 @@ async def test_high_evidence_asks_until_the_allowance_is_spent() -> None:
 
 async def test_nothing_is_written_while_a_grant_is_on_its_way() -> None:
     """A broker that is away is waited for; the outbox tries a refused one again in a minute."""
-    scene = Scene(book(INCIDENT))
+    scene = Scene(aggregator(INCIDENT))
     for n in range(60):
         await scene.desk.look(LATER + 5 * n)
     assert len(scene.offers.taken) == 1
@@ -98,7 +98,7 @@ async def test_nothing_is_written_while_a_grant_is_on_its_way() -> None:
 
 async def test_when_the_evidence_has_gone_nothing_more_is_asked_for() -> None:
     """What was granted ends by the clock."""
-    scene = Scene(book(OVER))
+    scene = Scene(aggregator(OVER))
     assert await scene.look(START + 302.0) == 60
     assert await scene.look(START + 502.0) == 60
     assert scene.bursts.times(START + 502.0) == 1

@@ -11,16 +11,24 @@ import pytest
 from monitor.control.publisher import Outbox
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.evidence import ScoreRecords
-from monitor.exporter.alarms.publisher import WRITER, AlarmDesk
-from monitor.exporter.scores.detectors import DriftBook
-from monitor.exporter.scores.observation import NOWHERE, Slot, candidate_of, position
+from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
+from monitor.exporter.scores.detectors import DriftDetectors
+from monitor.exporter.scores.observation import NOWHERE, Observation, candidate_of, position
 from monitor.kafka.connection import Connection
 from monitor.records import Claims, ScoreRecord, Verdicts
 from monitor.records.alarm import AlarmRecord
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from tests.stages.captured_log import captured_log
-from tests.stages.incident import INCIDENT, KEY, NOWHERE_TO_CONNECT, OVER, SETTINGS, book, scored
+from tests.stages.incident import (
+    INCIDENT,
+    KEY,
+    NOWHERE_TO_CONNECT,
+    OVER,
+    SETTINGS,
+    aggregator,
+    scored,
+)
 from tests.stages.score_records import FIRST, START
 
 Read = Callable[[], str]
@@ -57,11 +65,11 @@ class Offers(Outbox):
 class Scene:
     """A desk over detectors that have seen records."""
 
-    def __init__(self, drift: DriftBook, writer: str = "me") -> None:
+    def __init__(self, drift: DriftDetectors, writer: str = "me") -> None:
         self.drift, self.offers = drift, Offers()
         self.asked: list[Sequence[tuple[int, int]]] = []
         self.meanwhile: Callable[[], object] = lambda: None
-        self.desk = AlarmDesk(
+        self.desk = AlarmPublisher(
             drift, self.offers, lambda _application: "tenant", self.fetch,
             Health(lambda: 0.0), lambda: 0.0, writer,
         )  # fmt: skip
@@ -78,15 +86,15 @@ class Scene:
         """It is read on the topic."""
         headers = [(WRITER, writer.encode())]
         stored = Stored(record.key.encode(), record.to_json(), headers)
-        assert self.desk.take_in(stored) is None
+        assert self.desk.apply(stored) is None
 
 
-def placed(first: int = 0) -> DriftBook:
+def placed(first: int = 0) -> DriftDetectors:
     """Detectors of an incident whose records were read at known places."""
-    drift = book([])
+    drift = aggregator([])
     for each in OVER[first:]:
         found = candidate_of(each, each.to_json())
-        assert isinstance(found.payload, Slot)
+        assert isinstance(found.payload, Observation)
         number = int(each.interaction_id)
         drift.apply(found, found.payload._replace(position=position(7, number)), +1)
     return drift
@@ -145,7 +153,7 @@ async def test_a_detector_that_is_gone_is_closed_as_that() -> None:
     """An open alarm without a detector, or with another baseline."""
     opened = Scene(placed())
     await opened.desk.look(START + 302.0)
-    gone = Scene(DriftBook(SETTINGS))
+    gone = Scene(DriftDetectors(SETTINGS))
     gone.comes_back(opened.offers.taken[0])
     await gone.desk.look(START + 303.0)
     assert [one.closed_because for one in gone.offers.taken] == ["not_watched"]
@@ -153,7 +161,7 @@ async def test_a_detector_that_is_gone_is_closed_as_that() -> None:
 
 async def test_without_places_nothing_is_fetched() -> None:
     """Records that do not come from Kafka, or from a partition beyond a million."""
-    scene = Scene(book(INCIDENT))
+    scene = Scene(aggregator(INCIDENT))
     await scene.desk.look(START + 302.0)
     assert scene.asked == []
     assert len(scene.offers.taken) == 1
@@ -162,9 +170,9 @@ async def test_without_places_nothing_is_fetched() -> None:
 
 def test_a_tombstone_forgets_and_what_cannot_be_read_changes_nothing() -> None:
     """The reason is given back, to be counted."""
-    scene = Scene(DriftBook(SETTINGS))
-    assert scene.desk.take_in(Stored(KEY.encode(), None)) is None
-    found = scene.desk.take_in(Stored(KEY.encode(), b'{"state": "open"}'))
+    scene = Scene(DriftDetectors(SETTINGS))
+    assert scene.desk.apply(Stored(KEY.encode(), None)) is None
+    found = scene.desk.apply(Stored(KEY.encode(), b'{"state": "open"}'))
     assert isinstance(found, RecordSkipped)
     assert found.cause == "malformed"
     assert scene.desk.alarms == {}

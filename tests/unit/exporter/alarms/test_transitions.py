@@ -11,12 +11,22 @@ from hypothesis import strategies as st
 
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.alarms.worst import with_claims
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings, Normal
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
 from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, read_alarm_record
 from monitor.stats.baseline import Baseline
-from tests.stages.incident import INCIDENT, KEY, OVER, SETTINGS, book, fine, scored, usual, worse
+from tests.stages.incident import (
+    INCIDENT,
+    KEY,
+    OVER,
+    SETTINGS,
+    aggregator,
+    fine,
+    scored,
+    usual,
+    worse,
+)
 from tests.stages.score_records import FIRST, SECOND, START, WINDOWS, at, pools
 from tests.stages.score_records import PERIOD as RECORDS_PERIOD
 
@@ -28,7 +38,7 @@ def failed(number: int) -> ScoreRecord:
     return scored(number, 1.0, scores={}, outcome=Outcome.JUDGE_FAILED)
 
 
-def look(drift: DriftBook, last: Last, seconds: float) -> list[AlarmRecord]:
+def look(drift: DriftDetectors, last: Last, seconds: float) -> list[AlarmRecord]:
     """One look; what comes back is published: it is the last from now on."""
     now = START + seconds
     found = transitions(last, drift.states(now), drift.history, now, "tenant")
@@ -38,7 +48,7 @@ def look(drift: DriftBook, last: Last, seconds: float) -> list[AlarmRecord]:
 
 def test_an_alarm_opens_once_with_its_explanation() -> None:
     """Quiet before; then one record, and none at the next look."""
-    drift, last = book(INCIDENT), Last()
+    drift, last = aggregator(INCIDENT), Last()
     assert look(drift, last, 200.0) == []
     (opened,) = look(drift, last, 302.0)
     assert look(drift, last, 303.0) == []
@@ -57,15 +67,15 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
 def test_a_restart_repeats_nothing() -> None:
     """Another process with the same records and what it reads on the topic publishes nothing."""
     last = Last()
-    (opened,) = look(book(INCIDENT), last, 302.0)
+    (opened,) = look(aggregator(INCIDENT), last, 302.0)
     read = read_alarm_record(opened.key.encode(), opened.to_json())
     assert read is not None
-    assert look(book(INCIDENT), {read.key: read}, 302.0) == []
+    assert look(aggregator(INCIDENT), {read.key: read}, 302.0) == []
 
 
 def test_an_alarm_closes_once() -> None:
     """With its explanation still on it, and when it was over."""
-    drift, last = book(OVER), Last()
+    drift, last = aggregator(OVER), Last()
     (opened,) = look(drift, last, 302.0)
     (closed,) = look(drift, last, 490.0)
     assert look(drift, last, 500.0) == []
@@ -80,7 +90,7 @@ def test_an_alarm_closes_once() -> None:
 
 def test_a_second_incident_is_another_alarm() -> None:
     """It has a start of its own, and what was worse then is no example of what is normal."""
-    drift = book([*OVER, *usual(500, 100), *worse(600, 150)])
+    drift = aggregator([*OVER, *usual(500, 100), *worse(600, 150)])
     last = Last()
     for seconds in (302.0, 490.0):
         look(drift, last, seconds)
@@ -91,7 +101,7 @@ def test_a_second_incident_is_another_alarm() -> None:
 
 def test_a_detector_that_is_gone_closes_its_alarm() -> None:
     """Its baseline was reset, or its judge is not used any more: nobody watches."""
-    drift, last = book(INCIDENT), Last()
+    drift, last = aggregator(INCIDENT), Last()
     look(drift, last, 302.0)
     drift.set_normal("bot", FIRST.label, None)
     (closed,) = look(drift, last, 303.0)
@@ -107,8 +117,8 @@ def at_threshold(per_week: float) -> DriftSettings:
 def test_a_raised_threshold_alone_closes_nothing() -> None:
     """The alarm closes when the evidence falls below the threshold it was opened at."""
     last = Last()
-    look(book(OVER), last, 302.0)
-    strict = book(OVER, at_threshold(1e12))
+    look(aggregator(OVER), last, 302.0)
+    strict = aggregator(OVER, at_threshold(1e12))
     (state,) = strict.states(START + 302.0)
     assert not state.alarm
     assert look(strict, last, 302.0) == []
@@ -119,11 +129,13 @@ def test_a_raised_threshold_alone_closes_nothing() -> None:
 def test_a_lowered_threshold_keeps_an_open_alarm() -> None:
     """While the evidence is at the present threshold it is the same event."""
     last = Last()
-    (opened,) = look(book(OVER), last, 302.0)
+    (opened,) = look(aggregator(OVER), last, 302.0)
     calm = next(
-        seconds for seconds in range(302, 500) if not next(book(OVER).states(START + seconds)).alarm
+        seconds
+        for seconds in range(302, 500)
+        if not next(aggregator(OVER).states(START + seconds)).alarm
     )
-    lax = book(OVER, at_threshold(30.0))
+    lax = aggregator(OVER, at_threshold(30.0))
     assert next(lax.states(START + calm)).alarm
     assert look(lax, last, float(calm)) == []
     assert last[KEY] == opened
@@ -131,29 +143,29 @@ def test_a_lowered_threshold_keeps_an_open_alarm() -> None:
 
 def test_a_lowered_threshold_does_not_open_a_closed_alarm_again() -> None:
     """What the closing had seen stays closed; evidence that comes up later opens."""
-    drift, last = book(OVER), Last()
+    drift, last = aggregator(OVER), Last()
     look(drift, last, 302.0)
     calm = 302.0
     while not look(drift, last, calm):
         calm += 1.0
-    lax = book(OVER, at_threshold(30.0))
+    lax = aggregator(OVER, at_threshold(30.0))
     assert next(lax.states(START + calm)).alarm
     assert look(lax, last, calm) == []
-    again = book([*OVER, *usual(500, 100), *worse(600, 150)], at_threshold(30.0))
+    again = aggregator([*OVER, *usual(500, 100), *worse(600, 150)], at_threshold(30.0))
     assert [one.state for one in look(again, last, 752.0)] == ["open"]
 
 
 def test_a_judge_that_fails_more_is_named() -> None:
     """Every fifth judgement fails since the change, none before."""
     since = [failed(one) if one % 5 == 1 else each for one, each in enumerate(worse(200, 150), 200)]
-    (opened,) = look(book([*usual(0, 200), *since]), Last(), 352.0)
+    (opened,) = look(aggregator([*usual(0, 200), *since]), Last(), 352.0)
     assert opened.judge_failures.verdict == "more"
     assert "(more, 0.0 % before)" in opened.answer
 
 
 def test_without_slots_before_the_baseline_stands_in() -> None:
     """Worse from the first slot on: before is the baseline's mean, and the mix is not known."""
-    (opened,) = look(book(worse(0, 150)), Last(), 152.0)
+    (opened,) = look(aggregator(worse(0, 150)), Last(), 152.0)
     assert (opened.change.before, opened.change.mix) == (0.9, None)
     assert opened.judge_failures.verdict in ("unknown", "normal")
 
@@ -161,23 +173,23 @@ def test_without_slots_before_the_baseline_stands_in() -> None:
 def test_traffic_that_is_not_told_apart_has_no_mix() -> None:
     """Nothing has a segment: the sentence does not say that the mix explains nothing of it."""
     plain = [each.model_copy(update={"segment": ""}) for each in INCIDENT]
-    (opened,) = look(book(plain), Last(), 302.0)
+    (opened,) = look(aggregator(plain), Last(), 302.0)
     assert (opened.change.mix, opened.change.explained_by_mix) == (None, None)
     assert opened.answer.endswith("; judge failures 0.0 % (normal)")
 
 
 def test_the_worst_are_those_furthest_from_normal() -> None:
     """The latest of equal ones first; a perfect answer is never among them."""
-    (opened,) = look(book(INCIDENT), Last(), 302.0)
+    (opened,) = look(aggregator(INCIDENT), Last(), 302.0)
     assert [one.interaction_id for one in opened.worst] == ["296", "292", "288", "284", "280"]
     short = [*fine(0, 100), *(scored(i, 0.0) for i in range(100, 104))]
-    (few,) = look(book(short, at_threshold(50.0)), Last(), 110.0)
+    (few,) = look(aggregator(short, at_threshold(50.0)), Last(), 110.0)
     assert [one.interaction_id for one in few.worst] == ["103", "102", "101", "100"]
 
 
 def test_claims_are_added_from_the_score_records() -> None:
     """Of the same application and judge; bounded in number and length."""
-    (opened,) = look(book(INCIDENT), Last(), 302.0)
+    (opened,) = look(aggregator(INCIDENT), Last(), 302.0)
     many = MOST_CLAIMS + 2
     wrong: dict[str, Any] = {
         "claims": Claims(response=("x" * 1_000,) * many),
@@ -208,8 +220,8 @@ def test_two_exporters_write_the_same_bytes(
     rng.shuffle(other)
     written = []
     for order in (pool, other):
-        drift, last = book([], replace(at_threshold(1.1), period_s=RECORDS_PERIOD)), Last()
-        scores = ScoreBook(WINDOWS, RECORDS_PERIOD, drift=drift)
+        drift, last = aggregator([], replace(at_threshold(1.1), period_s=RECORDS_PERIOD)), Last()
+        scores = ScoreAggregator(WINDOWS, RECORDS_PERIOD, drift=drift)
         for each in order:
             scores.add(each, each.to_json())
         lines = []
@@ -222,7 +234,7 @@ def test_two_exporters_write_the_same_bytes(
 
 def test_another_baseline_is_no_recovery() -> None:
     """What is normal was decided anew: the alarm is over, but nothing has become better."""
-    drift, last = book(INCIDENT), Last()
+    drift, last = aggregator(INCIDENT), Last()
     look(drift, last, 302.0)
     lower = Normal({"faithfulness": Baseline(0.5, 0.0, {})})
     drift.set_normal("bot", FIRST.label, lower)

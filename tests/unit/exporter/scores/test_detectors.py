@@ -9,30 +9,36 @@ from math import log10
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.scores.detectors import DriftBook, DriftKey, DriftSettings, DriftState, Normal
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import (
+    DriftDetectors,
+    DriftKey,
+    DriftSettings,
+    DriftState,
+    Normal,
+)
 from monitor.records import Outcome, ScoreRecord
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import NO_EVIDENCE, Deviation, after, combined, directed, uniform
 from monitor.stats.threshold import WEEK_S
 from tests.stages import batch
-from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_book
+from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
 
 CLOCKS = st.integers(0, 260).map(float) | st.floats(0, 260)
 
 
 def states(
-    records: Iterable[ScoreRecord], *clocks: float, drift: DriftBook | None = None
+    records: Iterable[ScoreRecord], *clocks: float, drift: DriftDetectors | None = None
 ) -> list[DriftState]:
     """What the detectors say after the last look at the clock."""
-    found = drift or drift_book()
-    book = ScoreBook(WINDOWS, PERIOD, drift=found)
+    found = drift or drift_aggregator()
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, drift=found)
     for each in records:
-        book.add(each, each.to_json())
+        aggregator.add(each, each.to_json())
     last: list[DriftState] = []
     for clock in clocks:
-        book.advance(START + clock)
+        aggregator.advance(START + clock)
         last = list(found.states(START + clock))
     return last
 
@@ -104,15 +110,15 @@ def test_order_duplicates_and_restarts_change_nothing(
     plain = states(pool, clock)
     other = pool + [each for each in pool if rng.random() < 0.4]
     rng.shuffle(other)
-    drift = drift_book()
-    book = ScoreBook(WINDOWS, PERIOD, drift=drift)
+    drift = drift_aggregator()
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, drift=drift)
     for each in other:
-        book.add(each, each.to_json())
+        aggregator.add(each, each.to_json())
         if rng.random() < 0.3:
             seen = START + rng.uniform(0, clock)
-            book.advance(max(seen, START))
+            aggregator.advance(max(seen, START))
             list(drift.states(seen))
-    book.advance(START + clock)
+    aggregator.advance(START + clock)
     assert list(drift.states(START + clock)) == plain
 
 
@@ -123,7 +129,7 @@ def test_a_baseline_that_comes_late_counts_from_its_time(
 ) -> None:
     """Set before or after the records, only slots after ``effective_from`` are held against it."""
     normal = Normal(NORMAL.metrics, float(START + since))
-    drift = DriftBook(SETTINGS)
+    drift = DriftDetectors(SETTINGS)
     assert states(pool, clock, drift=drift) == []
     for key in ("bot", "shop", "other"):
         for version in ("1", "2"):
@@ -146,32 +152,32 @@ def test_an_alarm_opens_and_names_the_direction_of_the_metric() -> None:
 def test_without_a_baseline_nothing_is_said() -> None:
     """No baseline: no evidence and no alarm, however bad the scores are."""
     records = [record(str(i), float(i), faithfulness=0.0) for i in range(20)]
-    assert states(records, 30.0, drift=DriftBook(SETTINGS)) == []
+    assert states(records, 30.0, drift=DriftDetectors(SETTINGS)) == []
 
 
 def test_the_threshold_follows_the_traffic_unless_it_is_given() -> None:
     """One judged a second is taken until two periods are known; then their larger count."""
     chosen = DriftSettings(METRICS, 2.0, None, 0.0, 7_200, 2)
-    drift = DriftBook(chosen)
-    book = ScoreBook(WINDOWS, 7_200, drift=drift)
+    drift = DriftDetectors(chosen)
+    aggregator = ScoreAggregator(WINDOWS, 7_200, drift=drift)
     assert drift.threshold(START) == WEEK_S * 2 / 2.0
     for i in range(36):
         each = record(str(i), i * 200.0)
-        book.add(each, each.to_json())
-    book.advance(START + 7_300)
+        aggregator.add(each, each.to_json())
+    aggregator.advance(START + 7_300)
     assert drift.threshold(START + 7_300) == 36 * WEEK_S / 7_200 * 2 / 2.0
 
 
 def test_a_night_without_traffic_is_no_unknown_traffic_in_a_long_horizon() -> None:
     """The oldest slot of the horizon says that the previous period is whole, whenever it was."""
-    drift = DriftBook(DriftSettings(METRICS, 1.0, None, 0.0, 7_200, 2))
-    book = ScoreBook({"8h": 28_800}, 7_200, drift=drift)
+    drift = DriftDetectors(DriftSettings(METRICS, 1.0, None, 0.0, 7_200, 2))
+    aggregator = ScoreAggregator({"8h": 28_800}, 7_200, drift=drift)
     for i in range(4):  # one slot at the end of each period
         each = record(str(i), 7_200 * i + 7_000.0)
-        book.add(each, each.to_json())
+        aggregator.add(each, each.to_json())
     seen = []
     for clock in (7_000, 14_300, 21_500, 28_800, 35_999, 50_401):
-        book.advance(float(START + clock))
+        aggregator.advance(float(START + clock))
         seen.append(drift.threshold(float(START + clock)))
     known, unknown = WEEK_S / 7_200 * 2, WEEK_S * 2.0
     assert seen == [unknown, unknown, known, known, known, unknown]
@@ -181,13 +187,13 @@ def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
     """Followed over three periods of two hours, the states are those of a book that starts now."""
     chosen = DriftSettings(METRICS, 1.0, 50.0, 0.0, 7_200, 2)
     records = [record(str(i), i * 400.0, faithfulness=0.5 + (i % 5 > 0) / 2) for i in range(60)]
-    followed, drift = drift_book(chosen), drift_book(chosen)
+    followed, drift = drift_aggregator(chosen), drift_aggregator(chosen)
     for found, clocks in ((followed, range(0, 24_001, 1_000)), (drift, range(24_000, 24_001))):
-        book = ScoreBook(WINDOWS, 7_200, drift=found)
+        aggregator = ScoreAggregator(WINDOWS, 7_200, drift=found)
         for each in records:
-            book.add(each, each.to_json())
+            aggregator.add(each, each.to_json())
         for clock in clocks:
-            book.advance(float(START + clock))
+            aggregator.advance(float(START + clock))
     assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0)) != []
     drift.set_normal("bot", FIRST.label, None)
     assert list(drift.states(START + 24_000.0)) == []

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from monitor.app.scores import books, named_applications
+from monitor.app.scores import aggregators, named_applications
 from monitor.config import load
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.scores.folding import Folded
 from monitor.exporter.scores.folding_log import FoldingLog
@@ -36,14 +36,16 @@ def test_no_order_and_no_look_changes_a_bit(
     twice = [*pool, *rng.sample(pool, len(pool) // 2)]
     found = live(made(), map(score, rng.sample(twice, len(twice))), now, rng)
     assert page(found, now) == page(plain, now)
-    learned = [each.to_json() for each in plain.baselines.learn(plain.scores.pupils, START + now)]
-    again = found.baselines.learn(found.scores.pupils, START + now)
+    learned = [
+        each.to_json() for each in plain.baselines.learn(plain.scores.training_slots, START + now)
+    ]
+    again = found.baselines.learn(found.scores.training_slots, START + now)
     assert [each.to_json() for each in again] == learned
     assert found.scores.folded == plain.scores.folded
     assert found.scores.state_objects <= _most_objects(found.scores)
 
 
-def _most_objects(book: ScoreBook) -> int:
+def _most_objects(aggregator: ScoreAggregator) -> int:
     """Two named applications, the one of the settings, and the rest; two judges and the rest."""
     pairs = (2 + 1 + 1) * (2 * 2 - 1 + 1)
     segments = 7  # of the made records
@@ -149,7 +151,7 @@ def test_the_settings_name_applications_that_always_have_a_place() -> None:
     }
     loaded = load({}, flags=flags)
     assert named_applications(loaded) == {"bot", "hr", "it"}
-    found = books(loaded).scores
+    found = aggregators(loaded).scores
     for i, name in enumerate(["bot", "hr", "it", "zoo", "zoo", "zoo"]):
         each = record(str(i), 1.0, application=name)
         found.add(each, each.to_json())
@@ -189,7 +191,7 @@ def test_a_reset_baseline_of_what_is_folded_teaches_nobody() -> None:
     pool = [record(str(i), i / 10, application="bot") for i in range(16)]
     pool += [record(str(20 + i), i / 10, application="zoo") for i in range(5)]
     found = read(pool, 20.0, made(1))
-    learned = found.baselines.learn(found.scores.pupils, START + 20.0)
+    learned = found.baselines.learn(found.scores.training_slots, START + 20.0)
     assert [each.key for each in learned] == [f"baseline/bot/{FIRST.label}"]
     assert {key for key, _ in found.drift.watched()} == {
         DriftKey("faithfulness", "bot", FIRST.label)

@@ -7,10 +7,10 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.exporter.scores.observation import Slot, candidate_of
+from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.scored import STEP, Gathering, Scored, gathered, teaches
 from monitor.records import ScoreRecord
-from monitor.stats.selection import Change, Selection
+from monitor.stats.selection import Selection, SlotChange
 from tests.stages.score_records import FIRST, START, pools, record
 
 HOUR = 3_600.0
@@ -21,17 +21,17 @@ def listed(found: dict[tuple[str, str], Scored]) -> dict[tuple[str, str], list[o
     return {pair: [scored[n] for n in range(len(scored))] for pair, scored in found.items()}
 
 
-def tell(gathering: Gathering, changes: list[Change]) -> None:
+def tell(slot_buffer: Gathering, changes: list[SlotChange]) -> None:
     """As pupils are told, and tell."""
     for candidate, sign in changes:
         slot = candidate.payload
-        if isinstance(slot, Slot) and teaches(slot):
+        if isinstance(slot, Observation) and teaches(slot):
             pair = candidate.application, slot.judge_label
             place = candidate.event_time, candidate.interaction_id
             if sign > 0:
-                gathering.put(pair, place, slot)
+                slot_buffer.put(pair, place, slot)
             else:
-                gathering.take(pair, place)
+                slot_buffer.take(pair, place)
 
 
 def spread(pool: list[ScoreRecord], rng: random.Random) -> list[ScoreRecord]:
@@ -53,8 +53,8 @@ def test_slots_that_come_and_go_meanwhile(
     for candidate in coming[:first]:
         selection.add(candidate)
     pairs = {(each.application, each.judge.label) for each in pool}
-    gathering = Gathering(pairs, step)
-    steps = gathering.done(selection.counted())
+    slot_buffer = Gathering(pairs, step)
+    steps = slot_buffer.done(selection.counted())
     left = coming[first:]
     while True:
         try:
@@ -63,11 +63,11 @@ def test_slots_that_come_and_go_meanwhile(
             found = end.value
             break
         while left and rng.random() < 0.6:
-            tell(gathering, selection.add(left.pop()))
+            tell(slot_buffer, selection.add(left.pop()))
         if rng.random() < 0.1:
             floor = START + rng.randrange(3) * HOUR + rng.randrange(200)
-            gathering.drop_before(floor)
-            tell(gathering, selection.remove_before(floor))
+            slot_buffer.drop_before(floor)
+            tell(slot_buffer, selection.remove_before(floor))
     expected = gathered(selection.counted(), pairs.__contains__)
     assert listed(found) == listed(expected)
 

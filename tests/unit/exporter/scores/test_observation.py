@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from monitor.exporter.scores.label_counts import Census
-from monitor.exporter.scores.observation import NOWHERE, Slot, candidate_of, place_of, position
+from monitor.exporter.scores.observation import (
+    NOWHERE,
+    Observation,
+    candidate_of,
+    place_of,
+    position,
+)
 from monitor.records import Outcome, UnscoredMark
 from monitor.stats.candidates import Candidate
 from tests.stages.records import forced
@@ -19,10 +25,10 @@ def candidate(**fields: Any) -> Candidate:
     return candidate_of(record("1", 5.0, **fields), b"line")
 
 
-def kept(**fields: Any) -> Slot:
+def kept(**fields: Any) -> Observation:
     """The slot of one record."""
     found = candidate(**fields).payload
-    assert isinstance(found, Slot)
+    assert isinstance(found, Observation)
     return found
 
 

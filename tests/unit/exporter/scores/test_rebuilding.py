@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
-from monitor.exporter.baselines.learning import Learner, Lesson
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detector import Detector
-from monitor.exporter.scores.detectors import DriftBook
-from monitor.exporter.scores.observation import Slot, candidate_of
+from monitor.exporter.scores.detectors import DriftDetectors
+from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.trail import Place, Trail
-from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_book
+from monitor.stats.trail import EvidenceSequence, Place
+from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record
 
 OLD, NEW = Baseline(0.1, 0.02, {"acme": 0.2}), Baseline(0.3, 0.01, {"acme": 0.1})
 HOUR, A = 3_600.0, 100.0
-SLOT = cast("Slot", candidate_of(found := record("0", 0.0), found.to_json()).payload)
+SLOT = cast("Observation", candidate_of(found := record("0", 0.0), found.to_json()).payload)
 #: Minutes since the start, over five hours: many slots share an hour, and some a minute.
 TIMES = st.integers(0, 300)
 CHANGES = st.lists(st.tuples(st.sampled_from(["put", "take", "drop"]), TIMES), max_size=40)
@@ -121,7 +121,7 @@ def test_the_work_is_done_in_many_steps() -> None:
 
 def test_a_trail_is_let_go_of_in_many_steps() -> None:
     """And then there is nothing left of it."""
-    trail = Trail()
+    trail = EvidenceSequence()
     for number in range(12_000):
         trail.put((START + number, "i"), Deviation(0.5, 0.25))
     assert len(list(trail.emptied())) == 3
@@ -132,14 +132,14 @@ class Stage:
     """A book with detectors for one application, and what holds its baselines."""
 
     def __init__(self, count: int = 40) -> None:
-        self.drift = DriftBook(SETTINGS)
-        self.baselines = Baselines(self.drift, Learner(Lesson(1_000_000, 10)))
-        self.book = ScoreBook(WINDOWS, PERIOD, drift=self.drift)
+        self.drift = DriftDetectors(SETTINGS)
+        self.baselines = Baselines(self.drift, Learner(LearningSettings(1_000_000, 10)))
+        self.aggregator = ScoreAggregator(WINDOWS, PERIOD, drift=self.drift)
         self.now = START + 100.0
         for number in range(count):
             one = record(str(number), 60.0 + number, faithfulness=(number % 4) / 4)
-            self.book.add(one, one.to_json())
-        self.book.advance(self.now)
+            self.aggregator.add(one, one.to_json())
+        self.aggregator.advance(self.now)
 
     def states(self) -> list[object]:
         """What all detectors say."""
@@ -201,10 +201,10 @@ async def test_baselines_hold_in_the_order_in_which_they_came() -> None:
     holding = Holding(stage.baselines, lambda: stage.now, lambda: told.append(len(told)))
     running = asyncio.create_task(holding.run())
     for one in (baseline(0.9), baseline(0.9, reset=True), baseline(0.6)):
-        assert holding.take_in(one.key.encode(), one.to_json(), at_once=False) is None
+        assert holding.apply(one.key.encode(), one.to_json(), at_once=False) is None
     # One that comes now may not overtake them, though nobody were served.
     last = baseline(0.5)
-    assert holding.take_in(last.key.encode(), last.to_json(), at_once=True) is None
+    assert holding.apply(last.key.encode(), last.to_json(), at_once=True) is None
     assert not holding.is_done
     await until(lambda: holding.is_done, "all to hold", every_s=0.002)
     running.cancel()
@@ -219,9 +219,9 @@ async def test_before_anybody_is_served_a_baseline_holds_at_once() -> None:
     stage = Stage()
     holding = Holding(stage.baselines, lambda: stage.now, lambda: None)
     one = baseline(0.6)
-    assert holding.take_in(one.key.encode(), one.to_json(), at_once=True) is None
+    assert holding.apply(one.key.encode(), one.to_json(), at_once=True) is None
     assert stage.states() != []
-    skipped = holding.take_in(b"baseline/x/y", b"{", at_once=False)
+    skipped = holding.apply(b"baseline/x/y", b"{", at_once=False)
     assert skipped is not None
     assert skipped.cause == "malformed"
     assert holding.is_done
@@ -229,15 +229,15 @@ async def test_before_anybody_is_served_a_baseline_holds_at_once() -> None:
 
 def test_slots_of_a_new_metric_are_held_against_it_as_well() -> None:
     """A detector that comes to be while the others are prepared is not forgotten."""
-    drift = drift_book()
-    book = ScoreBook(WINDOWS, PERIOD, drift=drift)
+    drift = drift_aggregator()
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, drift=drift)
     one = record("0", 60.0)
-    book.add(one, one.to_json())
-    book.advance(START + 100.0)
+    aggregator.add(one, one.to_json())
+    aggregator.advance(START + 100.0)
     steps = drift.prepared("shop-bot", FIRST.label, None, lambda: START + 100.0)
     assert list(steps) == []
     late = record("1", 61.0, application="shop-bot")
-    book.add(late, late.to_json())
+    aggregator.add(late, late.to_json())
     drift.set_normal("shop-bot", FIRST.label, NORMAL)
     applications = {state.key.application for state in drift.states(START + 100.0)}
     assert applications == {"bot", "shop-bot"}

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.exporter.scores.aggregator import ScoreBook, SegmentKey, SegmentLabels, SeriesEstimate
+from monitor.exporter.scores.aggregator import (
+    ScoreAggregator,
+    SegmentKey,
+    SegmentLabels,
+    SeriesEstimate,
+)
 from monitor.exporter.scores.series_count import series_count
 from monitor.exporter.serve.collector import SEGMENT_FAMILIES, QualityCollector
 from monitor.records import SamplingRecord, ScoreRecord
@@ -30,15 +35,15 @@ LABELS = st.sampled_from(
 )
 
 
-def book_of(
+def aggregator_of(
     records: Iterable[ScoreRecord], seconds: float, labels: SegmentLabels, top_k: int = 20
-) -> ScoreBook:
+) -> ScoreAggregator:
     """A book that has read all records and then looked at the clock once."""
-    book = ScoreBook(WINDOWS, PERIOD, top_k, segments=labels)
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, top_k, segments=labels)
     for each in records:
-        book.add(each, each.to_json())
-    book.advance(START + seconds)
-    return book
+        aggregator.add(each, each.to_json())
+    aggregator.advance(START + seconds)
+    return aggregator
 
 
 def agree(
@@ -58,11 +63,11 @@ def agree(
             assert getattr(estimate, name) == want, (series, name)
 
 
-def segments(book: ScoreBook, window: str = "10s") -> dict[str, float]:
+def segments(aggregator: ScoreAggregator, window: str = "10s") -> dict[str, float]:
     """Segment → samples of faithfulness."""
     return {
         found.key.segment: found.estimate.samples
-        for found in book.segment_estimates()
+        for found in aggregator.segment_estimates()
         if isinstance(found.key, SegmentKey)
         and (found.key.metric, found.window) == ("faithfulness", window)
     }
@@ -77,7 +82,7 @@ def test_the_estimates_equal_a_batch_computation(
     expected = batch.segment_gauges(
         pool, START + now, WINDOWS, PERIOD, fixed=labels.fixed, most=labels.most
     )
-    agree(book_of(pool, now, labels).segment_estimates(), expected)
+    agree(aggregator_of(pool, now, labels).segment_estimates(), expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -91,7 +96,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
     pool: list[ScoreRecord], clock: list[float], labels: SegmentLabels, rng: random.Random
 ) -> None:
     """A book that followed the topic, looked at or not, says what one says that starts now."""
-    followed = ScoreBook(WINDOWS, PERIOD, segments=labels)
+    followed = ScoreAggregator(WINDOWS, PERIOD, segments=labels)
     arrivals = pool + pool[::3]
     rng.shuffle(arrivals)
     cut = sorted(rng.randrange(len(arrivals) + 1) for _ in clock)
@@ -107,7 +112,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
         followed.add(each, each.to_json())
     end = max(clock, default=0.0)
     followed.advance(START + end)
-    replayed = book_of(pool, end, labels)
+    replayed = aggregator_of(pool, end, labels)
     assert list(followed.segment_estimates()) == list(replayed.segment_estimates())
     assert list(followed.estimates()) == list(replayed.estimates())
 
@@ -118,11 +123,11 @@ def test_choosing_metrics_changes_no_number(
     pool: list[ScoreRecord], now: float, chosen: set[str]
 ) -> None:
     """The estimates of the chosen metrics are those of a book that has all of them."""
-    part = ScoreBook(WINDOWS, PERIOD, metrics=chosen, segments=SegmentLabels(most=2))
+    part = ScoreAggregator(WINDOWS, PERIOD, metrics=chosen, segments=SegmentLabels(most=2))
     for each in pool:
         part.add(each, each.to_json())
     part.advance(START + now)
-    everything = book_of(pool, now, SegmentLabels(most=2))
+    everything = aggregator_of(pool, now, SegmentLabels(most=2))
     for some, all_of_them in (
         (part.estimates(), everything.estimates()),
         (part.segment_estimates(), everything.segment_estimates()),
@@ -138,34 +143,34 @@ def named(names: str, seconds: float, first: int = 0) -> list[ScoreRecord]:
 
 def test_the_most_frequent_keep_their_names_ties_by_name() -> None:
     """Of a segment with three records and three with two, the first two by name are left."""
-    book = book_of(named("dddbbaacce", 1.0), 2.0, SegmentLabels(most=3))
-    assert segments(book) == {"d": 3, "a": 2, "b": 2, "other": 3}
+    aggregator = aggregator_of(named("dddbbaacce", 1.0), 2.0, SegmentLabels(most=3))
+    assert segments(aggregator) == {"d": 3, "a": 2, "b": 2, "other": 3}
 
 
 def test_the_previous_period_decides_once_there_is_one() -> None:
     """Whatever this period brings, the names stay until it ends; then they are its own."""
     pool = named("aab", 1.0) + named("bbbbc", 61.0, first=10)
-    book = book_of(pool, 59.0, SegmentLabels(most=1))
-    assert segments(book, "40s") == {"a": 0, "other": 0}
-    book.advance(START + 62)
-    assert segments(book, "10s") == {"a": 0, "other": 5}
-    book.advance(START + 119.9)
-    assert segments(book, "10s").keys() == {"a", "other"}
-    book.advance(START + 120.0)
-    assert segments(book, "40s").keys() == {"b", "other"}
+    aggregator = aggregator_of(pool, 59.0, SegmentLabels(most=1))
+    assert segments(aggregator, "40s") == {"a": 0, "other": 0}
+    aggregator.advance(START + 62)
+    assert segments(aggregator, "10s") == {"a": 0, "other": 5}
+    aggregator.advance(START + 119.9)
+    assert segments(aggregator, "10s").keys() == {"a", "other"}
+    aggregator.advance(START + 120.0)
+    assert segments(aggregator, "40s").keys() == {"b", "other"}
 
 
 def test_a_configured_list_holds_whatever_the_traffic() -> None:
     """A listed segment without records has no series; what is called other is the rest."""
     labels = SegmentLabels(frozenset({"b", "z", "other"}))
     pool = [*named("aaab", 1.0), record("9", 1.0, segment="other")]
-    assert segments(book_of(pool, 2.0, labels)) == {"b": 1, "other": 4}
+    assert segments(aggregator_of(pool, 2.0, labels)) == {"b": 1, "other": 4}
 
 
 def test_without_a_rest_there_is_no_rest() -> None:
     """No series called other, and the absence of a segment is a segment without a name."""
-    book = book_of([*named("aa", 1.0), record("9", 1.0)], 2.0, SegmentLabels())
-    assert segments(book) == {"a": 2, "": 1}
+    aggregator = aggregator_of([*named("aa", 1.0), record("9", 1.0)], 2.0, SegmentLabels())
+    assert segments(aggregator) == {"a": 2, "": 1}
 
 
 def test_the_rest_of_small_applications_is_added_up() -> None:
@@ -176,10 +181,10 @@ def test_the_rest_of_small_applications_is_added_up() -> None:
             [("large", "a"), ("large", "a"), ("small", "a"), ("tiny", "a"), ("tiny", "b")]
         )
     ]
-    book = book_of(pool, 2.0, SegmentLabels(most=1), top_k=1)
+    aggregator = aggregator_of(pool, 2.0, SegmentLabels(most=1), top_k=1)
     found = {
         found.key[1:]: found.estimate.samples
-        for found in book.segment_estimates()
+        for found in aggregator.segment_estimates()
         if found.window == "10s"
     }
     assert found == {
@@ -200,10 +205,10 @@ def test_what_a_screen_expects_of_a_slot_says_nothing_of_a_segment() -> None:
         expected={"faithfulness": (0.2, 0.1)},
     )
     pool = [record("0", 1.0, 0.25, sampling=sampling, segment="a"), *named("bb", 1.0, first=4)]
-    book = book_of(pool, 2.0, SegmentLabels(most=1))
+    aggregator = aggregator_of(pool, 2.0, SegmentLabels(most=1))
     values = {
         found.key[3]: found.estimate.value
-        for found in book.segment_estimates()
+        for found in aggregator.segment_estimates()
         if isinstance(found.key, SegmentKey) and found.window == "10s"
     }
     assert values == {"b": 1.0, "other": pytest.approx(0.25)}
@@ -213,8 +218,8 @@ def test_without_segments_there_are_no_such_families() -> None:
     """They are declared when segments are on, also before there is a record."""
     for labels in (None, SegmentLabels()):
         registry = CollectorRegistry()
-        book = ScoreBook(WINDOWS, PERIOD, segments=labels)
-        registry.register(QualityCollector(book, lambda: float(START), lambda: True))
+        aggregator = ScoreAggregator(WINDOWS, PERIOD, segments=labels)
+        registry.register(QualityCollector(aggregator, lambda: float(START), lambda: True))
         page = generate_latest(registry).decode()
         for name in SEGMENT_FAMILIES:
             assert (f"# TYPE {name} gauge" in page) == (labels is not None)
@@ -224,7 +229,10 @@ def test_without_segments_there_are_no_such_families() -> None:
 @given(pools(directed=False), st.lists(st.integers(0, 200), min_size=1, max_size=4))
 def test_a_page_is_that_of_a_new_exporter(pool: list[ScoreRecord], clock: list[int]) -> None:
     """What is remembered from the last scrape changes nothing; series are counted."""
-    followed, clocks = ScoreBook(WINDOWS, PERIOD, segments=SegmentLabels(most=2)), sorted(clock)
+    followed, clocks = (
+        ScoreAggregator(WINDOWS, PERIOD, segments=SegmentLabels(most=2)),
+        sorted(clock),
+    )
     now, registry = [0.0], CollectorRegistry()
     registry.register(QualityCollector(followed, lambda: START + now[0], lambda: True))
     for i, seconds in enumerate(clocks):
@@ -233,25 +241,25 @@ def test_a_page_is_that_of_a_new_exporter(pool: list[ScoreRecord], clock: list[i
         now[0] = float(seconds)
         page = generate_latest(registry)
     fresh = CollectorRegistry()
-    book = book_of(pool, now[0], SegmentLabels(most=2))
-    fresh.register(QualityCollector(book, lambda: START + now[0], lambda: True))
+    aggregator = aggregator_of(pool, now[0], SegmentLabels(most=2))
+    fresh.register(QualityCollector(aggregator, lambda: START + now[0], lambda: True))
     assert generate_latest(fresh) == page
     read = [s for f in text_string_to_metric_families(page.decode()) for s in f.samples]
     (series,) = [s.value for s in read if s.name == "rag_monitor_series"]
     assert series == sum(s.name not in ("rag_monitor_series", "rag_judge_info") for s in read)
 
 
-def test_the_series_of_a_full_book_are_those_that_were_foretold() -> None:
+def test_the_series_of_a_full_aggregator_are_those_that_were_foretold() -> None:
     """Every label value that can occur does: the count is that of the page."""
-    book = ScoreBook(WINDOWS, PERIOD, 2, segments=SegmentLabels(most=2))
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, 2, segments=SegmentLabels(most=2))
     number = 0
     for application in "abc":
         for segment in "xyz":
             scores = dict.fromkeys(METRICS, 0.5)
             each = record(str(number), 1.0, scores=scores, application=application, segment=segment)
-            book.add(each, each.to_json())
+            aggregator.add(each, each.to_json())
             number += 1
     registry = CollectorRegistry()
-    registry.register(QualityCollector(book, lambda: START + 2.0, lambda: True))
+    registry.register(QualityCollector(aggregator, lambda: START + 2.0, lambda: True))
     foretold = series_count(len(METRICS), len(WINDOWS), applications=3, segments=3)
     assert f"rag_monitor_series {float(foretold.total)}\n" in generate_latest(registry).decode()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.change_gauges import MOST_CHARACTERS
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.records.alarm import AlarmRecord
@@ -25,15 +25,15 @@ Samples = dict[str, list[tuple[dict[str, str], float]]]
 def page(*alarms: AlarmRecord, ready: bool = True, most: int = 20) -> str:
     """The page of an exporter that has read these alarms, and scores of the applications."""
     names = dict.fromkeys([one.application for one in alarms])
-    book = ScoreBook(WINDOWS, PERIOD, most)
+    aggregator = ScoreAggregator(WINDOWS, PERIOD, most)
     for number, application in enumerate(names):
         for again in range(len(names) - number):  # the first has the most
             scored = record(str(10 * number + again), 0.0, application=application)
-            book.add(scored, scored.to_json())
+            aggregator.add(scored, scored.to_json())
     registry = CollectorRegistry()
     registry.register(
         QualityCollector(
-            book,
+            aggregator,
             lambda: START + 1,
             lambda: ready,
             alarms=lambda: {one.key: one for one in alarms},

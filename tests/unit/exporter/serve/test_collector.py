@@ -11,10 +11,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.baselines.learning import Learner, Lesson
+from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.from_file import gauges
-from monitor.exporter.scores.aggregator import ScoreBook
-from monitor.exporter.scores.detectors import DriftBook, DriftSettings
+from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.serve.collector import FAMILIES, QualityCollector
 from monitor.exporter.serve.pages import Pages
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
@@ -40,11 +40,11 @@ class Scene:
     def __init__(self, records: list[ScoreRecord], seconds: float, *, ready: bool = True) -> None:
         self.seconds, self.ready = seconds, ready
         self.registry = CollectorRegistry()
-        self.book = ScoreBook(WINDOWS, PERIOD)
+        self.aggregator = ScoreAggregator(WINDOWS, PERIOD)
         for each in records:
-            self.book.add(each, each.to_json())
+            self.aggregator.add(each, each.to_json())
         self.registry.register(
-            QualityCollector(self.book, lambda: START + self.seconds, lambda: self.ready)
+            QualityCollector(self.aggregator, lambda: START + self.seconds, lambda: self.ready)
         )
 
     def page(self) -> str:
@@ -103,7 +103,7 @@ def test_what_is_served_is_what_the_client_library_writes(
     """In both formats, line by line, whatever names hold; and again when all of it is known."""
     scene = Scene([*pool, record("99", 0.0, application=f'"{name}\\n')], now)
     registry = CollectorRegistry()
-    served = QualityCollector(scene.book, lambda: START + scene.seconds, lambda: True)
+    served = QualityCollector(scene.aggregator, lambda: START + scene.seconds, lambda: True)
     pages = Pages(registry)
     pages.with_part(served, asyncio.Lock())
 
@@ -187,8 +187,8 @@ def test_a_file_gives_the_page_of_the_running_exporter(pool: list[ScoreRecord], 
     """The same lines in another order, with blank ones between, as of the same time."""
     lines = [b"", *[b"  " + each.to_json() + b"\r\n" for each in reversed(pool)], b"\n"]
     nothing = DriftSettings((), 1.0, None, 0.0, PERIOD, 2)
-    baselines = Baselines(DriftBook(nothing), Learner(Lesson(10, 2)))
-    page = gauges(ScoreBook(WINDOWS, PERIOD), baselines, lines, START + now)
+    baselines = Baselines(DriftDetectors(nothing), Learner(LearningSettings(10, 2)))
+    page = gauges(ScoreAggregator(WINDOWS, PERIOD), baselines, lines, START + now)
     assert read(page) == Scene(pool, now).samples()
 
 

@@ -18,8 +18,8 @@ from monitor.exporter.serve.connections import (
     MOST_BRIEFLY,
     NEWEST,
     QUIET_S,
+    ConnectionStep,
     Standing,
-    Step,
     in_the_way,
     overdue,
 )
@@ -29,7 +29,7 @@ from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
 
 NOW = 100.0
-STANDINGS = st.builds(Standing, st.sampled_from(Step), st.floats(0, NOW))
+STANDINGS = st.builds(Standing, st.sampled_from(ConnectionStep), st.floats(0, NOW))
 
 
 @given(st.lists(STANDINGS, max_size=2 * MOST_BRIEFLY))
@@ -46,10 +46,15 @@ def test_room_is_made_by_those_who_ask_nothing(found: list[Standing]) -> None:
         assert not quiet or all(each <= min(quiet) for each in early)
 
 
-@given(st.integers(0, 2 * MOST_BRIEFLY), st.sampled_from([Step.READS, Step.ANSWERED]))
-def test_whoever_has_just_come_is_never_closed(stuck: int, step: Step) -> None:
+@given(
+    st.integers(0, 2 * MOST_BRIEFLY),
+    st.sampled_from([ConnectionStep.READS, ConnectionStep.ANSWERED]),
+)
+def test_whoever_has_just_come_is_never_closed(stuck: int, step: ConnectionStep) -> None:
     """However many wait for an answer or do not read theirs, and however briefly."""
-    found = [Standing(step, NOW - 0.1)] * stuck + [Standing(Step.ASKS, NOW - 0.05)] * NEWEST
+    found = [Standing(step, NOW - 0.1)] * stuck + [
+        Standing(ConnectionStep.ASKS, NOW - 0.05)
+    ] * NEWEST
     closed = in_the_way(found, NOW)
     assert all(number < stuck for number in closed)
     assert len(found) - len(closed) <= MOST_BRIEFLY
@@ -57,10 +62,13 @@ def test_whoever_has_just_come_is_never_closed(stuck: int, step: Step) -> None:
 
 def test_beyond_the_bound_whoever_reads_stays() -> None:
     """Those that have taken nothing for longest go first; so do halves before an answer."""
-    reads, stuck = Standing(Step.READS, NOW - 0.01), Standing(Step.READS, NOW - 0.5)
+    reads, stuck = (
+        Standing(ConnectionStep.READS, NOW - 0.01),
+        Standing(ConnectionStep.READS, NOW - 0.5),
+    )
     assert 0 not in in_the_way([reads] + [stuck] * MOST_BRIEFLY, NOW)
-    halves = [Standing(Step.ASKS, NOW - 0.005)] * MOST_BRIEFLY
-    assert 0 not in in_the_way([Standing(Step.ANSWERED, NOW - 5.0), *halves], NOW)
+    halves = [Standing(ConnectionStep.ASKS, NOW - 0.005)] * MOST_BRIEFLY
+    assert 0 not in in_the_way([Standing(ConnectionStep.ANSWERED, NOW - 5.0), *halves], NOW)
 
 
 @given(STANDINGS, st.integers(0, 63))
@@ -69,8 +77,8 @@ def test_up_to_the_bound_nobody_makes_room(one: Standing, others: int) -> None:
     assert in_the_way([one] * (others + 1), NOW) == []
 
 
-@pytest.mark.parametrize("step", Step)
-def test_every_step_has_an_end(step: Step) -> None:
+@pytest.mark.parametrize("step", ConnectionStep)
+def test_every_step_has_an_end(step: ConnectionStep) -> None:
     """Ten seconds for a request, a silence or a piece of an answer; a minute for us to answer."""
     limit_s, reason = LIMITS[step]
     assert limit_s <= 60

@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
+    BudgetStatus,
     Front,
-    Money,
     by_label,
     front_page,
     over_budget,
     states,
 )
-from monitor.judge.limits.provider_gate import State
+from monitor.judge.limits.provider_gate import ProviderState
 from monitor.judge.observers import CountedCalls, ShownState
 from monitor.judge.pipeline.complaints import in_words
 from monitor.records import Usage
@@ -124,7 +124,7 @@ def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
     """One that could judge does not where it is spent; one that could not stays what it is."""
     found = {name: over_budget(name) for name in ("judging", "waiting", "stopped")}
     assert found == {"judging": "over_budget", "waiting": "over_budget", "stopped": "stopped"}
-    front = Front("1", ["score"], judges=found, money=Money(0.0012, 5.0, "Europe/Berlin"))
+    front = Front("1", ["score"], judges=found, money=BudgetStatus(0.0012, 5.0, "Europe/Berlin"))
     said = read(front).sections["Judge"]
     assert "over_budget: today's money is spent" in said
     assert "Money: 0.0012 of 5.00 USD are left today (Europe/Berlin)" in said
@@ -192,8 +192,8 @@ def test_rows_end_somewhere() -> None:
 
 def test_the_state_of_a_judge_is_that_of_its_gauge() -> None:
     """The one that is 1."""
-    telemetry, now = ScorerTelemetry(CollectorRegistry()), [State.JUDGING]
+    telemetry, now = ScorerTelemetry(CollectorRegistry()), [ProviderState.JUDGING]
     ShownState(telemetry).shown_by("gpt", lambda: now[0])
     assert states(telemetry.judge_state.collect()) == {"gpt": "judging"}
-    now[0] = State.STOPPED
+    now[0] = ProviderState.STOPPED
     assert states(telemetry.judge_state.collect()) == {"gpt": "stopped"}

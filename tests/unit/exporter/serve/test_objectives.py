@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.scores.aggregator import OTHER, SegmentKey, SeriesEstimate, SeriesKey
-from monitor.exporter.serve.objectives import Objective, promised_by, standing, standings
+from monitor.exporter.serve.objectives import Objective, objective_states, promised_by, status_of
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.sums import ZERO, Sums, terms
 
@@ -30,8 +30,8 @@ def interval(lower: float, upper: float, samples: float = 50.0) -> Estimate:
 def test_the_better_end_decides(one: float, other: float) -> None:
     """High is good: the upper bound below the promise; low is good: the lower bound above it."""
     found = interval(min(one, other), max(one, other))
-    assert standing(HIGH, found) == ("breached" if max(one, other) < 0.9 else "met")
-    assert standing(LOW, found) == ("breached" if min(one, other) > 0.1 else "met")
+    assert status_of(HIGH, found) == ("breached" if max(one, other) < 0.9 else "met")
+    assert status_of(LOW, found) == ("breached" if min(one, other) > 0.1 else "met")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_better_end_decides(one: float, other: float) -> None:
 )
 def test_too_few_say_nothing(samples: float, said: str) -> None:
     """However bad they are."""
-    assert standing(HIGH, interval(0.1, 0.2, samples)) == said
+    assert status_of(HIGH, interval(0.1, 0.2, samples)) == said
 
 
 @pytest.mark.parametrize("q", [1.0, 0.3, 1 / 3, 0.05])
@@ -47,12 +47,12 @@ def test_exactly_enough_are_enough_at_any_sampling_rate(q: float) -> None:
     """Weights of 1/q are no whole numbers, and their rounding does not count one away."""
     slot = terms(m=1, q=q, u=1.0, f_mean=0.0, f=0.0, value_as_worse=1.0, failed=False)
     window = reduce(Sums.plus, [slot] * 30, ZERO)
-    assert standing(HIGH, estimate(window, window, higher_is_better=True)) == "breached"
+    assert status_of(HIGH, estimate(window, window, higher_is_better=True)) == "breached"
 
 
 def test_nothing_scored_is_not_a_promise_kept() -> None:
     """Without an estimate it is unknown."""
-    assert standing(HIGH, Estimate(None, None, None, 0.0, 1.0)) == "unknown"
+    assert status_of(HIGH, Estimate(None, None, None, 0.0, 1.0)) == "unknown"
 
 
 def test_each_series_is_held_against_its_own_promises() -> None:
@@ -68,7 +68,7 @@ def test_each_series_is_held_against_its_own_promises() -> None:
         SeriesEstimate(SegmentKey(*KEY, "acme"), "1h", bad),
         SeriesEstimate(KEY._replace(application=OTHER), "1h", bad),
     ]
-    found = list(standings(estimates, promised_by([(re.compile("b.t"), [HIGH, LOW])])))
+    found = list(objective_states(estimates, promised_by([(re.compile("b.t"), [HIGH, LOW])])))
     assert [(one.key, one.standing) for one in found] == [(KEY, "breached"), (other_judge, "met")]
 
 

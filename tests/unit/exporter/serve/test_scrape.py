@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.exporter.scores.aggregator import ScoreBook
+from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.scrape import read, scrape
-from monitor.exporter.serve.scraped import Gauge, Learning, Page, Watched
+from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.records import Outcome, Reason, ScoreRecord
 from monitor.scorer.ledger import Ledger
 from monitor.telemetry import ExporterTelemetry, ScorerTelemetry
@@ -37,24 +37,24 @@ def test_a_window_without_a_mean_is_read_as_none() -> None:
 
 def test_an_empty_page_is_all_zero() -> None:
     """Before anything was counted."""
-    assert read("") == Page({}, {}, 0, 0, 0)
+    assert read("") == ScrapedPage({}, {}, 0, 0, 0)
 
 
 @settings(max_examples=30)
 @given(pools(directed=False), st.floats(0, 100))
 def test_estimates_survive_the_page(pool: list[ScoreRecord], now: float) -> None:
     """To the bit, for one application and one judge."""
-    book, registry = ScoreBook(WINDOWS, PERIOD), CollectorRegistry()
+    aggregator, registry = ScoreAggregator(WINDOWS, PERIOD), CollectorRegistry()
     for each in pool:
         alone = each.model_copy(update={"application": "bot", "judge": FIRST})
-        book.add(alone, alone.to_json())
-    registry.register(QualityCollector(book, lambda: START + now, lambda: True))
+        aggregator.add(alone, alone.to_json())
+    registry.register(QualityCollector(aggregator, lambda: START + now, lambda: True))
     found = read(generate_latest(registry).decode()).gauges
     assert found == {
         (s.key.metric, s.window): Gauge(
             s.estimate.value, s.estimate.lower, s.estimate.upper, s.estimate.samples
         )
-        for s in book.estimates()
+        for s in aggregator.estimates()
     }
 
 
@@ -70,8 +70,8 @@ rag_drift_threshold{metric="hallucination",application="bot",judge="j"} 7.56
 rag_drift_alarm{metric="hallucination",application="bot",judge="j",direction="worse"} 0.0
 """
     assert read(page).watched == {
-        "faithfulness": Watched(8.1, 7.56, 0.93, True),
-        "hallucination": Watched(None, 7.56, 0.05, False),
+        "faithfulness": DriftReading(8.1, 7.56, 0.93, True),
+        "hallucination": DriftReading(None, 7.56, 0.05, False),
     }
     assert read(page).gauges == {}
 
@@ -149,9 +149,9 @@ async def test_an_error_is_no_page() -> None:
 
 def test_a_record_makes_the_page_of_one_interaction() -> None:
     """The smallest case, by hand: one faithful answer, Wilson's interval for 1 of 1."""
-    book, registry = ScoreBook(WINDOWS, PERIOD), CollectorRegistry()
-    book.add(record("1", 0.0), record("1", 0.0).to_json())
-    registry.register(QualityCollector(book, lambda: float(START), lambda: True))
+    aggregator, registry = ScoreAggregator(WINDOWS, PERIOD), CollectorRegistry()
+    aggregator.add(record("1", 0.0), record("1", 0.0).to_json())
+    registry.register(QualityCollector(aggregator, lambda: float(START), lambda: True))
     gauge = read(generate_latest(registry).decode()).gauges["faithfulness", "10s"]
     assert (gauge.value, gauge.upper, gauge.samples) == (1.0, 1.0, 1.0)
     assert gauge.lower == pytest.approx(1 / (1 + 1.959963984540054**2))

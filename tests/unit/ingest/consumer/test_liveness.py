@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.ingest.consumer.assignment import Held
-from monitor.ingest.consumer.liveness import Liveness, Patience, Seen
+from monitor.ingest.consumer.assignment import PartitionState
+from monitor.ingest.consumer.liveness import Liveness, LivenessLimits, LoopActivity
 from monitor.runtime.health import Health
 from tests.stages.loop import A, B, Told
 
-FINE = Seen(now=0.0, polled_at=0.0, held=(), paused=(), draining=False, in_flight=0, ended=0)
+FINE = LoopActivity(
+    now=0.0, polled_at=0.0, held=(), paused=(), draining=False, in_flight=0, ended=0
+)
 
 
 class Hour:
@@ -20,10 +22,12 @@ class Hour:
     def __init__(self) -> None:
         self.now = 0.0
         self.consumer, self.health = Told(), Health(lambda: self.now)
-        self._liveness = Liveness(self.consumer, self.health, "t", Patience(1.0, 1_200.0))
+        self._liveness = Liveness(self.consumer, self.health, "t", LivenessLimits(1.0, 1_200.0))
         self.committed: str | None = "ok"
 
-    async def passes(self, seen: Seen, *, polls: bool = True, seconds: int = 3_600) -> list[str]:
+    async def passes(
+        self, seen: LoopActivity, *, polls: bool = True, seconds: int = 3_600
+    ) -> list[str]:
         """The loops that are stuck at its end."""
         for _ in range(seconds):
             self.now += 1
@@ -83,14 +87,14 @@ async def test_commits_that_are_refused_during_a_rebalance() -> None:
 
 async def test_a_position_that_stands_still_though_there_is_more() -> None:
     """As the partition's leader says, so it is there: the fetching has died."""
-    hour, seen = Hour(), replace(FINE, held=[Held(A), Held(B)])
+    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)])
     hour.consumer.standings = {A: (5, 5), B: (7, 9)}
     assert await hour.passes(seen) == ["reading"]
 
 
 async def test_a_position_that_moves_or_has_nothing_before_it() -> None:
     """However slowly it moves, and however far behind it is."""
-    hour, seen = Hour(), replace(FINE, held=[Held(A), Held(B)])
+    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)])
     for step in range(60):
         hour.consumer.standings = {A: (5, 5), B: (step, 9_000)}
         assert await hour.passes(seen, seconds=30) == []
@@ -98,7 +102,7 @@ async def test_a_position_that_moves_or_has_nothing_before_it() -> None:
 
 async def test_a_position_of_a_paused_partition_or_of_a_leader_that_is_away() -> None:
     """Both stand still for good reasons."""
-    hour, seen = Hour(), replace(FINE, held=[Held(A), Held(B)], paused=[A])
+    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)], paused=[A])
     hour.consumer.standings = {A: (7, 9)}
     assert await hour.passes(seen) == []
 
@@ -120,7 +124,7 @@ async def test_work_of_which_nothing_ends() -> None:
 
 async def test_nothing_is_stuck_while_the_pulse_says_that_the_broker_is_away() -> None:
     """Whoever watches the broker may say so: then nothing that needs it is expected."""
-    hour, seen = Hour(), replace(FINE, held=[Held(A)], in_flight=8)
+    hour, seen = Hour(), replace(FINE, held=[PartitionState(A)], in_flight=8)
     hour.consumer.standings = {A: (7, 9)}
     assert await hour.passes(seen) == ["reading", "work"]
     hour.health.answers("kafka", False)

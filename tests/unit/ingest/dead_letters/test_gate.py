@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import Gate
+from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import SLOW_S, DeadLetters
 from monitor.kafka.producer import RecordRefused
 from monitor.kafka.record import Partition
@@ -27,7 +27,9 @@ HERE, THERE = Partition("rag.interactions.v1", 3), Partition("rag.interactions.v
 def prepared(refusal: Exception, slow_s: float = SLOW_S) -> tuple[Memory, DeadLetters, Health]:
     """Dead letters on a topic that refuses."""
     health = Health(lambda: 0.0)
-    gate = Gate(CircuitLimits(), ScorerTelemetry(CollectorRegistry()), health, lambda: 0.0)
+    gate = DeadLetterGate(
+        CircuitLimits(), ScorerTelemetry(CollectorRegistry()), health, lambda: 0.0
+    )
     producer = Memory(lambda _sent: refusal)
     letters = DeadLetters(producer, "dead", gate, group="g", version="1", slow_s=slow_s)
     return producer, letters, health

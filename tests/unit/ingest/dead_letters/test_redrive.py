@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from monitor.ingest.dead_letters.listing import MOST_GROUPS, LetterGroups, LetterList, in_full
-from monitor.ingest.dead_letters.redrive import Answer, Redriver, Selection, Told
-from monitor.ingest.headers import Origin, read_letter
+from monitor.ingest.dead_letters.redrive import Redriver, RedriveResult, RedriveSelection, Told
+from monitor.ingest.headers import FailureOrigin, read_letter
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Reason
@@ -24,16 +24,16 @@ OLD, NEW = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
 async def redriven(
     letters: Sequence[KafkaRecord],
     producer: Producer | None,
-    source: dict[Origin, KafkaRecord] | None = None,
+    source: dict[FailureOrigin, KafkaRecord] | None = None,
     **chosen: Any,
 ) -> tuple[int, list[Told]]:
     """How many were taken, and what was said of each."""
     told: list[Told] = []
 
-    async def fetch(origin: Origin) -> KafkaRecord | None:
+    async def fetch(origin: FailureOrigin) -> KafkaRecord | None:
         return (source or {}).get(origin)
 
-    selection = Selection(chosen.pop("topics", INPUTS), **chosen)
+    selection = RedriveSelection(chosen.pop("topics", INPUTS), **chosen)
     redriver = Redriver(selection, fetch, producer, told.append)
     taken = await redriver.take(letters)
     assert sum(redriver.counts.values()) == len(told) == taken
@@ -44,7 +44,7 @@ async def test_a_letter_goes_back_as_the_record_that_it_was() -> None:
     """Topic, partition, key, value, time and headers; only the history is added."""
     producer = Memory()
     _, told = await redriven([dead_letter()], producer)
-    assert [one.answer for one in told] == [Answer.REDRIVEN]
+    assert [one.answer for one in told] == [RedriveResult.REDRIVEN]
     (sent,) = producer.sent
     assert sent[:-1] == ("rag.interactions.v1", b"{", b"key", 3, 1_795_176_000_000)
     assert list(sent.headers[: len(ORIGINAL)]) == ORIGINAL
@@ -71,7 +71,9 @@ async def test_the_third_attempt_was_the_last() -> None:
     letters = [dead_letter(n, place=(0, n)) for n in (1, 2, 3, 4)]
     taken, told = await redriven(letters, producer)
     assert taken == 4
-    assert [one.answer for one in told] == [Answer.REDRIVEN] * 2 + [Answer.REFUSED] * 2
+    assert [one.answer for one in told] == [RedriveResult.REDRIVEN] * 2 + [
+        RedriveResult.REFUSED
+    ] * 2
     assert told[2].why == "3 attempts, last missing_field"
     assert len(producer.sent) == 2
 
@@ -83,10 +85,10 @@ async def test_a_dry_run_gives_the_same_answers_and_sends_nothing() -> None:
     _, wet = await redriven(letters, Memory())
     assert dry == wet
     assert {one.answer for one in dry} == {
-        Answer.REDRIVEN,
-        Answer.REFUSED,
-        Answer.NO_DEAD_LETTER,
-        Answer.VALUE_OMITTED,
+        RedriveResult.REDRIVEN,
+        RedriveResult.REFUSED,
+        RedriveResult.NO_DEAD_LETTER,
+        RedriveResult.VALUE_OMITTED,
     }
 
 
@@ -95,7 +97,7 @@ async def test_an_omitted_value_is_fetched_from_its_source() -> None:
     value = b"x" * 5_000
     letter = dead_letter(2, omitted=len(value))._replace(key=None)
     source = Record(value=value)
-    origin = Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    origin = FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
     producer = Memory()
     await redriven([letter], producer, {origin: source})
     (sent,) = producer.sent
@@ -106,10 +108,10 @@ async def test_an_omitted_value_is_fetched_from_its_source() -> None:
 
 async def test_a_stranger_at_the_source_offset_is_not_sent() -> None:
     """A topic made anew has other records at the same offsets; another size tells."""
-    origin = Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    origin = FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
     producer = Memory()
     _, told = await redriven([dead_letter(omitted=5_000)], producer, {origin: Record()})
-    assert [one.answer for one in told] == [Answer.VALUE_OMITTED]
+    assert [one.answer for one in told] == [RedriveResult.VALUE_OMITTED]
     assert producer.sent == []
 
 
@@ -118,7 +120,7 @@ async def test_a_record_that_could_not_be_unpacked_is_not_sent_empty() -> None:
     producer = Memory()
     letter = dead_letter(cause=Reason.UNREADABLE, record=Record(value=b"", key=None))
     _, told = await redriven([letter], producer)
-    assert [one.answer for one in told] == [Answer.VALUE_OMITTED]
+    assert [one.answer for one in told] == [RedriveResult.VALUE_OMITTED]
     assert producer.sent == []
 
 
@@ -127,7 +129,7 @@ async def test_letters_of_foreign_topics_stay() -> None:
     producer = Memory()
     letter = dead_letter(record=Record(topic="payments"))
     _, told = await redriven([letter], producer)
-    assert [one.answer for one in told] == [Answer.OTHER_TOPIC]
+    assert [one.answer for one in told] == [RedriveResult.OTHER_TOPIC]
     assert producer.sent == []
 
 
@@ -136,7 +138,7 @@ async def test_a_record_that_its_topic_does_not_take_is_named_and_the_next_goes_
     producer = Memory(at_most(10))
     large = dead_letter(record=Record(value=b"x" * 11))
     _, told = await redriven([large, dead_letter(place=(0, 8))], producer)
-    assert [one.answer for one in told] == [Answer.TOO_LARGE, Answer.REDRIVEN]
+    assert [one.answer for one in told] == [RedriveResult.TOO_LARGE, RedriveResult.REDRIVEN]
     assert "raise max.message.bytes of rag.interactions.v1" in told[0].why
 
 
@@ -145,14 +147,18 @@ async def test_max_ends_before_the_next_one_that_would_be_sent() -> None:
     letters = [dead_letter(3), dead_letter(), dead_letter(), dead_letter()]
     taken, told = await redriven(letters, Memory(), most=2)
     assert taken == 3
-    assert [one.answer for one in told] == [Answer.REFUSED, Answer.REDRIVEN, Answer.REDRIVEN]
+    assert [one.answer for one in told] == [
+        RedriveResult.REFUSED,
+        RedriveResult.REDRIVEN,
+        RedriveResult.REDRIVEN,
+    ]
 
 
 async def test_since_passes_over_older_ones() -> None:
     """By the time of the first failure."""
     letters = [dead_letter(at=OLD), dead_letter(at=NEW)]
     _, told = await redriven(letters, Memory(), since=NEW)
-    assert [one.answer for one in told] == [Answer.OLDER, Answer.REDRIVEN]
+    assert [one.answer for one in told] == [RedriveResult.OLDER, RedriveResult.REDRIVEN]
 
 
 def test_the_list_is_newest_first_and_bounded() -> None:
@@ -249,21 +255,23 @@ async def test_a_redacted_letter_goes_back_as_its_record_was() -> None:
     """The source topic still has it: value and key are the original ones."""
     original = Record(value=b"bob@example.com", key=b"bob")
     producer = Memory()
-    source: dict[Origin, KafkaRecord] = {
-        Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000): original
+    source: dict[FailureOrigin, KafkaRecord] = {
+        FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000): original
     }
     _, told = await redriven([redacted_letter()], producer, source)
-    assert [one.answer for one in told] == [Answer.REDRIVEN]
+    assert [one.answer for one in told] == [RedriveResult.REDRIVEN]
     assert (producer.sent[0].value, producer.sent[0].key) == (b"bob@example.com", b"bob")
 
 
 async def test_a_redacted_letter_is_not_lost_with_its_record() -> None:
     """The source topic has it no more, or a stranger in its place: it goes back redacted."""
     stranger = Record(value=b"somebody else's record")
-    origin = Origin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    origin = FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
     for source in ({}, {origin: stranger}):
         producer = Memory()
-        _, told = await redriven([redacted_letter()], producer, dict[Origin, KafkaRecord](source))
-        assert [one.answer for one in told] == [Answer.REDRIVEN]
+        _, told = await redriven(
+            [redacted_letter()], producer, dict[FailureOrigin, KafkaRecord](source)
+        )
+        assert [one.answer for one in told] == [RedriveResult.REDRIVEN]
         assert producer.sent[0].value == b"<EMAIL:3f2a91>"
         assert not any(name.startswith("x-error.") for name, _ in producer.sent[0].headers)

@@ -11,7 +11,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.cache.claims import Borrowing, CachedExtractor, ClaimsCache
 from monitor.judge.cache.keys import claims_key
 from monitor.judge.pipeline.extraction import Extraction
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Usage
 from tests.stages.turns import settled
 from tests.unit.judge.cache.hearing import Failing, Heard
@@ -38,7 +38,7 @@ class Model:
         return nullcontext(self)
 
     async def claims(
-        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+        self, question: str, text: str, spent: CostMeter, *, fresh: bool = False
     ) -> tuple[str, ...]:
         assert (question, text) == (QUESTION, TEXT)
         self.calls += 1
@@ -65,11 +65,11 @@ class Stage:
         return CachedExtractor(model, self.cache, lambda: model.version).for_one()
 
     async def judged(
-        self, model: Model, *, confirmed: bool = True, bill: Bill | None = None
+        self, model: Model, *, confirmed: bool = True, cost_meter: CostMeter | None = None
     ) -> tuple[str, ...]:
         """One judgement; ``confirmed`` says whether a claim's own text supports it."""
         with self.borrow(model) as source:
-            claims = await source.claims(QUESTION, TEXT, bill or Bill())
+            claims = await source.claims(QUESTION, TEXT, cost_meter or CostMeter())
             if confirmed:
                 await source.vouch(QUESTION, TEXT, claims)
         return claims
@@ -78,10 +78,10 @@ class Stage:
 async def test_confirmed_claims_are_not_asked_for_again() -> None:
     """The second judgement has them without a call, and pays nothing."""
     stage, model = Stage(), Model()
-    bills = Bill(), Bill()
-    assert await stage.judged(model, bill=bills[0]) == ("A", "B")
-    assert await stage.judged(model, bill=bills[1]) == ("A", "B")
-    assert [bill.usage for bill in bills] == [PRICE, Usage()]
+    cost_meters = CostMeter(), CostMeter()
+    assert await stage.judged(model, cost_meter=cost_meters[0]) == ("A", "B")
+    assert await stage.judged(model, cost_meter=cost_meters[1]) == ("A", "B")
+    assert [cost_meter.usage for cost_meter in cost_meters] == [PRICE, Usage()]
     assert model.calls == 1
     assert stage.heard.results() == {"miss": 1, "hit": 1}
     assert stage.store.kept == {KEY: b'{"claims": ["A", "B"]}'}
@@ -124,7 +124,7 @@ async def test_claims_under_check_are_shared() -> None:
     """Between the extraction and the verdicts a newcomer need not ask either."""
     stage, model = Stage(), Model()
     with stage.borrow(model) as source:
-        await source.claims(QUESTION, TEXT, Bill())
+        await source.claims(QUESTION, TEXT, CostMeter())
         await stage.judged(model, confirmed=False)
         assert model.calls == 1
     await stage.judged(model, confirmed=False)
@@ -135,7 +135,7 @@ async def test_one_of_those_who_share_is_enough_to_keep_them() -> None:
     """The first judgement fails after the extraction; the second confirms the same claims."""
     stage, model = Stage(), Model()
     with stage.borrow(model) as source:
-        await source.claims(QUESTION, TEXT, Bill())
+        await source.claims(QUESTION, TEXT, CostMeter())
         await stage.judged(model)
     assert await stage.judged(model) == ("A", "B")
     assert model.calls == 1
@@ -145,8 +145,8 @@ async def test_claims_found_wrong_are_no_longer_shared() -> None:
     """While the judgement extracts them once more, a newcomer extracts them by itself, too."""
     stage, model = Stage(), Model()
     with stage.borrow(model) as source:
-        await source.claims(QUESTION, TEXT, Bill())
-        await source.claims(QUESTION, TEXT, Bill(), fresh=True)
+        await source.claims(QUESTION, TEXT, CostMeter())
+        await source.claims(QUESTION, TEXT, CostMeter(), fresh=True)
         await stage.judged(model, confirmed=False)
     assert (model.calls, model.fresh) == (3, 1)
 
@@ -156,8 +156,8 @@ async def test_claims_that_were_extracted_once_more_take_the_place_of_the_kept()
     stage = Stage()
     await stage.judged(Model("bad"))
     with stage.borrow(Model("good")) as source:
-        assert await source.claims(QUESTION, TEXT, Bill()) == ("bad",)
-        assert await source.claims(QUESTION, TEXT, Bill(), fresh=True) == ("good",)
+        assert await source.claims(QUESTION, TEXT, CostMeter()) == ("bad",)
+        assert await source.claims(QUESTION, TEXT, CostMeter(), fresh=True) == ("good",)
         await source.vouch(QUESTION, TEXT, ("good",))
     assert await stage.judged(Model()) == ("good",)
 
@@ -167,7 +167,7 @@ async def test_claims_that_are_not_from_here_are_not_kept() -> None:
     stage, model = Stage(), Model()
     with stage.borrow(model) as source:
         await source.vouch(QUESTION, TEXT, ("given",))
-        await source.claims(QUESTION, TEXT, Bill())
+        await source.claims(QUESTION, TEXT, CostMeter())
         await source.vouch(QUESTION, TEXT, ("given",))
     assert stage.store.kept == {}
 
@@ -188,7 +188,7 @@ async def test_a_text_without_words_is_no_lookup() -> None:
     """It has no claims, which nobody needs to be asked for."""
     stage, model = Stage(), Model()
     with stage.borrow(model) as source:
-        assert await source.claims(QUESTION, "…?!", Bill()) == ()
+        assert await source.claims(QUESTION, "…?!", CostMeter()) == ()
     assert (model.calls, stage.heard.results(), stage.store.requests) == (0, {}, 0)
 
 
@@ -233,7 +233,7 @@ async def test_two_texts_of_one_judgement_may_be_the_same() -> None:
     stage, model = Stage(), Model()
     async with asyncio.timeout(5):
         with stage.borrow(model) as source:
-            jobs = [source.claims(QUESTION, TEXT, Bill()) for _ in range(2)]
+            jobs = [source.claims(QUESTION, TEXT, CostMeter()) for _ in range(2)]
             for claims in await asyncio.gather(*jobs):
                 await source.vouch(QUESTION, TEXT, claims)
     assert model.calls == 1

@@ -9,7 +9,7 @@ import pytest
 from monitor.errors import JudgeFailed
 from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.cache.keys import judge_key, judgement_key
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage, Verdicts
 from tests.stages.judge_case import interaction
 from tests.stages.turns import settled
@@ -37,13 +37,15 @@ class Model:
     async def prepare(self) -> None:
         """Nothing to load."""
 
-    async def judge(self, interaction: Interaction, bill: Bill | None = None) -> Judgement:
+    async def judge(
+        self, interaction: Interaction, cost_meter: CostMeter | None = None
+    ) -> Judgement:
         self.calls += 1
         await self.gate.wait()
         if self.failure is not None:
             raise self.failure
         self.identity = identity(self.answers)
-        spent = bill or Bill()
+        spent = cost_meter or CostMeter()
         spent.add(PRICE)
         spent.unasked = self.unasked
         passages = len(interaction.retrieved_contexts)
@@ -72,10 +74,10 @@ async def test_the_second_time_costs_nothing() -> None:
     """The same judgement, of the same judge, without a call, a token or a bill."""
     model, heard = Model(), Heard()
     judge = kept(model, Failing(), heard)
-    first, bill = await judge.judge(interaction()), Bill()
-    second = await judge.judge(interaction().model_copy(update={"interaction_id": "2"}), bill)
+    first, cost_meter = await judge.judge(interaction()), CostMeter()
+    second = await judge.judge(interaction().model_copy(update={"interaction_id": "2"}), cost_meter)
     assert model.calls == 1
-    assert (first.usage, second.usage, bill.usage) == (PRICE, Usage(), Usage())
+    assert (first.usage, second.usage, cost_meter.usage) == (PRICE, Usage(), Usage())
     assert second == first.model_copy(update={"usage": Usage()})
     assert heard.results("judgement") == {"miss": 1, "hit": 1}
 
@@ -175,7 +177,7 @@ async def test_without_evidence_that_could_not_be_asked_for_it_is_not_kept() -> 
     model.unasked = True
     await judge.judge(interaction())
     model.unasked = False
-    await judge.judge(interaction(), Bill())
+    await judge.judge(interaction(), CostMeter())
     assert model.calls == 2
     assert (await judge.judge(interaction())).usage == Usage()
     assert model.calls == 2

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.judge.limits.adaptive_window import Window
-from monitor.judge.limits.breaker import Breaker, Patience
+from monitor.judge.limits.adaptive_window import AdaptiveConcurrency
+from monitor.judge.limits.breaker import Breaker, BreakerSettings
 from monitor.judge.provider.faults import Fault
 from monitor.judge.provider.refusals import Action
 
@@ -15,7 +15,7 @@ BAD_KEY = Fault("auth", "status 401", Action.STOP)
 AWAY = Fault("connection", "no connection", Action.RETRY)
 ODD = Fault("rejected", "status 400", Action.FALLBACK)
 BUSY = Fault("rate_limited", "status 429", Action.WAIT)
-PATIENCE = Patience(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s=1.0)
+PATIENCE = BreakerSettings(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s=1.0)
 
 
 def struck(*faults: Fault, now: float = 0.0) -> Breaker:
@@ -129,7 +129,7 @@ def test_who_turns_away_one_request_is_there(answer: Fault) -> None:
 
 def test_the_window_opens_quickly_and_after_a_refusal_slowly() -> None:
     """By one with each reply; halved once a crowd; then by one in a round of replies."""
-    window = Window(first=4)
+    window = AdaptiveConcurrency(first=4)
     for _ in range(12):
         window.worked(under_way=99, began=0.0)
     assert window.size == 16
@@ -150,7 +150,7 @@ def test_the_window_opens_quickly_and_after_a_refusal_slowly() -> None:
 
 def test_what_is_not_used_does_not_grow() -> None:
     """A quiet hour is no proof that the provider bears a crowd."""
-    window = Window(first=4)
+    window = AdaptiveConcurrency(first=4)
     for _ in range(100):
         window.worked(under_way=3, began=0.0)
     assert window.size == 4
@@ -161,7 +161,7 @@ def test_what_is_not_used_does_not_grow() -> None:
 @pytest.mark.parametrize(("cuts", "quickly"), [(0, 40), (1, 16)])
 def test_after_a_stop_the_window_is_small_and_soon_as_before(cuts: int, quickly: int) -> None:
     """Answers to older calls open nothing; after a refusal it is slow from where it was cut."""
-    window = Window(first=4)
+    window = AdaptiveConcurrency(first=4)
     for _ in range(28):
         window.worked(under_way=99, began=0.0)
     for _ in range(cuts):
@@ -181,7 +181,7 @@ def test_after_a_stop_the_window_is_small_and_soon_as_before(cuts: int, quickly:
 
 def test_a_small_window_is_not_made_larger_by_a_stop() -> None:
     """Who bore one at a time bears one."""
-    window = Window(first=4)
+    window = AdaptiveConcurrency(first=4)
     for now in range(1, 4):
         window.refused(now, now)
     window.begin_again(5.0)

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.errors import JudgeFailed
 from monitor.judge.limits.deadline import Deadline, asking, held
-from monitor.judge.limits.provider_gate import Pressure
+from monitor.judge.limits.provider_gate import ProviderGate
 from monitor.judge.limits.quota import LocalQuota, PerMinute
 from monitor.judge.limits.shared_quota import SharedQuota
 from monitor.judge.provider.faults import CallFailed, Fault
@@ -41,10 +41,10 @@ async def test_what_has_cost_something_may_be_left_when_it_cannot_go_on_in_time(
 async def test_a_call_that_was_turned_away_has_cost_nothing() -> None:
     """A provider that asks for patience has computed nothing; one that broke off may have."""
     for action, is_left in ((Action.WAIT, True), (Action.RETRY, False)):
-        pressure = Pressure("m")
+        provider_gate = ProviderGate("m")
         async with Deadline(60.0) as deadline:
             with pytest.raises(JudgeFailed):
-                async with pressure.call():
+                async with provider_gate.call():
                     raise CallFailed(Fault("r", "n", action))
             with held(lambda: 1.0):
                 assert deadline.may_be_left(inf) is is_left
@@ -53,8 +53,8 @@ async def test_a_call_that_was_turned_away_has_cost_nothing() -> None:
 async def test_limits_say_how_long_they_hold() -> None:
     """Four requests a minute, one in ten seconds: the second waits so long, a third no less."""
     now = [0.0]
-    pressure = Pressure("m", quota=LocalQuota(PerMinute(requests=4), lambda: now[0]))
-    async with pressure.call():
+    provider_gate = ProviderGate("m", quota=LocalQuota(PerMinute(requests=4), lambda: now[0]))
+    async with provider_gate.call():
         pass
     found: list[Deadline] = []
 
@@ -62,7 +62,7 @@ async def test_limits_say_how_long_they_hold() -> None:
         async with Deadline(60.0) as deadline:
             found.append(deadline)
             deadline.has_cost()
-            async with pressure.call():
+            async with provider_gate.call():
                 raise AssertionError("there is no room")
 
     tasks = [asyncio.create_task(judge()) for _ in range(2)]
@@ -104,7 +104,7 @@ async def test_shared_limits_say_how_long_they_hold_too() -> None:
     deadline = Deadline(60.0)
 
     async def judge() -> None:
-        async with deadline, Pressure("m", quota=quota).call():
+        async with deadline, ProviderGate("m", quota=quota).call():
             raise AssertionError("there is no room")
 
     task = asyncio.create_task(judge())
@@ -119,13 +119,13 @@ async def test_shared_limits_say_how_long_they_hold_too() -> None:
 
 async def test_a_provider_that_asks_for_patience_says_how_long() -> None:
     """The pause is a limit like others."""
-    pressure = Pressure("m", clock=lambda: 0.0)
+    provider_gate = ProviderGate("m", clock=lambda: 0.0)
     with pytest.raises(CallFailed):
-        async with pressure.call():
+        async with provider_gate.call():
             raise CallFailed(Fault("rate_limited", "n", Action.WAIT, 30.0))
 
     async def judge(deadline: Deadline) -> None:
-        async with deadline, pressure.call():
+        async with deadline, provider_gate.call():
             raise AssertionError("nobody is asked")
 
     deadline = Deadline(60.0)

@@ -14,9 +14,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.judge.limits.adaptive_window import FIRST
-from monitor.judge.limits.breaker import Patience
+from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.limits import Limits, chosen
-from monitor.judge.limits.provider_gate import Pressure, State
+from monitor.judge.limits.provider_gate import ProviderGate, ProviderState
 from monitor.judge.observers import ShownState
 from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.judge.provider.refusals import Action
@@ -69,16 +69,16 @@ async def _probed(made: Stage, weather: Weather, requests: int) -> bool:
 
 async def test_what_was_under_way_when_a_key_was_withdrawn_heals_nothing() -> None:
     """The provider still answers it; who asks after that is not sent to be refused again."""
-    pressure = Pressure("m", Patience(stop_probe_s=FOREVER), clock=count().__next__)
-    async with pressure.call():
+    provider_gate = ProviderGate("m", BreakerSettings(stop_probe_s=FOREVER), clock=count().__next__)
+    async with provider_gate.call():
         for _ in range(3):
             with pytest.raises(CallFailed):
-                async with pressure.call():
+                async with provider_gate.call():
                     raise WITHDRAWN
-        assert pressure.state is State.STOPPED
-    assert pressure.state is State.STOPPED
+        assert provider_gate.state is ProviderState.STOPPED
+    assert provider_gate.state is ProviderState.STOPPED
     with pytest.raises(CallFailed):
-        async with pressure.call():
+        async with provider_gate.call():
             raise AssertionError("nobody is asked")
 
 
@@ -90,26 +90,26 @@ async def test_a_wrong_key_costs_no_more_where_many_are_judged_at_once() -> None
         assert len(weather.requests) <= 20
 
 
-async def asked_by_many(pressure: Pressure, failure: CallFailed, times: int) -> None:
+async def asked_by_many(provider_gate: ProviderGate, failure: CallFailed, times: int) -> None:
     """So many judgements at once that the window is wide open; then all is refused."""
     async with AsyncExitStack() as stack:
         for _ in range(20):
-            await stack.enter_async_context(pressure.judgement())
-            async with pressure.call():
+            await stack.enter_async_context(provider_gate.judgement())
+            async with provider_gate.call():
                 pass
         for _ in range(times):
             with pytest.raises(CallFailed):
-                async with pressure.call():
+                async with provider_gate.call():
                     raise failure
 
 
 @asynccontextmanager
-async def coming(pressure: Pressure, count: int) -> AsyncIterator[list[int]]:
+async def coming(provider_gate: ProviderGate, count: int) -> AsyncIterator[list[int]]:
     """Judgements that come at once and stay; the numbers of those that were let in."""
     inside = list[int]()
 
     async def judge(number: int) -> None:
-        async with pressure.judgement():
+        async with provider_gate.judgement():
             inside.append(number)
             await asyncio.Event().wait()
 
@@ -124,24 +124,24 @@ async def coming(pressure: Pressure, count: int) -> AsyncIterator[list[int]]:
 @pytest.mark.parametrize(("failure", "times"), [(WITHDRAWN, 3), (AWAY, 4)])
 async def test_whoever_is_back_is_asked_by_few_at_first(failure: CallFailed, times: int) -> None:
     """Twenty were judged at once before; the next few show whether it is so again."""
-    patience = Patience(open_after=4, stop_probe_s=0.0, first_wait_s=0.0)
-    pressure = Pressure("m", patience, clock=count().__next__)
-    await asked_by_many(pressure, failure, times)
-    assert pressure.state.value in ("stopped", "circuit_open")
-    async with pressure.judgement(), pressure.call():
+    patience = BreakerSettings(open_after=4, stop_probe_s=0.0, first_wait_s=0.0)
+    provider_gate = ProviderGate("m", patience, clock=count().__next__)
+    await asked_by_many(provider_gate, failure, times)
+    assert provider_gate.state.value in ("stopped", "circuit_open")
+    async with provider_gate.judgement(), provider_gate.call():
         pass
-    assert pressure.state is State.JUDGING
-    async with coming(pressure, 30) as inside:
+    assert provider_gate.state is ProviderState.JUDGING
+    async with coming(provider_gate, 30) as inside:
         assert len(inside) == FIRST
 
 
 async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
     """Or all that came meanwhile would ask at once when it is answered."""
-    pressure = Pressure("m", Patience(stop_probe_s=0.0), clock=count().__next__)
-    await asked_by_many(pressure, WITHDRAWN, 3)
-    probe = pressure.call()
+    provider_gate = ProviderGate("m", BreakerSettings(stop_probe_s=0.0), clock=count().__next__)
+    await asked_by_many(provider_gate, WITHDRAWN, 3)
+    probe = provider_gate.call()
     await probe.__aenter__()
-    async with coming(pressure, 30) as inside:
+    async with coming(provider_gate, 30) as inside:
         assert inside == []
         await probe.__aexit__(None, None, None)
         await turns()
@@ -150,21 +150,21 @@ async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
 
 async def test_nobody_waits_for_a_probe_of_a_provider_that_is_back_and_refuses() -> None:
     """Older calls find out while the circuit's probe goes on: all fail at once, and so does it."""
-    patience = Patience(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
-    pressure = Pressure("m", patience, clock=count().__next__)
-    await asked_by_many(pressure, AWAY, 4)
+    patience = BreakerSettings(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
+    provider_gate = ProviderGate("m", patience, clock=count().__next__)
+    await asked_by_many(provider_gate, AWAY, 4)
 
     async def ask() -> None:
-        async with pressure.call():
+        async with provider_gate.call():
             raise AssertionError("nobody is asked")
 
-    async with pressure.judgement(), coming(pressure, 5) as inside:
+    async with provider_gate.judgement(), coming(provider_gate, 5) as inside:
         assert inside == []
         for _ in range(3):
             with pytest.raises(CallFailed):
-                async with pressure.call():
+                async with provider_gate.call():
                     raise WITHDRAWN
-        assert pressure.state is State.STOPPED
+        assert provider_gate.state is ProviderState.STOPPED
         calls = [asyncio.create_task(ask()) for _ in range(2)]
         await turns()
         found = [call.done() and type(call.exception()) for call in calls]
@@ -250,7 +250,7 @@ async def test_a_model_with_two_keys_shows_the_worst_state() -> None:
     telemetry, told = ScorerTelemetry(CollectorRegistry()), list[set[str]]()
     shown = ShownState(telemetry, lambda: told.append(states()))
     bad, good = (
-        Pressure("openai/judge", Patience(stop_after=1, open_after=1), observe=shown)
+        ProviderGate("openai/judge", BreakerSettings(stop_after=1, open_after=1), observe=shown)
         for _ in range(2)
     )
 
@@ -286,7 +286,9 @@ async def test_judging_pauses_where_no_other_model_is_there(
     first: CallFailed | None, second: CallFailed | None, is_silent: bool
 ) -> None:
     """And only for an open circuit: where all models refuse, interactions end as failures."""
-    models = [Pressure(m, Patience(stop_after=1, open_after=1)) for m in ("first", "second")]
+    models = [
+        ProviderGate(m, BreakerSettings(stop_after=1, open_after=1)) for m in ("first", "second")
+    ]
     limits = Limits(8, 60.0, models[:1], [models[1:]])
     for model, failure in zip(models, (first, second), strict=True):
         await _ends(model, failure)
@@ -301,8 +303,10 @@ async def test_judging_pauses_where_no_other_model_is_there(
 async def test_who_waits_does_not_all_go_to_one_that_refuses() -> None:
     """When its probe is due: one call is enough to find out, and all others would fail."""
     now = [0.0]
-    away = Pressure("away", Patience(open_after=1, first_wait_s=30.0), clock=lambda: now[0])
-    stopped = Pressure("stopped", Patience(stop_after=1), clock=lambda: now[0])
+    away = ProviderGate(
+        "away", BreakerSettings(open_after=1, first_wait_s=30.0), clock=lambda: now[0]
+    )
+    stopped = ProviderGate("stopped", BreakerSettings(stop_after=1), clock=lambda: now[0])
     limits = Limits(64, 60.0, [away], [[stopped]])
     await _ends(away, AWAY)
     await _ends(stopped, WITHDRAWN)
@@ -335,9 +339,9 @@ async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _ends(pressure: Pressure, how: CallFailed | None) -> None:
+async def _ends(provider_gate: ProviderGate, how: CallFailed | None) -> None:
     """A call that ends like this."""
     with suppress(CallFailed):
-        async with pressure.judgement(), pressure.call():
+        async with provider_gate.judgement(), provider_gate.call():
             if how is not None:
                 raise how

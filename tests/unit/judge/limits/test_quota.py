@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from monitor.judge.limits.quota import LATEST_S, LocalQuota, PerMinute, Share
+from monitor.judge.limits.quota import LATEST_S, LocalQuota, PerMinute, Reservation
 from monitor.judge.limits.rates import WINDOW_S
 from tests.stages.turns import turns
 
@@ -22,14 +22,14 @@ class Stage:
             limits, lambda: self.now, share=lambda: self.share, inherits=inherits
         )
 
-    async def taken(self, number: int, size: int = 0) -> list[Share]:
+    async def taken(self, number: int, size: int = 0) -> list[Reservation]:
         """So many calls, for which there is room."""
         async with asyncio.timeout(5):
             return [await self.quota.take("verify_claims", size) for _ in range(number)]
 
     def look_again(self) -> None:
         """Whoever waits does so when a call comes back, here one that took nothing."""
-        self.quota.settle(Share("verify_claims", 0), 0)
+        self.quota.settle(Reservation("verify_claims", 0), 0)
 
     def used(self, limit: str) -> float:
         """How many requests or tokens of a limit of 60 or 6,000 a minute."""
@@ -143,7 +143,7 @@ async def test_who_knows_nothing_behaves_as_if_all_had_been_used() -> None:
 async def test_without_limits_nothing_is_counted() -> None:
     """And nobody waits."""
     stage = Stage(PerMinute())
-    assert await stage.taken(1_000) == [Share("verify_claims", 0)] * 1_000
+    assert await stage.taken(1_000) == [Reservation("verify_claims", 0)] * 1_000
     assert (stage.quota.used_ratio(REQUESTS), stage.quota.used_ratio(TOKENS)) == (0, 0)
 
 

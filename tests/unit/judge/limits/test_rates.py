@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.judge.limits.deadline import Deadline, held
 from monitor.judge.limits.limits import Limits
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute
 from monitor.judge.limits.rates import Rate, TokenEstimate
 from monitor.judge.llm.judge import LlmJudge
@@ -107,8 +107,11 @@ async def test_limits_wait_and_do_not_fail(requests: int | None, tokens: int | N
         settings = LlmSettings(model="openai/judge", api_base=server.url, api_key="k")
         limits_ = PerMinute(requests, tokens)
         quota = LocalQuota(limits_, time.monotonic, window_s=window_s + 1.0)
-        pressures = Pressures(quota=lambda _: quota)
-        judge, limits = LlmJudge(settings, pressures=pressures), pressures.all_of(settings)
+        provider_gates = ProviderGates(quota=lambda _: quota)
+        judge, limits = (
+            LlmJudge(settings, provider_gates=provider_gates),
+            provider_gates.all_of(settings),
+        )
         await judge.prepare()
         admitting = Limits(8, 6.5, limits)
 

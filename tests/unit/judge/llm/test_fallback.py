@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import Seat, build_judges, judges_of
+from monitor.app.policies import ConfiguredJudge, build_judges, judges_of
 from monitor.config import load
 from monitor.errors import ConfigurationError, JudgeFailed
 from monitor.telemetry import ScorerTelemetry
@@ -46,14 +46,14 @@ def flags_of(server: JudgeServer, **more: str) -> dict[str, str]:
     }
 
 
-def seat(server: JudgeServer, **more: str) -> Seat:
+def configured(server: JudgeServer, **more: str) -> ConfiguredJudge:
     """A judge of three models."""
     flags = flags_of(server, **more)
     (made,) = build_judges(load({}, flags=flags), ScorerTelemetry(CollectorRegistry()))
     return made
 
 
-async def judged(by: Seat) -> str:
+async def judged(by: ConfiguredJudge) -> str:
     """The model that has judged; or why none has."""
     async with by.limits.admitted(), by.limits.deadline():
         try:
@@ -70,7 +70,7 @@ SNAPSHOTS = {"first": "first-1", "second": "second-1", "third": "third-1"}
 async def test_each_model_is_a_judge_of_its_own() -> None:
     """Three names, three versions; the first is that of the seat."""
     async with JudgeServer(LABELS) as server:
-        made = seat(server)
+        made = configured(server)
         identities = [judge.identity for judge in judges_of(made)]
     assert [i.model for i in identities] == ["openai/first", "openai/second", "openai/third"]
     assert len({i.version for i in identities}) == 3
@@ -89,7 +89,7 @@ async def test_the_next_one_judges_what_the_first_does_not(refusal: Any) -> None
     """Without a failure; and the first again as soon as it judges."""
     weather = OneRefuses("first")
     async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
-        made = seat(server)
+        made = configured(server)
         assert await judged(made) == "first-1"
         weather.refusal = refusal
         assert await judged(made) == "second-1"
@@ -122,7 +122,7 @@ async def test_one_that_has_stopped_is_not_asked_before_the_probe() -> None:
     """Judging goes on with the next, and returns by itself when the first is mended."""
     weather = OneRefuses("first")
     async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
-        made = seat(server, **{"limits.stop_probe": "1s"})
+        made = configured(server, **{"limits.stop_probe": "1s"})
         weather.refusal = 401, {"error": {"code": "invalid_api_key"}}, {}
         models = await asyncio.gather(*(judged(made) for _ in range(30)))
         assert set(models) == {"second-1"}
@@ -140,7 +140,7 @@ async def test_one_that_asks_for_long_patience_is_not_waited_for() -> None:
     """The next one judges what comes meanwhile; a short patience is waited for."""
     weather = OneRefuses("first")
     async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
-        made = seat(server)
+        made = configured(server)
         weather.refusal = 429, {"error": {"code": "rate_limit_exceeded"}}, {"Retry-After": "3600"}
         async with asyncio.timeout(30):
             models = await asyncio.gather(*(judged(made) for _ in range(30)))
@@ -153,7 +153,7 @@ async def test_who_waits_for_one_that_falls_silent_goes_to_the_next() -> None:
     """Its circuit would let through one of them for each probe, and they hold all the places."""
     weather = OneRefuses("first")
     async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
-        made = seat(server, **{"judge.concurrency": "64"})
+        made = configured(server, **{"judge.concurrency": "64"})
         await made.judge.prepare()
         weather.refusal = 500, {"error": {"code": "server_error"}}, {}
         async with asyncio.timeout(90):
@@ -167,7 +167,7 @@ async def test_the_last_ones_failure_is_the_failure() -> None:
     weather = Weather()
     async with JudgeServer(LABELS, gate=weather) as server:
         weather.refusal = 400, {"error": {"code": "content_filter"}}, {}
-        made = seat(server)
+        made = configured(server)
         assert await judged(made) == "content_filter"
         assert len(weather.requests) >= 3
         await made.judge.aclose()

@@ -17,7 +17,7 @@ from monitor.judge.llm.library import hush
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.judge.provider.faults import CallFailed
 from monitor.records import Judgement, Usage
 from monitor.telemetry import ScorerTelemetry
@@ -34,10 +34,12 @@ def settings(server: JudgeServer, model: str = "openai/judge", **more: Any) -> L
     return LlmSettings(model=model, api_base=server.url, api_key=KEY, retries=0, **more)
 
 
-async def judged(made: LlmSettings, bill: Bill | None = None) -> tuple[LlmJudge, Judgement]:
+async def judged(
+    made: LlmSettings, cost_meter: CostMeter | None = None
+) -> tuple[LlmJudge, Judgement]:
     judge = LlmJudge(made)
     async with aclosing(judge):
-        return judge, await judge.judge(interaction(), bill)
+        return judge, await judge.judge(interaction(), cost_meter)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +324,7 @@ async def test_an_answer_that_breaks_off_is_paid_for_and_asked_again(model: str)
     assert judgement.verdicts.response_by_context == (True, False)
 
 
-async def test_what_broke_off_is_on_the_bill_of_a_failure() -> None:
+async def test_what_broke_off_is_on_the_cost_meter_of_a_failure() -> None:
     """Three times the same, and given up: nothing is scored, all three are paid for."""
     rule = FaultRule(fault=Fault.CHOICE_ERROR, task="extract_claims", times=None)
     async with JudgeServer(LABELS, FaultPlan(rules=(rule,))) as server:

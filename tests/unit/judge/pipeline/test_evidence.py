@@ -18,10 +18,10 @@ from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.ports import Reply, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import Treatment
+from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.judging import judged as within_deadline
 from tests.servers.judge_labels import Labels
 from tests.stages.truthful import Large, Truthful, judged, large, made
@@ -138,7 +138,7 @@ async def test_words_that_are_not_there_twice_are_unverified() -> None:
 )
 async def test_no_judgement_fails_for_its_evidence(changes: list[Change | Exception]) -> None:
     """Where no quotes are to be had all pairs are unverified, and the verdicts stand."""
-    spent = Bill()
+    spent = CostMeter()
     pipe = made(Quoting(CASE.labels, *changes), evidence=True)
     found = await pipe.judge(CASE.interaction, spent)
     assert spent.unasked
@@ -173,16 +173,19 @@ class Judging(OfflineJudge):
         self._pipeline = made(model, evidence=True)
 
     async def judge(
-        self, interaction: Interaction, bill: Bill | None = None, claims: Claims | None = None
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
     ) -> Judgement:
-        return await self._pipeline.judge(interaction, bill, claims)
+        return await self._pipeline.judge(interaction, cost_meter, claims)
 
 
 async def test_the_deadline_takes_the_quotes_and_not_the_verdicts() -> None:
     """What has all its verdicts is scored when the time is up; its evidence is unverified."""
     model = Overdue(CASE.labels)
-    treatment = Treatment(Sampler(1.0, "interaction_id"), Judging(model), model)
-    ending = await within_deadline(CASE.interaction, treatment)
+    policy = ScoringPolicy(Sampler(1.0, "interaction_id"), Judging(model), model)
+    ending = await within_deadline(CASE.interaction, policy)
     assert (ending.outcome, ending.reason) == ("scored", None)
     found = ending.judgement
     assert found is not None

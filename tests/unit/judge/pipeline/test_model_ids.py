@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.app.policies import build_judges
 from monitor.config import load
-from monitor.judge.limits.provider_gates import Pressures
+from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.pipeline.model_ids import (
     ALIKE_S,
@@ -192,7 +192,7 @@ async def judged_by(snapshots: dict[str, str], times: int = 1, **more: Any) -> l
     """Who has judged so many interactions, one after the other."""
     async with JudgeServer(LABELS, snapshots=snapshots) as server:
         made = LlmSettings("openai/m", api_base=server.url, api_key=KEY, **more)
-        judge = LlmJudge(made, pressures=Pressures())
+        judge = LlmJudge(made, provider_gates=ProviderGates())
         found = [(await judge.judge(interaction())).judge for _ in range(times)]
         await judge.aclose()
     return found
@@ -248,8 +248,8 @@ async def test_how_many_ids_there_are_is_shown() -> None:
             "judge.api_base": server.url,
             "judge.api_key": KEY,
         }
-        (seat,) = build_judges(load({}, flags=flags), ScorerTelemetry(registry))
-        judgement = await seat.judge.judge(interaction())
-        await seat.judge.aclose()
+        (configured,) = build_judges(load({}, flags=flags), ScorerTelemetry(registry))
+        judgement = await configured.judge.judge(interaction())
+        await configured.judge.aclose()
     shown = registry.get_sample_value("rag_monitor_judge_ids", {"model": "openai/m"})
     assert shown == judgement.usage.calls > 1

@@ -20,7 +20,7 @@ from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, joint
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.ports import Reply, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
@@ -396,7 +396,7 @@ async def test_second_fault_names_the_failure() -> None:
     assert (await failure(model, interaction(passages=("A1",)))).reason == "malformed_reply"
 
 
-async def test_transport_failure_passes_with_the_bill() -> None:
+async def test_transport_failure_passes_with_the_cost_meter() -> None:
     """The port's reason stands, it is not asked again, and its own cost is added."""
     broken = JudgeFailed("status 500", reason="server_error", usage=PRICE)
     model = Model(TWO_TEXTS, answers=(None, None, lambda _: broken))
@@ -482,7 +482,7 @@ class Remembering:
         return nullcontext(self)
 
     async def claims(
-        self, question: str, text: str, spent: Bill, *, fresh: bool = False
+        self, question: str, text: str, spent: CostMeter, *, fresh: bool = False
     ) -> tuple[str, ...]:
         self.asked.append((text, fresh))
         return await self._inner.claims(question, text, spent, fresh=fresh)
@@ -587,13 +587,13 @@ async def test_hostile_text_stays_inside_its_strings() -> None:
 async def test_the_identity_is_that_of_the_model_which_answered_this_one() -> None:
     """Not of whoever answered somebody else last; and the bill holds what was paid, and by whom."""
     named = Reply('{"claims": ["A1"]}', "stop", PRICE, model="model-b")
-    model, bill = Model({"A1. A2.": ["A1"]}, answers=(lambda _: named,)), Bill()
+    model, cost_meter = Model({"A1. A2.": ["A1"]}, answers=(lambda _: named,)), CostMeter()
     asker = Asker(model, load_prompts())
     pipeline = Pipeline(
         asker,
         Extractor(asker),
         lambda spent: IDENTITY.model_copy(update={"model": "+".join(spent.models.values())}),
     )
-    judgement = await pipeline.judge(interaction(passages=("A1 and more.",)), bill)
+    judgement = await pipeline.judge(interaction(passages=("A1 and more.",)), cost_meter)
     assert judgement.judge.model == "model-b"
-    assert bill.usage == judgement.usage == PRICE + PRICE
+    assert cost_meter.usage == judgement.usage == PRICE + PRICE

@@ -16,7 +16,7 @@ from monitor.judge.pipeline.parsing import passage_order
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.ports import Reply, Task
-from monitor.judge.protocol import Bill
+from monitor.judge.protocol import CostMeter
 from monitor.metrics.noise import irrelevant_context_reliance
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Judgement, Labels, Unscored
@@ -167,11 +167,11 @@ async def test_a_bad_reply_is_asked_for_once_more_and_then_a_failure() -> None:
     last = str(passage_order(CASE.interaction.interaction_id, 7)[-1])
     complaints = [r.complaint for r in model.requests if r.task == "judge_relevance"]
     assert complaints == [None, f"missing pairs: {last}"]
-    model, bill = Relating(CASE.labels, short, short), Bill()
+    model, cost_meter = Relating(CASE.labels, short, short), CostMeter()
     with pytest.raises(JudgeFailed) as caught:
-        await made(model, relevance=True).judge(CASE.interaction, bill)
+        await made(model, relevance=True).judge(CASE.interaction, cost_meter)
     assert caught.value.reason == "malformed_reply"
-    assert bill.usage.calls >= 4
+    assert cost_meter.usage.calls >= 4
 
 
 @pytest.mark.parametrize(

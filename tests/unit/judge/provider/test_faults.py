@@ -10,8 +10,8 @@ import pytest
 
 from monitor.judge.provider.faults import (
     MAX_RETRY_AFTER_S,
-    Answer,
     Fault,
+    ProviderAnswer,
     explain,
     fault_in,
     seconds_to_wait,
@@ -201,7 +201,7 @@ def test_headers_of_an_answer_outdo_what_its_body_says() -> None:
     body = '{"error": {"code": 429, "details": [{"retryDelay": "9s"}]}}'
     waits = {}
     for name in ("Retry-After", "RETRY-AFTER-MS", "x-other"):
-        found = fault_in(Answer(body, {name: "2"}), NOW)
+        found = fault_in(ProviderAnswer(body, {name: "2"}), NOW)
         assert found is not None
         waits[name] = found.wait_s
     assert waits == {"Retry-After": 2.0, "RETRY-AFTER-MS": 0.002, "x-other": 9.0}

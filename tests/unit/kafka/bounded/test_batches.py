@@ -12,7 +12,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.util import calc_crc32c
 
 from monitor.kafka.bounded.consumer import BoundedRecords, Room
-from monitor.kafka.bounded.unpacking import SNAPPY, TooLarge, unpacked
+from monitor.kafka.bounded.unpacking import SNAPPY, BatchTooLarge, unpacked
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import Unreadable
 from tests.stages.batches import ENCODERS, MB, ZSTD, batch, bomb, packed, record, varint
@@ -43,7 +43,7 @@ def test_exactly_the_bound_may_be_unpacked_and_not_a_byte_more(codec: int) -> No
     """The bound is one of bytes that are really there, whatever a batch says of its size."""
     encode = ENCODERS[codec]
     assert len(unpacked(codec, bytes(encode(b"x" * 70_000)), 70_000, b"head")) == 70_004
-    with pytest.raises(TooLarge):
+    with pytest.raises(BatchTooLarge):
         unpacked(codec, bytes(encode(b"x" * 70_001)), 70_000)
 
 
@@ -52,13 +52,13 @@ def test_blocks_of_snappy_are_bounded_together() -> None:
     alone = bytes(snappy_encode(b"x" * 70_001, xerial_compatible=False))
     assert len(unpacked(SNAPPY, alone, 70_001)) == 70_001
     for whole in (alone, snappy_encode(b"x" * 70_001, xerial_blocksize=100)):
-        with pytest.raises(TooLarge):
+        with pytest.raises(BatchTooLarge):
             unpacked(SNAPPY, bytes(whole), 70_000)
 
 
 def test_a_stated_size_is_not_allocated() -> None:
     """A block of some bytes that claims to be 4 GB is refused before there is room for it."""
-    with pytest.raises(TooLarge):
+    with pytest.raises(BatchTooLarge):
         unpacked(SNAPPY, b"\xff\xff\xff\xff\x0fabc", MOST)
 
 

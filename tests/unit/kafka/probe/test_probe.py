@@ -22,7 +22,7 @@ import trustme
 from monitor.errors import ConfigurationError
 from monitor.kafka.connection import Connection
 from monitor.kafka.probe.diagnose import diagnose
-from monitor.kafka.probe.steps import Step, probe
+from monitor.kafka.probe.steps import ProbeStep, probe
 from tests.servers.ports import free_ports
 from tests.stages.small_kafka import ended, noted, small_kafka
 
@@ -59,7 +59,7 @@ async def says_nothing(reader: asyncio.StreamReader, _writer: asyncio.StreamWrit
     await reader.read()
 
 
-def last(steps: list[Step]) -> tuple[str, str | None]:
+def last(steps: list[ProbeStep]) -> tuple[str, str | None]:
     """The step that failed, and the kind of trouble."""
     assert [step.kind for step in steps[:-1]] == [None] * (len(steps) - 1)
     assert all(bool(step.mend) == (step.kind is not None) for step in steps)
