@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from monitor.app.caches import Caches
 from monitor.app.policies import build_judges, build_redactor, traffic
@@ -126,6 +125,19 @@ class _LeftError(Exception):
 
 
 @dataclass(slots=True)
+class _Line:
+    """The line of a file that is under way, with the deadline of its judgement while it has one."""
+
+    number: int
+    deadline: Deadline | None = None
+    task: asyncio.Task[ScoreRecord] = field(init=False)
+
+    def may_be_left(self, within_s: float) -> bool:
+        """Whether it waits for a place; or for limits, as ``Deadline`` says."""
+        return self.deadline is None or self.deadline.may_be_left(within_s)
+
+
+@dataclass(slots=True)
 class _InOrder:
     """Judges up to ``ahead`` interactions at a time, and writes them in the order they came in."""
 
@@ -133,7 +145,7 @@ class _InOrder:
     summary: Summary
     write: Callable[[bytes], object]
     ahead: int
-    under_way: deque[tuple[int, asyncio.Task[ScoreRecord]]] = field(default_factory=deque)
+    under_way: deque[_Line] = field(default_factory=deque)
 
     async def run(self, reader: _LineReader, lines: Iterable[bytes], stop: asyncio.Event) -> None:
         try:
@@ -142,8 +154,9 @@ class _InOrder:
                     if stop.is_set():
                         self.summary.stopped_before = line
                         break
-                    task = group.create_task(self.desk.record(interaction))
-                    self.under_way.append((line, task))
+                    begun = _Line(line)
+                    begun.task = group.create_task(self.desk.record(begun, interaction))
+                    self.under_way.append(begun)
                     while len(self.under_way) >= self.ahead or self._oldest_is_done():
                         await self._write_oldest()
                 while self.under_way:
@@ -152,19 +165,19 @@ class _InOrder:
             pass  # what is under way has been cancelled: it would cost, and nobody reads it
         finally:
             if self.under_way:
-                self.summary.stopped_before = self.under_way[0][0]
+                self.summary.stopped_before = self.under_way[0].number
 
     def leave(self, within_s: float) -> None:
         """Give up those that only wait, and cannot go on in so many seconds."""
-        for _, task in self.under_way:
-            if self.desk.may_be_left(task, within_s) and not task.cancelling():
-                task.cancel()
+        for begun in self.under_way:
+            if begun.may_be_left(within_s) and not begun.task.cancelling():
+                begun.task.cancel()
 
     def _oldest_is_done(self) -> bool:
-        return bool(self.under_way) and self.under_way[0][1].done()
+        return bool(self.under_way) and self.under_way[0].task.done()
 
     async def _write_oldest(self) -> None:
-        task = self.under_way[0][1]
+        task = self.under_way[0].task
         await asyncio.wait({task})
         if task.cancelled():
             raise _LeftError
@@ -179,16 +192,10 @@ class _Desk:
 
     def __init__(self, chosen: Policies, clock: Callable[[], float]) -> None:
         self._traffic, self._clock = chosen, clock
-        self._judging: dict[asyncio.Task[Any] | None, Deadline] = {}
 
-    def may_be_left(self, task: asyncio.Task[ScoreRecord], within_s: float) -> bool:
-        """Whether it waits for a place; or for limits, as ``Deadline`` says."""
-        deadline = self._judging.get(task)
-        return deadline is None or deadline.may_be_left(within_s)
-
-    async def record(self, interaction: Interaction) -> ScoreRecord:
+    async def record(self, line: _Line, interaction: Interaction) -> ScoreRecord:
         policy = self._traffic.policy(interaction)
-        ending = all_redacted(interaction, policy) or await self._judged(interaction, policy)
+        ending = all_redacted(interaction, policy) or await self._judged(line, interaction, policy)
         return score_records.build(
             interaction,
             ending,
@@ -198,21 +205,19 @@ class _Desk:
             now=datetime.fromtimestamp(self._clock(), UTC),
         )
 
-    async def _judged(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
+    async def _judged(
+        self, line: _Line, interaction: Interaction, policy: ScoringPolicy
+    ) -> JudgingResult:
         waiting_since = self._clock()
         async with policy.limits.admitted():
             admitted = self._clock()
-            ending = await self._watched(interaction, policy)
+            line.deadline = policy.limits.deadline()
+            try:
+                ending = await judged(interaction, policy, line.deadline)
+            finally:
+                line.deadline = None
         timings = {"wait_s": admitted - waiting_since, "judge_s": self._clock() - admitted}
         return ending._replace(timings=timings)
-
-    async def _watched(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
-        task, deadline = asyncio.current_task(), policy.limits.deadline()
-        self._judging[task] = deadline
-        try:
-            return await judged(interaction, policy, deadline)
-        finally:
-            del self._judging[task]
 
 
 @dataclass(slots=True)

@@ -32,11 +32,11 @@ from monitor.app.policies import (
 from monitor.config import Settings
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
-from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.work import Work, WorkState
 from monitor.judge.llm.dry_run import RehearsedJudge
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
@@ -53,7 +53,7 @@ from monitor.telemetry import ScorerTelemetry, new_registry
 _CHUNK: Final = 50
 _SLICE_MS: Final = 1_000
 #: The reason of ``handed_over`` where a block is not full yet.
-_CANCEL: Final = "open_block"
+_OPEN_BLOCK: Final = "open_block"
 _JUDGED: Final = ("scored", "judge_failed")
 
 
@@ -203,19 +203,20 @@ class _Stage:
 
     async def work_through(self, scan: TopicScan) -> None:
         """Take all in, in the order of their times."""
-        works: set[asyncio.Task[None]] = set()
+        works: set[Work] = set()
         topics = self.settings.kafka.topics.interactions
         async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
             for record in self.scorer.screen(batch):
                 work = self.scorer.begin(record)
                 if work is not None:
-                    works.add(asyncio.create_task(_done(work)))
+                    work.start()
+                    works.add(work)
             self.scorer.turn()
-            works = await _settled(self.scorer, works)
-        for task in works:  # in blocks that are still open: later interactions join them
-            task.cancel(_CANCEL)
-        for ended in await asyncio.gather(*works, return_exceptions=True):
+            works = await _settled(works)
+        for work in works:  # in blocks that are still open: later interactions join them
+            work.end(_OPEN_BLOCK)
+        for ended in await asyncio.gather(*(work.task for work in works), return_exceptions=True):
             if isinstance(ended, Exception):
                 raise ended
 
@@ -257,15 +258,13 @@ def _rehearsed(settings: Settings, configured: ConfiguredJudge) -> ConfiguredJud
     )
 
 
-async def _done(work: Work) -> None:
-    await work
-
-
-async def _settled(scorer: Scorer, works: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+async def _settled(works: set[Work]) -> set[Work]:
     """Those that wait for others of their block; all else has ended. Raises what they raise."""
-    while busy := {task for task in works if not (task.done() or scorer.waits_for_block(task))}:
+    while busy := {
+        work.task for work in works if not work.task.done() and work.state is not WorkState.PARKED
+    }:
         await asyncio.wait(busy, timeout=0.05)
-    for task in works:
-        if task.done():
-            task.result()
-    return {task for task in works if not task.done()}
+    for work in works:
+        if work.task.done():
+            work.task.result()
+    return {work for work in works if not work.task.done()}

@@ -11,17 +11,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-from weakref import WeakSet
 
 from monitor.control.pauses import Pauses
 from monitor.errors import DependencyRefused, MessageRejected
-from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats import native
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.deadline import Deadline
+from monitor.ingest.work import Work, Works, WorkState
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, records_in
 from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscored
@@ -34,7 +33,7 @@ from monitor.scorer.judging import ScoringPolicy, admitted, all_redacted, judge_
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
-from monitor.scorer.slots import Slots, SlotWorker
+from monitor.scorer.slots import Ended, Slots, SlotWorker
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.
@@ -78,7 +77,7 @@ class Scorer:
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
         self._threads = threads or Threads("redaction")
-        self._ledger = Ledger(telemetry)
+        self._ledger, self.works = Ledger(telemetry), Works()
         self._intake = Intake(
             traffic,
             self._ledger,
@@ -92,33 +91,26 @@ class Scorer:
         self._slots: SlotWorker | None = None
         if slots is not None:
             self._slots = SlotWorker(
-                slots, self._ledger, self._brought_to_end, self._given_up, telemetry
+                slots, self.works, self._ledger, self._brought_to_end, self._given_up, telemetry
             )
-        self._judging: dict[asyncio.Task[None] | None, Deadline] = {}
-        self._redacting: set[asyncio.Task[None] | None] = set()
-        self._waiting: set[asyncio.Task[None] | None] = set()
-        self._waiting_for_budget: set[asyncio.Task[None] | None] = set()
-        #: Works that have written a record: whoever begins them again pays again.
-        self._written: WeakSet[asyncio.Task[None] | None] = WeakSet()
-        telemetry.waiting_for_money.set_function(lambda: len(self._waiting_for_budget))
+        telemetry.waiting_for_money.set_function(
+            lambda: self.works.count(WorkState.WAITING_FOR_BUDGET)
+        )
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        if self._waiting_for_budget or (self._slots is not None and not self._slots.has_room):
+        if self.works.count(WorkState.WAITING_FOR_BUDGET):
+            return 0
+        if self._slots is not None and not self._slots.has_room:
             return 0
         return self._dead_letters.gate.room(partition)
-
-    def parked(self) -> int:
-        """How many works wait for a dead letter to be taken, for money, or for their block."""
-        waiting = self._dead_letters.gate.waiting + len(self._waiting_for_budget)
-        return waiting if self._slots is None else waiting + len(self._slots.parked)
 
     def turn(self) -> None:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
         self._intake.turn()
         if self._slots is not None:
-            self._slots.pace_controller.waiting = len(self._waiting)
+            self._slots.pace_controller.waiting = self.works.count(WorkState.WAITING)
             self._slots.pace_controller.turn()
             self._slots.slot_buffer.turn()
 
@@ -131,36 +123,6 @@ class Scorer:
         """How old the oldest record is that was not begun."""
         if self._slots is not None:
             self._slots.pace_controller.lag_s = seconds
-
-    def is_busy(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work is judging; all else it may do is wait, for limits or for Kafka."""
-        deadline = self._judging.get(task)
-        return deadline is not None and not deadline.is_held
-
-    def waits_for_limits(self) -> bool:
-        """Whether some of what is being judged stands still until a limit lets it go on."""
-        return any(deadline.is_held for deadline in self._judging.values())
-
-    def waits_for_block(self, task: asyncio.Task[None]) -> bool:
-        """Whether the work waits for its block to close, or for the others of its block."""
-        return self._slots is not None and task in self._slots.parked
-
-    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
-        """Whether the work waits: at the judge, for money, for a dead letter, or its block.
-
-        Also for its texts to be redacted, which the next owner may do as well.
-        Also for limits, where nothing was asked yet, or they let nothing go on in time.
-        """
-        if self.waits_for_block(task) or self._may_be_left(task, within_s):
-            return True
-        if task in self._redacting:
-            return task not in self._written  # else another one of its slot would be paid twice
-        waiting = task in self._waiting or task in self._waiting_for_budget
-        return waiting or task in self._dead_letters.gate.held_works
-
-    def _may_be_left(self, task: asyncio.Task[None], within_s: float) -> bool:
-        deadline = self._judging.get(task)
-        return deadline is not None and deadline.may_be_left(within_s)
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -191,8 +153,11 @@ class Scorer:
         return self._alone(record, taken.interaction, taken.policy)
 
     def _alone(self, record: KafkaRecord, interaction: Interaction, policy: ScoringPolicy) -> Work:
-        work = self._score(record, interaction, policy)
-        return self._guarded(record, interaction.interaction_id, work)
+        return self._work(
+            record,
+            interaction.interaction_id,
+            lambda work: self._score(work, record, interaction, policy),
+        )
 
     def _join(self, slots: SlotWorker, record: KafkaRecord, taken: Admitted) -> Work | None:
         interaction, policy = taken.interaction, taken.policy
@@ -207,45 +172,45 @@ class Scorer:
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
-        return self._guarded(record, where, self._bury(record, error))
+        return self._work(record, where, lambda work: self._bury(work, record, error))
+
+    def _work(self, record: KafkaRecord, name: str, do: Callable[[Work], Awaitable[Ended]]) -> Work:
+        return Work(record, partial(self._guarded, record, name, do), self.works)
 
     async def _guarded(
-        self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
+        self, record: KafkaRecord, name: str, do: Callable[[Work], Awaitable[Ended]], work: Work
     ) -> None:
         """Settle all that the record stands for, whatever happens to its work."""
         count = records_in(record)
         try:
-            outcome, reason = await self._or_buried(record, name, work)
-        except asyncio.CancelledError as cancelled:
-            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
-            self._ledger.settle(Outcome.HANDED_OVER, why, count)
+            outcome, reason = await self._or_buried(work, record, name, do(work))
+        except asyncio.CancelledError:
+            self._ledger.settle(Outcome.HANDED_OVER, work.reason or Reason.SHUTDOWN, count)
             raise
         self._ledger.settle(outcome, reason, count)
 
     async def _or_buried(
-        self, record: KafkaRecord, name: str, work: Awaitable[tuple[Outcome, str | None]]
-    ) -> tuple[Outcome, str | None]:
+        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended]
+    ) -> Ended:
         """The work's ending; a bug of ours becomes a dead letter, and wedges no partition."""
         try:
-            return await work
+            return await ending
         except DependencyRefused:
             raise
         except Exception as error:  # noqa: BLE001 - see above
-            return await self._given_up(record, name, error)
+            return await self._given_up(work, record, name, error)
 
     async def _given_up(
-        self, record: KafkaRecord, name: str, error: Exception
-    ) -> tuple[Outcome, str | None]:
+        self, work: Work, record: KafkaRecord, name: str, error: Exception
+    ) -> Ended:
         """A dead letter for what a bug of ours has kept from its end."""
         logger().error("scorer_bug", interaction_id=name, exc_info=error)
         rejected = internal_error(error, stage="score")
         self._dead_letters.gate.failed(rejected.cause, was_fine=True)
-        return await self._bury(record, rejected)
+        return await self._bury(work, record, rejected)
 
-    async def _bury(
-        self, record: KafkaRecord, error: MessageRejected
-    ) -> tuple[Outcome, str | None]:
-        error = await self._dead_letters.bury(record, error, self._now())
+    async def _bury(self, work: Work, record: KafkaRecord, error: MessageRejected) -> Ended:
+        error = await self._dead_letters.bury(record, error, self._now(), work)
         self._telemetry.dead_letters.labels(error.stage, error.cause).inc()
         logger().warning(
             "dead_letter",
@@ -258,32 +223,29 @@ class Scorer:
         )
         return Outcome.DEAD_LETTERED, error.cause
 
-    async def _brought_to_end(
-        self,
-        record: KafkaRecord,
-        interaction: Interaction,
-        policy: ScoringPolicy,
-        sampling: SamplingRecord,
-    ) -> tuple[Outcome, str | None]:
-        work = self._score(record, interaction, policy, sampling)
-        return await self._or_buried(record, interaction.interaction_id, work)
+    async def _brought_to_end(self, work: Work, member: Member, sampling: SamplingRecord) -> Ended:
+        record, interaction = member.record, member.interaction
+        ending = self._score(work, record, interaction, member.policy, sampling)
+        return await self._or_buried(work, record, interaction.interaction_id, ending)
 
     async def _score(
         self,
+        work: Work,
         record: KafkaRecord,
         interaction: Interaction,
         policy: ScoringPolicy,
         sampling: SamplingRecord | None = None,
-    ) -> tuple[Outcome, str | None]:
+    ) -> Ended:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
         try:
-            interaction = await self._redacted(record, interaction)
-            ending = await self._ending(interaction, policy)
+            with work.at(WorkState.REDACTING):
+                interaction = await self._redacted(record, interaction)
+            ending = await self._ending(work, interaction, policy)
             await self._publish(interaction, ending, policy, sampling)
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
-            return await self._bury(record, error)
-        self._written.add(asyncio.current_task())
+            return await self._bury(work, record, error)
+        work.has_written = True
         self._count(interaction, ending)
         # Of the preferred model: against another one, a second judgement says nothing of batching.
         preferred = ending.judge == policy.judge.identity
@@ -292,66 +254,39 @@ class Scorer:
         return ending.outcome, ending.reason
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
-        task, redact = asyncio.current_task(), self._redactor.interaction
-        self._redacting.add(task)
-        try:
-            return await offloaded(self._threads, (record.value,), redact, interaction)
-        finally:
-            self._redacting.discard(task)
+        redact = self._redactor.interaction
+        return await offloaded(self._threads, (record.value,), redact, interaction)
 
-    async def _ending(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
+    async def _ending(
+        self, work: Work, interaction: Interaction, policy: ScoringPolicy
+    ) -> JudgingResult:
         if (redacted := all_redacted(interaction, policy)) is not None:
             return redacted
-        ending = await self._admitted(interaction, policy)
+        ending = await self._admitted(work, interaction, policy)
         while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
-            task = asyncio.current_task()
-            self._waiting_for_budget.add(task)
-            try:
+            with work.at(WorkState.WAITING_FOR_BUDGET):
                 await asyncio.sleep(ASK_AGAIN_S)
-            finally:
-                self._waiting_for_budget.discard(task)
-            ending = await self._admitted(interaction, policy)
+            ending = await self._admitted(work, interaction, policy)
         return ending
 
-    async def _admitted(self, interaction: Interaction, policy: ScoringPolicy) -> JudgingResult:
-        waiting_since, task = self._clock(), asyncio.current_task()
-        self._waiting.add(task)
-        try:
+    async def _admitted(
+        self, work: Work, interaction: Interaction, policy: ScoringPolicy
+    ) -> JudgingResult:
+        waiting_since = self._clock()
+        with work.at(WorkState.WAITING):
             async with admitted(policy):
-                self._waiting.discard(task)
                 began, deadline = self._clock(), policy.limits.deadline()
-                if task in self._written:  # another interaction of its slot
+                if work.has_written:  # another interaction of its slot
                     deadline.has_cost()
                 judging = paid_for(interaction, policy, self._clock, deadline)
-                ending = await self._watched(judging, deadline)
-        finally:
-            self._waiting.discard(task)
+                with work.at(WorkState.JUDGING, deadline):
+                    ending = await _unless_stuck(work, judging)
         timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
         policy.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.pace_controller.judged(ending, timings["judge_s"])
         return ending._replace(timings=timings)
-
-    async def _watched(
-        self, judging: Coroutine[Any, Any, JudgingResult], deadline: Deadline
-    ) -> JudgingResult:
-        """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
-        task = asyncio.current_task()
-        self._judging[task] = deadline
-        try:
-            return await isolated(judging)
-        except asyncio.CancelledError as cancelled:
-            if task is None or cancelled.args != (Reason.STUCK.value,):
-                raise
-            task.uncancel()  # the work goes on: to the dead letters
-            raise MessageRejected(
-                "judging has not ended, and has not heeded judge.deadline_s",
-                stage="score",
-                cause=Reason.STUCK,
-            ) from None
-        finally:
-            del self._judging[task]
 
     async def _publish(
         self,
@@ -410,3 +345,17 @@ class Scorer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
+
+
+async def _unless_stuck(work: Work, judging: Coroutine[Any, Any, JudgingResult]) -> JudgingResult:
+    """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
+    try:
+        return await isolated(judging)
+    except asyncio.CancelledError:
+        if not work.goes_on():
+            raise
+        raise MessageRejected(
+            "judging has not ended, and has not heeded judge.deadline_s",
+            stage="score",
+            cause=Reason.STUCK,
+        ) from None

@@ -6,26 +6,27 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from functools import partial
+from typing import Final
 
-from monitor.ingest.consumer.worker import Work
+from monitor.ingest.work import Work, Works, WorkState
+from monitor.judge.limits.budget import Budget
 from monitor.kafka.record import KafkaRecord
-from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Source
+from monitor.records import Outcome, Reason, SamplingRecord, Source
 from monitor.runtime.logs import logger
 from monitor.sampling.meters import Meters
 from monitor.sampling.pace import Costs, JudgementCost, Pace, PaceBounds, Spent, affordable, room
 from monitor.sampling.slot_buffer import MOST_UNPICKED, Slot, SlotBuffer
-from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Choice, Member, Picker, forced_sampling
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry
 
 Ended = tuple[Outcome, str | None]
-#: Record, interaction, treatment, and the slot that the interaction stands for.
-Score = Callable[[KafkaRecord, Interaction, ScoringPolicy, SamplingRecord], Awaitable[Ended]]
-#: Record, name of the interaction, and the bug that nothing but a dead letter is left after.
-Bury = Callable[[KafkaRecord, str, Exception], Awaitable[Ended]]
+#: The work of a slot, one of its members, and what that stands for.
+Score = Callable[[Work, Member, SamplingRecord], Awaitable[Ended]]
+#: Work, record, name of the interaction, and the bug that nothing but a dead letter is left after.
+Bury = Callable[[Work, KafkaRecord, str, Exception], Awaitable[Ended]]
 DAY_S: Final = 86_400
 #: What an older slot still counts, in shares of the latest ones.
 _KEEP: Final = 0.99
@@ -33,22 +34,9 @@ _KEEP: Final = 0.99
 _KEEP_MINUTE: Final = 0.8
 
 
-class Money(Protocol):
-    """What all scorers spend in a day; times are epoch seconds."""
-
-    def left(self, now: float) -> float:
-        """US dollars."""
-
-    def spent(self, now: float) -> float:
-        """US dollars since midnight."""
-
-    def day_end(self, now: float) -> float:
-        """The next midnight."""
-
-
 @dataclass(frozen=True)
 class Slots:
-    """What a scorer needs for blocks; ``allowed`` and ``money`` say what they may cost.
+    """What a scorer needs for blocks; ``allowed`` and ``budget`` say what they may cost.
 
     ``share`` is this replica's part of what all are allowed a minute. ``wall`` gives epoch seconds,
     ``monotonic`` those between two looks. ``burst`` says how many times as many judgements are
@@ -59,7 +47,7 @@ class Slots:
     picker: Picker
     pace: Pace = field(default_factory=lambda: Pace(1, sheds=False, behind_s=0.0))
     allowed: PaceBounds = field(default_factory=lambda: PaceBounds(1))
-    money: Money | None = None
+    budget: Budget | None = None
     share: Callable[[], float] = lambda: 1.0
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -118,8 +106,8 @@ class PaceController:
     def _latest(self, now: float) -> Spent:
         """Picks and dollars, the latest minutes counting most: of few picks none may be in one."""
         slots, before_usd = self._slots, self._spent_usd
-        if slots.money is not None:
-            self._spent_usd = slots.money.spent(slots.wall())
+        if slots.budget is not None:
+            self._spent_usd = slots.budget.spent(slots.wall())
         usd = slots.pace.per_minute(max(0.0, self._spent_usd - before_usd), now)
         picks = _KEEP_MINUTE * self._spent.picks + slots.pace.demand(now)
         self._spent = Spent(picks, _KEEP_MINUTE * self._spent.usd + usd)
@@ -142,11 +130,11 @@ class PaceController:
         share = slots.share()
         allowed = slots.allowed.part(share)
         allowed = allowed._replace(judgements_per_minute=slots.meters.affordable(share))
-        if slots.money is None:
+        if slots.budget is None:
             return allowed, float(DAY_S)
         wall = slots.wall()
-        left_s = max(60.0, slots.money.day_end(wall) - wall)
-        return allowed._replace(usd_per_minute=60 * slots.money.left(wall) / left_s), left_s
+        left_s = max(60.0, slots.budget.day_end(wall) - wall)
+        return allowed._replace(usd_per_minute=60 * slots.budget.left(wall) / left_s), left_s
 
 
 class Latest:
@@ -173,18 +161,17 @@ class SlotWorker:
     def __init__(
         self,
         slots: Slots,
+        works: Works,
         ledger: Ledger,
         score: Score,
         bury: Bury,
         telemetry: ScorerTelemetry,
     ) -> None:
         self.slot_buffer, self._picker = slots.slot_buffer, slots.picker
-        self._ledger, self._telemetry = ledger, telemetry
+        self._works, self._ledger, self._telemetry = works, ledger, telemetry
         self._score, self._bury = score, bury
         self._picks = Latest()
         self.pace_controller = PaceController(slots, telemetry)
-        #: Those that wait for their block to close, or for the others of their block.
-        self.parked: set[asyncio.Task[None] | None] = set()
 
     @property
     def has_room(self) -> bool:
@@ -204,24 +191,26 @@ class SlotWorker:
             member = member._replace(interaction=found.model_copy(update={"source": source}))
         key = found.application, found.kind
         slot = self.slot_buffer.join(record, key, found.interaction_id, member)
-        return None if slot is None else self._work(slot)
+        return None if slot is None else Work(record, partial(self._do, slot), self._works)
 
-    async def _work(self, slot: Slot[Member]) -> None:
+    async def _do(self, slot: Slot[Member], work: Work) -> None:
         """Wait for the block to close, judge a member, settle all; then wait for the block."""
         try:
-            await self._until(slot.block.closed)
+            with work.at(WorkState.PARKED):
+                await slot.block.closed.wait()
             first, interactions = next(iter(slot.members.values())), slot.interactions
             try:
                 choice = await self._picker.choose(slot)
             except Exception as error:  # noqa: BLE001 - a bug of ours wedges no partition
-                endings = [await self._bury(first.record, first.interaction.interaction_id, error)]
+                name = first.interaction.interaction_id
+                endings = [await self._bury(work, first.record, name, error)]
                 self.slot_buffer.picked(slot)
             else:
                 self.slot_buffer.picked(slot)
                 self.pace_controller.picked(slot.block.length)
-                endings = await self._judged(choice)
-        except asyncio.CancelledError as cancelled:
-            why = str(cancelled.args[0]) if cancelled.args else Reason.SHUTDOWN.value
+                endings = await self._judged(work, choice)
+        except asyncio.CancelledError:
+            why = work.reason or Reason.SHUTDOWN
             self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
             self.slot_buffer.abandon(slot)
             raise
@@ -230,14 +219,16 @@ class SlotWorker:
         self._ledger.settle(Outcome.NOT_SAMPLED, Reason.SLOT, interactions - len(endings))
         slot.block.finish()
         # Its offsets stay open until the block is done: whoever reads again reads all of it.
-        await self._until(slot.block.done)
+        with work.at(WorkState.PARKED):
+            await slot.block.done.wait()
 
-    async def _judged(self, choice: Choice) -> list[Ended]:
+    async def _judged(self, work: Work, choice: Choice) -> list[Ended]:
         """How the pick and those that are forced have ended."""
         self._count(choice)
-        endings = [await self._scored(choice.member, choice.sampling)]
+        endings = [await self._score(work, choice.member, choice.sampling)]
         for member in choice.forced:
-            endings.append(await self._scored(member, forced_sampling(member.interaction)))
+            sampling = forced_sampling(member.interaction)
+            endings.append(await self._score(work, member, sampling))
         return endings
 
     def _count(self, choice: Choice) -> None:
@@ -245,14 +236,3 @@ class SlotWorker:
         self._telemetry.slot_interactions.observe(m)
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
         self._telemetry.sampling_probability.set(self._picks.add(m / q))
-
-    async def _scored(self, member: Member, sampling: SamplingRecord) -> Ended:
-        return await self._score(member.record, member.interaction, member.policy, sampling)
-
-    async def _until(self, event: asyncio.Event) -> None:
-        task = asyncio.current_task()
-        self.parked.add(task)
-        try:
-            await event.wait()
-        finally:
-            self.parked.discard(task)

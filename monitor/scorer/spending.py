@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 from monitor.errors import RecordSkipped
+from monitor.judge.limits.budget import Budget
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import TopicReader
 from monitor.kafka.record import KafkaRecord
@@ -24,28 +24,6 @@ SLACK_S = 600.0
 MOST_OF_A_DAY = 0.25
 
 
-class Purse(Protocol):
-    """Where it is kept; times are epoch seconds."""
-
-    usd_per_day: float
-
-    def day_start(self, now: float) -> float:
-        """The latest midnight."""
-
-    def spent(self, now: float) -> float:
-        """US dollars since then."""
-
-    def recorded(
-        self,
-        now: float,
-        judged_at: float,
-        place: tuple[str, int, int],
-        usd: float,
-        rechecks_usd: float = 0.0,
-    ) -> None:
-        """A record says so; ``place`` is where its interaction was read."""
-
-
 class Spending:
     """Follows a topic of score records, and tells the budget; ``clock`` gives epoch seconds."""
 
@@ -53,7 +31,7 @@ class Spending:
         self,
         connection: Connection,
         topic: str,
-        budget: Purse,
+        budget: Budget,
         health: Health,
         clock: Callable[[], float],
     ) -> None:
@@ -112,7 +90,7 @@ class Spending:
             )
 
 
-def add(budget: Purse, line: bytes, now: float) -> bool:
+def add(budget: Budget, line: bytes, now: float) -> bool:
     """Count what a score record says was spent; False where that cannot be true.
 
     Less than nothing, or no number, counts for nothing; more than a quarter of the day's money

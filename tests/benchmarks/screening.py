@@ -135,12 +135,13 @@ def scorer(setup: Setup) -> Scorer:
 async def consumed(setup: Setup, fed: list[Record]) -> float:
     """CPU seconds of this process for all records."""
     worker, begun = scorer(setup), time.process_time()
-    async with asyncio.TaskGroup() as group:
-        for start in range(0, len(fed), 512):
-            for record in worker.screen(fed[start : start + 512]):
-                if (work := worker.begin(record)) is not None:
-                    group.create_task(work)
-            await asyncio.sleep(0)
+    tasks = list[asyncio.Task[None]]()
+    for start in range(0, len(fed), 512):
+        for record in worker.screen(fed[start : start + 512]):
+            if (work := worker.begin(record)) is not None:
+                tasks.append(work.start())
+        await asyncio.sleep(0)
+    await asyncio.gather(*tasks)
     return time.process_time() - begun
 
 

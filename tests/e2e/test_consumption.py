@@ -24,7 +24,7 @@ from monitor.telemetry import ScorerTelemetry
 from tests.e2e.broken import corrupt_on_disk, produce_strange_header
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
-from tests.stages.loop import Works
+from tests.stages.loop import ToldWorker
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until
 from tests.stages.topics import MakeTopics, Topics
@@ -102,7 +102,7 @@ async def test_a_cold_partition_begins_while_the_hot_ones_are_full(
 ) -> None:
     """All places taken, thousands of records waiting: it gets one of the next places."""
     topic = await uneven_topic(kafka_broker.bootstrap)
-    consumer, worker, stop = await member(kafka_broker.bootstrap), Works(), asyncio.Event()
+    consumer, worker, stop = await member(kafka_broker.bootstrap), ToldWorker(), asyncio.Event()
     loop = ConsumingLoop(
         consumer,
         worker,
@@ -126,7 +126,7 @@ async def test_a_cold_partition_begins_while_the_hot_ones_are_full(
         await running
 
 
-def _have_begun(worker: Works, ended: int) -> bool:
+def _have_begun(worker: ToldWorker, ended: int) -> bool:
     return len(worker.begun) >= LIMITS.max_in_flight + ended
 
 

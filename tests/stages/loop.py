@@ -12,7 +12,8 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.consumer.loop import ConsumingLoop
-from monitor.ingest.consumer.worker import LoopLimits, Work
+from monitor.ingest.consumer.worker import LoopLimits
+from monitor.ingest.work import Work, Works
 from monitor.kafka.fair_reader import Batch
 from monitor.kafka.group import Assignment, GroupConsumer
 from monitor.kafka.record import KafkaRecord, Partition
@@ -105,10 +106,26 @@ class Told(GroupConsumer):
         return found[-1] if found else None
 
 
-class Works:
+class ToldWork(Work):
+    """Says of itself what its worker is told to say of it."""
+
+    def __init__(self, record: KafkaRecord, worker: ToldWorker) -> None:
+        super().__init__(record, worker.do, worker.works)
+        self.name, self._worker = (record.partition, record.offset), worker
+
+    @property
+    def is_busy(self) -> bool:
+        return self.name in self._worker.busy
+
+    def may_be_left(self, within_s: float) -> bool:
+        return self.name in self._worker.queued or self._worker.late.get(self.name, 0.0) > within_s
+
+
+class ToldWorker:
     """A worker whose works end when they are told; records with the key ``skip`` need none."""
 
     def __init__(self) -> None:
+        self.works = Works()
         self.may_end: dict[tuple[int, int], asyncio.Event] = {}
         self.begun: list[tuple[int, int]] = []
         self.done: list[tuple[int, int]] = []
@@ -117,12 +134,10 @@ class Works:
         self.tellings = 0
         self.busy: set[tuple[int, int]] = set()
         self.queued: set[tuple[int, int]] = set()
-        self.limited = False
-        self.late: dict[tuple[int, int] | None, float] = {}
+        self.late: dict[tuple[int, int], float] = {}
         self.deaf: set[tuple[int, int]] = set()
         self.shut: set[Partition] = set()
         self.error: BaseException | None = None
-        self._names: dict[asyncio.Task[None], tuple[int, int]] = {}
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         self.screened += [(record.partition, record.offset) for record in batch]
@@ -132,39 +147,26 @@ class Works:
         name = (record.partition, record.offset)
         self.begun.append(name)
         self.may_end.setdefault(name, asyncio.Event())
-        return self._work(name)
+        return ToldWork(record, self)
 
-    async def _work(self, name: tuple[int, int]) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._names[task] = name
+    async def do(self, work: Work) -> None:
+        """Wait until it may end."""
+        assert isinstance(work, ToldWork)
+        name = work.name
         while not self.may_end[name].is_set():
             try:
                 await self.may_end[name].wait()
-            except asyncio.CancelledError as cancelled:
-                self.cancelled[name] = str(cancelled.args[0]) if cancelled.args else ""
+            except asyncio.CancelledError:
+                self.cancelled[name] = work.reason or ""
                 self.tellings += 1
-                if cancelled.args != ("stuck",) and name not in self.deaf:
+                if work.reason != "stuck" and name not in self.deaf:
                     raise
         if self.error is not None:
             raise self.error
         self.done.append(name)
 
-    def is_busy(self, task: asyncio.Task[None]) -> bool:
-        return self._names.get(task) in self.busy
-
-    def waits(self, task: asyncio.Task[None], within_s: float) -> bool:
-        name = self._names.get(task)
-        return name in self.queued or self.late.get(name, 0.0) > within_s
-
-    def waits_for_limits(self) -> bool:
-        return self.limited
-
     def room(self, partition: Partition) -> int | None:
         return 0 if partition in self.shut else None
-
-    def parked(self) -> int:
-        return 0
 
     def log_ended(self, partition: Partition) -> None:
         """Nothing here waits for more of a log."""
@@ -186,7 +188,7 @@ class Stage:
     """A running loop."""
 
     consumer: Told
-    worker: Works
+    worker: ToldWorker
     loop: ConsumingLoop
     health: Health
     telemetry: ScorerTelemetry
@@ -215,7 +217,7 @@ class Stage:
 @asynccontextmanager
 async def staged(*partitions: Partition, limits: LoopLimits = LIMITS) -> AsyncIterator[Stage]:
     """A loop that has these partitions."""
-    consumer, worker, stop = Told(), Works(), asyncio.Event()
+    consumer, worker, stop = Told(), ToldWorker(), asyncio.Event()
     telemetry, health = ScorerTelemetry(CollectorRegistry()), Health(time.monotonic)
     loop = ConsumingLoop(consumer, worker, limits, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))

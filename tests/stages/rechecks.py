@@ -94,7 +94,7 @@ class Bench:
         """Consume one record to its end."""
         work = self.scorer.begin(Record(json.dumps(texts).encode()))
         assert work is not None
-        await work
+        await work.start()
 
     def count(self, name: str, **labels: str) -> float:
         return self.registry.get_sample_value(f"rag_monitor_{name}", labels) or 0.0

@@ -6,10 +6,10 @@ import asyncio
 
 from prometheus_client import CollectorRegistry
 
-from monitor.ingest.consumer.worker import Work
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import CostMeter
 from monitor.kafka.record import KafkaRecord
@@ -73,11 +73,12 @@ class Bench:
             lambda: 1_795_176_000.0,
         )
 
-    def begin(self, record: KafkaRecord) -> asyncio.Task[None]:
-        """The work on a record."""
-        work: Work | None = self.scorer.begin(record)
+    def begin(self, record: KafkaRecord) -> Work:
+        """The work on a record, which has started."""
+        work = self.scorer.begin(record)
         assert work is not None
-        return asyncio.create_task(work)
+        work.start()
+        return work
 
     def count(self, name: str, **labels: str) -> float:
         """One sample; 0 when there is none."""

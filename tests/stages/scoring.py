@@ -56,7 +56,7 @@ async def run(value: bytes, judge: Judge, written: Memory) -> str:
     )
     work = scorer.begin(Record(value))
     if work is not None:
-        await work
+        await work.start()
     ended = [
         sample.labels["outcome"]
         for family in registry.collect()

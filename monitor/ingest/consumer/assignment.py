@@ -6,13 +6,13 @@ move the new watermark.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from monitor.ingest.consumer.offsets import OffsetTracker
+from monitor.ingest.work import Work
 from monitor.kafka.record import KafkaRecord, Partition, last_offset, size
 
 
@@ -21,20 +21,6 @@ class Pending(NamedTuple):
 
     record: KafkaRecord
     through: int
-
-
-@dataclass
-class InFlight:
-    """Work on one offset, of a record of ``size`` bytes.
-
-    ``busy_s`` is for how long it has been about something of its own.
-    """
-
-    offset: int
-    size: int = 0
-    busy_s: float = 0.0
-    told: bool = False
-    handed_over: bool = False
 
 
 @dataclass(eq=False)
@@ -49,7 +35,7 @@ class PartitionState:
     partition: Partition
     tracker: OffsetTracker = field(default_factory=OffsetTracker)
     waiting: deque[Pending] = field(default_factory=deque)
-    under_way: dict[asyncio.Task[None], InFlight] = field(default_factory=dict)
+    under_way: set[Work] = field(default_factory=set)
     committed: int | None = None
     last_record_time: float = 0.0
     fenced: bool = False
@@ -97,27 +83,24 @@ class PartitionState:
         """The picked record needs no work after all."""
         self.tracker.skip(pick.through)
 
-    def begin(self, pick: Pending, task: asyncio.Task[None], now: float) -> None:
+    def begin(self, pick: Pending, work: Work, now: float) -> None:
         """Work on the picked record begins."""
         record = pick.record
         self.tracker.take(record.offset, taken_at=now, record_time=record.timestamp / 1000)
         if pick.through > record.offset:
             self.tracker.skip(pick.through)
-        self.under_way[task] = InFlight(record.offset, size(record))
-        self.bytes_under_way += size(record)
+        self.under_way.add(work)
+        self.bytes_under_way += work.size
 
-    def end(self, task: asyncio.Task[None]) -> None:
+    def end(self, work: Work) -> None:
         """Work has ended, with whatever it produced on Kafka."""
-        self.tracker.settle(self._ended(task).offset)
+        self.leave(work)
+        self.tracker.settle(work.offset)
 
-    def leave(self, task: asyncio.Task[None]) -> None:
+    def leave(self, work: Work) -> None:
         """Work has ended without a result: its offset stays open, so that it is read again."""
-        self._ended(task)
-
-    def _ended(self, task: asyncio.Task[None]) -> InFlight:
-        item = self.under_way.pop(task)
-        self.bytes_under_way -= item.size
-        return item
+        self.under_way.remove(work)
+        self.bytes_under_way -= work.size
 
     @property
     def watermark(self) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.consumer.worker import LoopLimits, Worker
+from monitor.ingest.work import Work
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.records import Reason
 
@@ -32,9 +33,8 @@ class Dispatcher:
         self.held: dict[Partition, PartitionState] = {}
         self.in_flight = self.ended = 0
         self.draining = False
-        self._turns: deque[PartitionState] = (
-            deque()
-        )  # who has records that wait, the next one first
+        #: Who has records that wait, the next one first.
+        self._turns: deque[PartitionState] = deque()
         self._full = False
 
     def assign(self, partitions: Sequence[Partition]) -> None:
@@ -101,23 +101,22 @@ class Dispatcher:
         if work is None:
             held.skip(pick)
             return
-        task = asyncio.create_task(work)
-        held.begin(pick, task, self._clock())
+        held.begin(pick, work, self._clock())
         self.in_flight += 1
-        task.add_done_callback(lambda done: self._done(done, held))
+        work.start().add_done_callback(lambda done: self._done(done, work, held))
 
-    def _done(self, task: asyncio.Task[None], held: PartitionState) -> None:
+    def _done(self, task: asyncio.Task[None], work: Work, held: PartitionState) -> None:
         self.in_flight -= 1
         self.ended += 1
         error = None if task.cancelled() else task.exception()
-        if held.fenced or (task.cancelled() and held.under_way[task].handed_over):
-            held.leave(task)  # the offset stays open, so that it is never committed
+        if held.fenced or (task.cancelled() and work.is_handed_over):
+            held.leave(work)  # the offset stays open, so that it is never committed
             return
         if task.cancelled() or error is not None:
             self._failed(error or RuntimeError("work was cancelled by nobody"))
             return
         try:
-            held.end(task)
+            held.end(work)
             self.hand_out()
         except Exception as bug:  # noqa: BLE001 - in a callback it would be lost
             self._failed(bug)
@@ -139,7 +138,7 @@ class Dispatcher:
     @property
     def taken(self) -> int:
         """How many works are under way that may be expected to end."""
-        return self.in_flight - self._worker.parked()
+        return self.in_flight - self._worker.works.parked
 
     def _is_full(self, held: PartitionState, heavy: bool) -> bool:
         return (
@@ -152,25 +151,21 @@ class Dispatcher:
     def end_what_is_stuck(self, elapsed_s: float) -> None:
         """Work that is about something of its own for too long goes to the dead letters."""
         for held in self.held.values():
-            for task, item in held.under_way.items():
-                item.busy_s = item.busy_s + elapsed_s if self._worker.is_busy(task) else 0.0
-                if item.busy_s > self._limits.stuck_after_s and not item.told:
-                    item.told = True
-                    task.cancel(Reason.STUCK.value)
+            for work in held.under_way:
+                work.end_if_stuck(elapsed_s, self._limits.stuck_after_s)
 
     def hand_over_waiting(self, held: PartitionState, reason: Reason, within_s: float) -> None:
         """What waits is left to the next owner at once; the rest may end in so many seconds."""
-        for task, item in held.under_way.items():
-            if self._worker.waits(task, within_s):
-                item.handed_over = True
-                task.cancel(reason.value)
+        for work in held.under_way:
+            if work.may_be_left(within_s):
+                work.end(reason)
 
     def fence(self, held: PartitionState, reason: Reason) -> list[asyncio.Task[None]]:
-        """From now on nothing of it is settled; the work that was told to end."""
+        """From now on nothing of it is settled; the tasks of the work that was told to end."""
         held.fenced = True
-        for task in held.under_way:
-            task.cancel(reason.value)
-        return list(held.under_way)
+        for work in held.under_way:
+            work.end(reason)
+        return [work.task for work in held.under_way]
 
 
 def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:

@@ -157,7 +157,7 @@ class ConsumingLoop:
     async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""
         until = _monotonic() + self._limits.drain_s
-        while tasks := {task for held in given for task in held.under_way}:
+        while tasks := {work.task for held in given for work in held.under_way}:
             left_s = until - _monotonic()
             if left_s <= 0 or self._failure is not None:
                 return
@@ -191,7 +191,7 @@ class ConsumingLoop:
             draining=self._places.draining,
             in_flight=self._places.taken,
             ended=self._places.ended,
-            waits_for_limits=self._worker.waits_for_limits(),
+            waits_for_limits=self._worker.works.wait_for_limits,
         )
 
     async def _commit(self, held: Collection[PartitionState]) -> str | None:

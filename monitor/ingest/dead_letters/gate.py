@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from monitor.ingest.dead_letters.circuit_breaker import Circuit, CircuitLimits
+from monitor.ingest.work import Work, WorkState
 from monitor.kafka.record import Partition
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -21,19 +23,19 @@ _MOST_NAMED = 10
 
 
 class Hold:
-    """One dead letter that may have to wait; ``begin`` and ``end`` may be called repeatedly.
+    """One dead letter of a work that may have to wait; ``begin`` may be called repeatedly."""
 
-    ``work`` is whoever waits with it, as the consuming loop knows it.
-    """
-
-    def __init__(self, gate: DeadLetterGate, partition: Partition, work: object) -> None:
+    def __init__(self, gate: DeadLetterGate, partition: Partition, work: Work) -> None:
         self._gate, self._partition, self._work = gate, partition, work
+        self._waiting = ExitStack()
         self._held = False
 
     def begin(self, why: str) -> None:
         """From now on the letter waits; ``why`` names the topic and what to do."""
         self._gate.hold(self._partition, why, first=not self._held)
-        self._gate.held_works.add(self._work)
+        if not self._held:
+            # It may be handed over at once: nothing of it is on Kafka yet.
+            self._waiting.enter_context(self._work.at(WorkState.HELD))
         self._held = True
 
     def begin_unless_held(self, why: str) -> None:
@@ -45,7 +47,7 @@ class Hold:
         """It waits no more."""
         if self._held:
             self._gate.release(self._partition)
-            self._gate.held_works.discard(self._work)
+            self._waiting.close()
         self._held = False
 
 
@@ -66,19 +68,12 @@ class DeadLetterGate:
         self._circuit = Circuit(limits, monotonic())
         self._shown = False
         self._held: Counter[Partition] = Counter()
-        #: They may be handed over at once: nothing of theirs is on Kafka yet.
-        self.held_works: set[object] = set()
         self._waiting = 0
         self._why = ""
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
         return 0 if partition in self._held else self._circuit.room
-
-    @property
-    def waiting(self) -> int:
-        """How many dead letters find no place."""
-        return self._waiting
 
     def turn(self) -> None:
         """The loop comes round: time passes, and what has changed is said."""

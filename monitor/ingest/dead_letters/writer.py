@@ -18,6 +18,7 @@ from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.payload import Payload, redacted
 from monitor.ingest.redaction.pieces import REDACT
 from monitor.ingest.redaction.redactor import Redactor
+from monitor.ingest.work import Work
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.retrying import FIRST_WAIT_S, LONGEST_WAIT_S
@@ -48,9 +49,9 @@ class DeadLetters:
         self._threads = threads or Threads("redaction")
 
     async def bury(
-        self, record: KafkaRecord, error: MessageRejected, now: datetime
+        self, record: KafkaRecord, error: MessageRejected, now: datetime, work: Work
     ) -> MessageRejected:
-        """Send it, again and again with growing waits; meanwhile its partition is held.
+        """Send it, again and again with growing waits; meanwhile its partition and work are held.
 
         Returns what the letter says: a record that cannot be redacted is named for that, and is a
         letter without key, value and headers.
@@ -63,7 +64,7 @@ class DeadLetters:
             except MessageRejected as failed:
                 error = failed
         partition = Partition(record.topic, record.partition)
-        hold = Hold(self.gate, partition, asyncio.current_task())
+        hold = Hold(self.gate, partition, work)
         why = f"topic {self._topic} has not taken a dead letter for {self._slow_s:.0f} s: "
         why += "does it exist, and are its brokers there?"
         slow = asyncio.get_running_loop().call_later(self._slow_s, hold.begin_unless_held, why)

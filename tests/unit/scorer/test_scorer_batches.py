@@ -19,28 +19,28 @@ VALUE = json.dumps(TEXTS).encode()
 async def test_a_stuck_judgement_becomes_a_dead_letter(deaf: bool) -> None:
     """Also when the judge does not heed that it is cancelled."""
     bench = Bench(Hanging(deaf=deaf))
-    task = bench.begin(Record(VALUE))
-    await until(lambda: bench.scorer.is_busy(task), "the judge", every_s=0.002)
+    work = bench.begin(Record(VALUE))
+    await until(lambda: work.is_busy, "the judge", every_s=0.002)
     assert bench.is_balanced()
-    task.cancel("stuck")
-    await task
+    work.end("stuck")
+    await work.task
     assert bench.ended("dead_lettered", "stuck") == 1
-    assert task.cancelling() == 0, "a time limit that comes later would take it for its own"
+    assert work.task.cancelling() == 0, "a time limit that comes later would take it for its own"
     assert bench.is_balanced()
     assert [(topic, value) for topic, value in bench.written.values] == [("dead", VALUE)]
-    assert not bench.scorer.is_busy(task)
+    assert not work.is_busy
 
 
 async def test_waiting_for_a_place_is_not_busy() -> None:
     """One place: the second waits for it, for as long as the first one takes."""
     bench = Bench(Hanging())
     first, second = bench.begin(Record(VALUE)), bench.begin(Record(VALUE, offset=8))
-    await until(lambda: bench.scorer.is_busy(first), "the judge", every_s=0.002)
+    await until(lambda: first.is_busy, "the judge", every_s=0.002)
     await asyncio.sleep(0)
-    assert not bench.scorer.is_busy(second)
-    for task in (second, first):
-        task.cancel("revoked")
-    await asyncio.gather(first, second, return_exceptions=True)
+    assert not second.is_busy
+    for work in (second, first):
+        work.end("revoked")
+    await asyncio.gather(first.task, second.task, return_exceptions=True)
     assert bench.ended("handed_over", "revoked") == 2
     assert bench.is_balanced()
 
@@ -48,11 +48,11 @@ async def test_waiting_for_a_place_is_not_busy() -> None:
 async def test_a_deaf_judge_does_not_hold_up_a_rebalance() -> None:
     """The interaction is handed over while the judge still sleeps, and nothing is written."""
     bench = Bench(Hanging(deaf=True))
-    task = bench.begin(Record(VALUE))
-    await until(lambda: bench.scorer.is_busy(task), "the judge", every_s=0.002)
-    task.cancel("revoked")
-    await asyncio.wait({task}, timeout=4)
-    assert task.cancelled()
+    work = bench.begin(Record(VALUE))
+    await until(lambda: work.is_busy, "the judge", every_s=0.002)
+    work.end("revoked")
+    await asyncio.wait({work.task}, timeout=4)
+    assert work.task.cancelled()
     assert bench.ended("handed_over", "revoked") == 1
     assert bench.written.values == []
 
@@ -60,7 +60,7 @@ async def test_a_deaf_judge_does_not_hold_up_a_rebalance() -> None:
 async def test_a_judge_that_cancels_itself_is_a_bug() -> None:
     """Nobody told it to end: handed over, the interaction would be open for ever."""
     bench = Bench(Hanging(itself=True))
-    await bench.begin(Record(VALUE))
+    await bench.begin(Record(VALUE)).task
     assert bench.ended("dead_lettered", "internal_error") == 1
 
 
@@ -68,7 +68,7 @@ async def test_an_unreadable_record_is_a_bare_dead_letter() -> None:
     """Key and value are unknown; the headers say where it stands."""
     bench = Bench(Hanging())
     record = Unreadable("rag.interactions.v1", 3, 42, 1_795_176_000_000, "UnicodeDecodeError")
-    await bench.begin(record)
+    await bench.begin(record).task
     assert bench.ended("dead_lettered", "unreadable_record") == 1
     assert bench.written.values == [("dead", b"")]
     assert bench.is_balanced()
@@ -105,5 +105,5 @@ async def test_ids_read_on_the_way_do_not_hide_a_wrong_format(id_: str) -> None:
     bench = Bench(Hanging(), rate=0.1)
     batch = [Record(f'{{"interaction_id": {id_ % i}}}'.encode(), offset=i) for i in range(1_500)]
     for record in bench.scorer.screen(batch):
-        await bench.begin(record)
+        await bench.begin(record).task
     assert bench.count("dead_letter_circuit_open") == 1

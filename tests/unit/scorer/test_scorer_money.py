@@ -55,22 +55,22 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
 
     work = scorer.begin(Record(1, value=encoded(interaction("i1"))))
     assert work is not None
-    task = asyncio.create_task(work)
+    task = work.start()
     if not waits:
         await task
         assert ended("over_budget", "usd_per_day") == 1
         return
-    await until(lambda: scorer.parked() == 1, "the end of the money", every_s=0.002)
+    await until(lambda: scorer.works.parked == 1, "the end of the money", every_s=0.002)
     assert scorer.room(A) == 0
     assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 1
-    assert scorer.waits(task, 60.0)
-    assert not scorer.is_busy(task)
+    assert work.may_be_left(60.0)
+    assert not work.is_busy
     now[0] += DAY_S
     await task
     assert ended("scored") == 1
     assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 0
     assert scorer.room(A) is None
-    assert scorer.parked() == 0
+    assert scorer.works.parked == 0
 
 
 class Abandoned(OfflineJudge):

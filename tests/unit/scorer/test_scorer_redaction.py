@@ -69,7 +69,7 @@ async def test_what_cannot_be_redacted_stays_where_it_is(record: Record) -> None
     scorer = made(written, registry)
     work = scorer.begin(record)
     assert work is not None
-    await work
+    await work.start()
     (letter,) = written.sent
     said = dict(letter.headers)
     assert (letter.topic, letter.key, letter.value) == ("dead", None, b"")
@@ -84,5 +84,5 @@ async def test_what_cannot_be_redacted_stays_where_it_is(record: Record) -> None
     fine = json.dumps({**TEXTS, "response": "It weighs 5 grams."}).encode()
     following = scorer.begin(Record(value=fine))
     assert following is not None
-    await following
+    await following.start()
     assert [sent.topic for sent in written.sent] == ["dead", "scores"]

@@ -15,6 +15,7 @@ from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick
 from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.runtime.health import Health
@@ -73,12 +74,13 @@ class Stage:
         self.begun += 1
         self.released.wait()
 
-    def begin(self, value: object, offset: int = 0) -> asyncio.Task[None]:
-        """The work on a record with that value, or with those bytes."""
+    def begin(self, value: object, offset: int = 0) -> Work:
+        """The work on a record with that value, or with those bytes; it has started."""
         raw = value if isinstance(value, bytes) else json.dumps(value).encode()
         work = self.scorer.begin(Record(value=raw, offset=offset))
         assert work is not None
-        return asyncio.create_task(work)
+        work.start()
+        return work
 
     @property
     def outcomes(self) -> dict[tuple[str, ...], float]:
@@ -95,9 +97,9 @@ def stage() -> Iterator[Stage]:
 
 async def test_it_ends_as_stuck_and_nothing_of_it_gets_out(stage: Stage) -> None:
     """Four of them, more than there are threads, amid others: each has one outcome."""
-    tasks = [stage.begin(POISON, n) for n in range(4)]
-    tasks += [stage.begin(FINE, 10 + n) for n in range(20)]
-    await asyncio.gather(*tasks)
+    works = [stage.begin(POISON, n) for n in range(4)]
+    works += [stage.begin(FINE, 10 + n) for n in range(20)]
+    await asyncio.gather(*(work.task for work in works))
     assert stage.outcomes == {("dead_lettered", "stuck"): 4, ("scored", ""): 20}
     letters = [sent for sent in stage.written.sent if sent.topic == "dead"]
     for letter in letters:
@@ -113,7 +115,7 @@ async def test_a_letter_that_cannot_be_redacted_in_time_goes_without_its_texts(
     stage: Stage,
 ) -> None:
     """Of a record that is none: its redaction is the letter's."""
-    await stage.begin(json.dumps(POISON).encode()[:-1])
+    await stage.begin(json.dumps(POISON).encode()[:-1]).task
     (letter,) = stage.written.sent
     assert (letter.topic, letter.key, letter.value) == ("dead", None, b"")
     assert SECRET not in repr(letter)
@@ -123,11 +125,11 @@ async def test_a_letter_that_cannot_be_redacted_in_time_goes_without_its_texts(
 async def test_it_is_handed_over_at_once_when_its_partition_is_taken_away() -> None:
     """The next owner may redact it as well; and the process does not wait for the thread."""
     stage = Stage(limit_s=60.0)
-    task = stage.begin(POISON)
+    work = stage.begin(POISON)
     await until(lambda: stage.begun > 0, "the thread", every_s=0.01)
-    assert stage.scorer.waits(task, 10.0)
-    task.cancel("shutdown")
-    await asyncio.gather(task, return_exceptions=True)
+    assert work.may_be_left(10.0)
+    work.end("shutdown")
+    await asyncio.gather(work.task, return_exceptions=True)
     assert stage.outcomes == {("handed_over", "shutdown"): 1}
     assert stage.written.sent == []
     stage.released.set()

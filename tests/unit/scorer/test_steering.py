@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.judge.limits.budget import Budget
 from monitor.records import Outcome, Usage
 from monitor.sampling.pace import HEADROOM, Pace, PaceBounds
 from monitor.sampling.slot_buffer import SlotBuffer
@@ -14,30 +18,21 @@ from monitor.scorer.slots import PaceController, Slots
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.records import JUDGE
 
-
-class Purse:
-    """Money of all replicas; days are ``hours`` long."""
-
-    def __init__(self, per_day: float, hours: int = 24) -> None:
-        self.per_day, self.gone, self._day_s = per_day, 0.0, hours * 3600
-
-    def left(self, now: float) -> float:
-        return self.per_day - self.gone
-
-    def spent(self, now: float) -> float:
-        return self.gone
-
-    def day_end(self, now: float) -> float:
-        return (now // self._day_s + 1) * self._day_s
+BERLIN = ZoneInfo("Europe/Berlin")
 
 
 class Bench:
     """A steering wheel and a clock."""
 
     def __init__(
-        self, allowed: PaceBounds, money: Purse | None = None, *, share: float = 1.0
+        self,
+        allowed: PaceBounds,
+        budget: Budget | None = None,
+        *,
+        share: float = 1.0,
+        began: float = 0.0,
     ) -> None:
-        self.now, self.registry, self.money = 0.0, CollectorRegistry(), money
+        self.now, self.registry, self.budget = began, CollectorRegistry(), budget
         self.asked = 1.0
         self.pace = Pace(None, sheds=True, behind_s=600.0)
         slot_buffer: SlotBuffer[Member] = SlotBuffer(lambda: self.pace.plan, lambda: self.now)
@@ -47,7 +42,7 @@ class Bench:
                 Picker(PickSettings()),
                 self.pace,
                 allowed,
-                money,
+                budget,
                 lambda: share,
                 lambda: self.now,
                 lambda: self.now,
@@ -55,6 +50,12 @@ class Bench:
             ),
             ScorerTelemetry(self.registry),
         )
+
+    @property
+    def gone(self) -> float:
+        """US dollars that are spent of the day's."""
+        assert self.budget is not None
+        return self.budget.spent(self.now)
 
     def minute(
         self, interactions: int, usage: Usage, seconds: float = 1.0, took_s: float = 60.0
@@ -65,8 +66,8 @@ class Bench:
             self.pace_controller.picked(self.pace.plan.length)
             ending = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
             self.pace_controller.judged(ending, seconds)
-            if self.money is not None:
-                self.money.gone += usage.usd
+            if self.budget is not None:
+                self.budget.spend(self.now, usage.usd)
         self.now += took_s
         self.pace_controller.turn()
         return picks
@@ -88,19 +89,21 @@ def test_requests_a_minute_are_used_and_not_exceeded() -> None:
     assert bench.shown("sampling_share") == 1
 
 
-@pytest.mark.parametrize("hours", [23, 24, 25])
-def test_the_days_money_lasts_until_midnight(hours: int) -> None:
+@pytest.mark.parametrize(
+    ("day", "hours"), [((2026, 3, 29), 23), ((2026, 3, 30), 24), ((2026, 10, 25), 25)]
+)
+def test_the_days_money_lasts_until_midnight(day: tuple[int, int, int], hours: int) -> None:
     """Spread over the day: at noon half of it is gone, and at the end nearly all.
 
     Also of a day on which clocks change: in its last hour no more than in the one before.
     """
-    money = Purse(14.4, hours)
-    bench = Bench(PaceBounds(64), money)
+    began = datetime(*day, tzinfo=BERLIN).timestamp()
+    bench = Bench(PaceBounds(64), Budget(14.4, BERLIN), began=began)
     bench.pace_controller.turn()
     gone = []
     for _ in range(hours * 60 - 1):
         bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
-        gone.append(money.gone)
+        gone.append(bench.gone)
     assert 0.4 * 14.4 <= gone[hours * 30] <= 0.6 * 14.4
     assert 0.85 * 14.4 <= gone[-1] <= 14.4
     assert gone[-1] - gone[-60] <= 1.2 * (gone[-60] - gone[-120])
@@ -108,7 +111,7 @@ def test_the_days_money_lasts_until_midnight(hours: int) -> None:
 
 def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:
     """A tenth of a cent for each judgement, and one cent a minute: ten, and not sixty."""
-    bench = Bench(PaceBounds(64), Purse(14.4))
+    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
     bench.pace_controller.turn()
     bench.minute(100, Usage(calls=1, usd=0.001), seconds=0.1, took_s=10.0)
     shown = bench.shown("judgements_affordable")
@@ -141,7 +144,7 @@ def test_a_burst_begins_and_ends_between_two_looks() -> None:
     bench.pace_controller.turn()
     assert bench.pace.plan.length == before, "the limits leave no room"
     assert bench.shown("burst") == 1
-    free = Bench(PaceBounds(64), Purse(14.4))
+    free = Bench(PaceBounds(64), Budget(14.4, UTC))
     free.pace_controller.turn()
     for _ in range(20):
         free.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
@@ -169,14 +172,13 @@ def test_who_is_behind_takes_no_part_in_a_burst() -> None:
 
 def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> None:
     """What is left is spread over the rest of the day: a sixth less, neither nothing nor all."""
-    money = Purse(14.4)
-    bench = Bench(PaceBounds(64), money)
+    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
     bench.pace_controller.turn()
     gone = []
     for minute in range(1_439):
         bench.asked = 4.0 if 240 <= minute < 300 else 1.0
         bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
-        gone.append(money.gone)
+        gone.append(bench.gone)
     usual, burst, after = (
         gone[239] / 240,
         (gone[299] - gone[239]) / 60,
@@ -189,12 +191,11 @@ def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> Non
 
 def test_a_burst_before_midnight_leaves_some_of_the_money() -> None:
     """Its last hour has eight dollars; four times as many would take them in a quarter of it."""
-    money = Purse(14.4)
-    bench = Bench(PaceBounds(64), money)
+    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
     bench.pace_controller.turn()
     for minute in range(1_439):
         bench.asked = 4.0 if minute >= 1_380 else 1.0
-        before = money.gone
+        before = bench.gone
         bench.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
-        assert money.gone > before
-    assert 0.85 * 14.4 <= money.gone <= 14.4
+        assert bench.gone > before
+    assert 0.85 * 14.4 <= bench.gone <= 14.4

@@ -12,6 +12,7 @@ from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import SLOW_S, DeadLetters
+from monitor.ingest.work import Work, Works, WorkState
 from monitor.kafka.producer import RecordRefused
 from monitor.kafka.record import Partition
 from monitor.runtime.health import Health
@@ -33,6 +34,15 @@ def prepared(refusal: Exception, slow_s: float = SLOW_S) -> tuple[Memory, DeadLe
     producer = Memory(lambda _sent: refusal)
     letters = DeadLetters(producer, "dead", gate, group="g", version="1", slow_s=slow_s)
     return producer, letters, health
+
+
+def buried(letters: DeadLetters, record: Record, works: Works | None = None) -> Work:
+    """The work on a record that becomes a dead letter."""
+
+    async def bury(work: Work) -> None:
+        await letters.bury(record, WRONG, NOW, work)
+
+    return Work(record, bury, works or Works())
 
 
 async def settled() -> None:
@@ -59,7 +69,7 @@ async def held(letters: DeadLetters, health: Health) -> str:
 async def test_a_refusal_is_waited_out(refusal: Exception, said: str) -> None:
     """Too large or not allowed: held and said, tried again, and released with the whole record."""
     producer, letters, health = prepared(refusal)
-    burying = asyncio.create_task(letters.bury(Record(), WRONG, NOW))
+    burying = buried(letters, Record()).start()
     waiting = await held(letters, health)
     assert said in waiting
     assert waiting.endswith("held until then: rag.interactions.v1/3")
@@ -73,7 +83,7 @@ async def test_a_refusal_is_waited_out(refusal: Exception, said: str) -> None:
 async def test_a_refusal_is_still_said_when_it_has_lasted() -> None:
     """That nothing has been taken for a while, here for no time at all, says less than why."""
     _, letters, health = prepared(RecordRefused("MessageSizeTooLargeError"), slow_s=0.0)
-    burying = asyncio.create_task(letters.bury(Record(), WRONG, NOW))
+    burying = buried(letters, Record()).start()
     assert "MessageSizeTooLargeError" in await held(letters, health)
     burying.cancel()
     await asyncio.gather(burying, return_exceptions=True)
@@ -82,16 +92,17 @@ async def test_a_refusal_is_still_said_when_it_has_lasted() -> None:
 async def test_it_is_held_until_the_last_letter_has_a_place() -> None:
     """Of two that wait, one given up (the partition is revoked) leaves the other waiting."""
     producer, letters, health = prepared(RecordRefused("too large"))
-    first = asyncio.create_task(letters.bury(Record(offset=1), WRONG, NOW))
-    second = asyncio.create_task(letters.bury(Record(offset=2), WRONG, NOW))
+    works = Works()
+    first = buried(letters, Record(offset=1), works).start()
+    second = buried(letters, Record(offset=2), works).start()
     await settled()
-    assert letters.gate.waiting == 2
+    assert works.count(WorkState.HELD) == 2
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     assert letters.gate.room(HERE) == 0
     assert "dead_letters" in health.waiting
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
-    assert (letters.gate.room(HERE), letters.gate.waiting) == (None, 0)
+    assert (letters.gate.room(HERE), works.count(WorkState.HELD)) == (None, 0)
     assert health.waiting == {}
     assert producer.sent == []
