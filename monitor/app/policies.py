@@ -26,6 +26,7 @@ from monitor.judge.llm.fallback import FallbackJudge
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
 from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.judge.pipeline.model_ids import Ids
 from monitor.judge.pipeline.recheck_choice import other_order
 from monitor.judge.protocol import Judge
@@ -67,6 +68,7 @@ def build_judges(
     whole: bool = False,
     paused: Callable[[str, str | None], None] | None = None,
     share: Callable[[], float] = lambda: 1.0,
+    replies: ReplyTally | None = None,
 ) -> list[ConfiguredJudge]:
     """One judge for each distinct section; the first is that of the settings themselves.
 
@@ -74,6 +76,7 @@ def build_judges(
     that has never answered is not waited for: a file is no traffic, and can be given again.
     ``paused`` is told of a judge of whose models none answers for now, and with None when one does.
     ``share`` is the part of the limits that this process keeps to where replicas share none.
+    ``replies`` counts those of models.
     """
     configured_judges: list[ConfiguredJudge] = []
     probe_s = seconds(settings.limits.stop_probe)
@@ -96,7 +99,7 @@ def build_judges(
             asked = [provider_gates.all_of(one) for one in made]
             limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
-            observe = CountedCalls(telemetry)
+            observe = CountedCalls(telemetry, tally=replies)
             judges: list[Judge] = [
                 LlmJudge(one, observe=observe, cache=keep, provider_gates=provider_gates)
                 for one in made

@@ -27,7 +27,7 @@ MOST_REMEMBERED = 4_096
 _ANY = re.compile(".*", re.DOTALL)
 
 
-class Books(NamedTuple):
+class Aggregators(NamedTuple):
     """Everything that the gauges follow from: scores with detectors, and their baselines."""
 
     scores: ScoreAggregator
@@ -35,7 +35,7 @@ class Books(NamedTuple):
     baselines: Baselines
 
 
-def aggregators(settings: Settings) -> Books:
+def aggregators(settings: Settings) -> Aggregators:
     """Empty ones, as the settings say."""
     drift = DriftDetectors(_drift(settings), fixed_baselines(settings.drift.baselines))
     export = settings.export
@@ -52,7 +52,7 @@ def aggregators(settings: Settings) -> Books:
     )
     told = settings.drift
     learning_settings = LearningSettings(told.learn_slots, seconds(told.learn_wait), told.metrics)
-    return Books(scores, drift, Baselines(drift, Learner(learning_settings)))
+    return Aggregators(scores, drift, Baselines(drift, Learner(learning_settings)))
 
 
 def burst_allowance(settings: Settings) -> BurstAllowance | None:

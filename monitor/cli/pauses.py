@@ -54,7 +54,7 @@ def pause(
 
     access, now = _access(config, set_, limit)
     record = PauseRecord(application=_name(application), until=_until(for_, now))
-    asyncio.run(commands.pause(access, record, now, _who()))
+    asyncio.run(commands.pause(access, record, _who()))
     say(_told(record))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
 
-from monitor.errors import RecordSkipped
-from monitor.records.control import BURST_KEY, BurstRecord, Removed, read_control_record
+from monitor.control.state import Written
+from monitor.records.control import BURST_KEY, BurstRecord, ControlRecord, Removed
 
 GRANT_S: Final = 60
 #: So long before a grant ends the next one follows: an exporter looks every five seconds, or less.
@@ -38,22 +38,12 @@ class Bursts:
     def __init__(self) -> None:
         self.last: BurstRecord | None = None
 
-    def apply(self, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-        """Let a control record hold; what was wrong with one that was left out.
-
-        Of those of other kinds nothing is said: others read them.
-        """
-        if key != BURST_KEY.encode():
-            return None
-        try:
-            found = read_control_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
-        if isinstance(found, Removed):
+    def apply(self, found: ControlRecord | Removed, _written: Written) -> None:
+        """A grant begins, or was never given."""
+        if isinstance(found, Removed) and found.key == BURST_KEY:
             self.last = None
         elif isinstance(found, BurstRecord):
             self.last = _after(self.last, found)
-        return None
 
     def times(self, now: float) -> int:
         """How many times as many judgements are asked for; 1 where no grant holds."""

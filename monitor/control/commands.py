@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from monitor.control.pauses import Pauses
+from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
-from monitor.kafka.replay import TopicScan
-from monitor.records.control import SET_BY, PauseRecord, pause_key
+from monitor.kafka.replay import TopicScan, require_topic
+from monitor.records.control import PAUSE, SET_BY, PauseRecord, pause_key
 from monitor.runtime.health import Health
 
 
@@ -23,13 +24,14 @@ class ControlAccess(NamedTuple):
     limit_s: float
 
 
-async def pause(access: ControlAccess, record: PauseRecord, now: float, by: str) -> None:
+async def pause(access: ControlAccess, record: PauseRecord, by: str) -> None:
     """Begin a pause, with the name of who has asked for it.
 
     Raises ``DependencyRefused`` when it cannot be written in time, and at once where no topic is: a
     producer would wait for one.
     """
-    await in_force(access, now)
+    async with one_shot.in_time(access.connection, access.health, access.limit_s, "looking"):
+        await require_topic(access.connection, access.health, access.topic)
     await publish(access, [(record.key, record.to_json())], [(SET_BY, by.encode())])
 
 
@@ -63,9 +65,10 @@ async def said(access: ControlAccess, now: float) -> list[str]:
 
 async def _read(access: ControlAccess) -> Pauses:
     pauses, scan = Pauses(), await TopicScan.start(access.connection, access.health)
+    state = ControlState({PAUSE: pauses.apply})
     try:
         async for record in scan.records(access.topic):
-            pauses.apply(record.key, record.value, record.timestamp / 1000, record.headers)
+            state.apply_record(record)
     finally:
         await scan.stop()
     return pauses

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from monitor.errors import RecordSkipped
-from monitor.records.control import (
-    PAUSE,
-    SET_BY,
-    PauseRecord,
-    Removed,
-    pause_key,
-    read_control_record,
-)
-
-Headers = Sequence[tuple[str, bytes | None]]
+from monitor.control.state import Headers, Written
+from monitor.records.control import SET_BY, ControlRecord, PauseRecord, Removed, pause_key
 
 
 class Pauses:
@@ -31,28 +20,17 @@ class Pauses:
         #: Whether the topic cannot be read: then nothing is held, and nobody knows.
         self.are_unknown = False
 
-    def apply(
-        self, key: bytes | None, value: bytes | None, at: float, headers: Headers = ()
-    ) -> RecordSkipped | None:
-        """Let a control record hold that was written at ``at``; what was wrong with one left out.
-
-        Of those that are no pauses nothing is said: others read them.
-        """
-        if not (key or b"").startswith(f"{PAUSE}/".encode()):
-            return None
-        try:
-            found = read_control_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
+    def apply(self, found: ControlRecord | Removed, written: Written) -> None:
+        """A pause begins or ends."""
         if isinstance(found, Removed):
             self._held.pop(found.key, None)
             self._since.pop(found.key, None)
         elif isinstance(found, PauseRecord):
+            at = written.at
             before = self._held.get(found.key)
             if before is None or not before.is_active(at):  # else it is made longer
                 self._since[found.key] = at
-            self._held[found.key] = found.as_set(at, _who(headers))
-        return None
+            self._held[found.key] = found.as_set(at, _who(written.headers))
 
     def is_paused(self, application: str, now: float) -> bool:
         """Whether it is not judged, by a pause of its own or of all."""

@@ -83,11 +83,11 @@ async def stacked(demo: Demo, shipped: Shipped | None) -> AsyncIterator[None]:
         return
     await demo.watch.first_page()
     target = demo.watch.url.removeprefix("http://")
-    async with beside(shipped, rendered(demo.monitor.settings), target, demo.hear) as stack:
+    async with beside(shipped, rendered(demo.monitor.shared.settings), target, demo.hear) as stack:
         demo.links = {
             "prometheus": stack.prometheus.url,
             "alertmanager": stack.alertmanager.url,
-            "kafka": demo.monitor.settings.kafka.bootstrap_servers,
+            "kafka": demo.monitor.shared.settings.kafka.bootstrap_servers,
         }
         yield
 
@@ -107,7 +107,7 @@ class Demo:
 
     def hear(self, notification: Notification) -> None:
         """Take in what Alertmanager has sent."""
-        self.inbox.hear(notification, self.chronicle.seconds(self.monitor.clock()))
+        self.inbox.hear(notification, self.chronicle.seconds(self.monitor.shared.clock()))
 
     def events(self) -> list[Event]:
         """What has happened and what has arrived, in the order of their times."""
@@ -117,34 +117,36 @@ class Demo:
         """Send the traffic, wait until all of it has ended, and sum up."""
         options, start = self._options, self.schedule.start
         end = math.inf if options.run_for is None else start + math.ceil(options.run_for)
-        topic = self.monitor.settings.kafka.topics.interactions[0]
+        topic = self.monitor.shared.settings.kafka.topics.interactions[0]
         await self.watch.first_page()  # a taken port ends the demo before anything is begun
-        producer = await Producer.start(self.monitor.connection, self.monitor.health)
+        producer = await Producer.start(self.monitor.shared.connection, self.monitor.shared.health)
         try:
             traffic = DemoTraffic(options.seed, self.schedule.mix_at)
             generator = Generator(
-                producer, topic, traffic, rate=options.rate, clock=self.monitor.clock
+                producer, topic, traffic, rate=options.rate, clock=self.monitor.shared.clock
             )
             await generator.run(start, end, stop)
         finally:
             await producer.stop()
         page = await self.watch.settled(generator.acknowledged)
         run = DemoRun(
-            self.schedule.phases(int(min(end, math.ceil(self.monitor.clock())))),
+            self.schedule.phases(int(min(end, math.ceil(self.monitor.shared.clock())))),
             acknowledged=generator.acknowledged,
             end_offset=await self.watch.end_offset(topic),
             first_gauge_s=self.watch.first_gauge_s,
             traffic_began_s=round(start - self._began_at, 1),
         )
-        return report(page, self.monitor.aggregator, self.chronicle, run, self.inbox.summary())
+        return report(
+            page, self.monitor.aggregators.scores, self.chronicle, run, self.inbox.summary()
+        )
 
     def view(self) -> View:
         """An empty picture of this demo."""
         return View(
             self.schedule,
-            self.monitor.settings.export.windows,
+            self.monitor.shared.settings.export.windows,
             self.chronicle,
-            self.monitor.settings.drift.metrics,
+            self.monitor.shared.settings.drift.metrics,
             url=self.watch.url,
             judge=SCREEN if self._options.judge == "offline" else f"{self._options.model}",
             links=self.links,
@@ -153,7 +155,7 @@ class Demo:
 
     async def show(self, stop: asyncio.Event) -> None:
         """Show gauges until cancelled; when nobody reads them any more, ``stop`` is set."""
-        first, clock = await self.watch.first_page(), self.monitor.clock
+        first, clock = await self.watch.first_page(), self.monitor.shared.clock
         view = self.view()
         view.look(first, clock())
         await show(view, self.watch, self.events, clock, stop)

@@ -44,7 +44,7 @@ class DemoWatch:
             return None
         with suppress(aiohttp.ClientError):
             page = await scrape(f"{self.url}/metrics")
-            self._chronicle.look(page, self._monitor.clock())
+            self._chronicle.look(page, self._monitor.shared.clock())
             if self.first_gauge_s is None and any(g.samples >= 5 for g in page.gauges.values()):
                 self.first_gauge_s = round(time.monotonic() - self._began, 1)
             return page
@@ -74,9 +74,9 @@ class DemoWatch:
 
     async def follow_alarms(self) -> None:
         """Tell the chronicle of every record of the alarms topic, until cancelled."""
-        topic = self._monitor.settings.kafka.topics.alarms
+        topic = self._monitor.shared.settings.kafka.topics.alarms
         health = Health(time.monotonic)  # whether we look on changes nothing in the monitor's
-        reader = await TopicReader.start(self._monitor.output, topic, health, start_ms=0)
+        reader = await TopicReader.start(self._monitor.shared.output, topic, health, start_ms=0)
         try:
             async for records in reader.batches():
                 for each in records:
@@ -88,9 +88,9 @@ class DemoWatch:
 
     async def end_offset(self, topic: str) -> int:
         """How many records the topic has, over its partitions."""
-        kafka = self._monitor.settings.kafka
+        kafka = self._monitor.shared.settings.kafka
         watch = await GroupWatch.start(
-            self._monitor.connection, kafka.group_id, topic, self._monitor.health
+            self._monitor.shared.connection, kafka.group_id, topic, self._monitor.shared.health
         )
         try:
             return sum(end for _, end in (await watch.look()).values())

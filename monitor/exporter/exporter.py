@@ -12,9 +12,11 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, ClassVar, NamedTuple
 
-from monitor.control.bursts import BurstAllowance, Bursts
+from monitor.control.bursts import BurstAllowance
+from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.publisher import Outbox
+from monitor.control.state import ControlState, Written
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.alarms.burst_requests import BurstRequester
 from monitor.exporter.alarms.evidence import ScoreRecords
@@ -33,6 +35,7 @@ from monitor.kafka.record import KafkaRecord
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
+from monitor.records.control import BASELINE, ControlRecord, Removed
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import supervised
@@ -67,7 +70,8 @@ class Exporter:
 
     ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the
     attribute that the segments of an application are values of. ``writer`` is a name that no other
-    process has. ``heard`` is told of every control record.
+    process has. ``controls`` are kept up with the control topic; ``heard`` is told the result of
+    each of its records.
     """
 
     #: Who writes its records.
@@ -85,11 +89,12 @@ class Exporter:
         *,
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
-        heard: Callable[[KafkaRecord], RecordSkipped | None] = lambda _record: None,
+        controls: Controls,
+        heard: Callable[[str], None] = lambda _result: None,
         allowed: BurstAllowance | None = None,
         steady: Callable[[], float] = steady_seconds,
     ) -> None:
-        self._heard = heard
+        self._heard, self._controls = heard, controls
         self._connection, self._topics, self._aggregator = connection, topics, aggregator
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
@@ -102,12 +107,10 @@ class Exporter:
         self._lessons = LearningSchedule(aggregator, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
-        #: What was granted of the day.
-        self.bursts = Bursts()
         self._burst_desk = None
         if allowed is not None:
             self._burst_desk = BurstRequester(
-                baselines.drift, self._bursts_out, self.bursts, allowed, health, clock
+                baselines.drift, self._bursts_out, controls.bursts, allowed, health, clock
             )
         self._holding = Holding(baselines, clock, self._lessons.show)
         self._control = self._control_follower()
@@ -143,22 +146,32 @@ class Exporter:
         )
 
     def _control_follower(self) -> StateFollower:
+        def hold(found: ControlRecord | Removed, _: Written) -> None:
+            self._holding.apply(found, at_once=not self.is_ready)
+
+        state = ControlState({BASELINE: hold, **self._controls.readers}, reports_others=True)
+
         def take(record: KafkaRecord) -> RecordSkipped | None:
             for outbox in (self._baselines_out, self._bursts_out):
                 outbox.came_back(record.key)
-            self.bursts.apply(record.key, record.value)
-            self._heard(record)  # what is wrong with it is said below
-            at_once = not self.is_ready
-            return self._holding.apply(record.key, record.value, at_once=at_once)
+            return state.apply_record(record)
+
+        def count(result: str) -> None:
+            self._telemetry.control_records.labels(result).inc()
+            self._heard(result)
+
+        def changed() -> None:
+            self._lessons.show()
+            self._controls.are_known.set()
 
         lost = "baselines would be forgotten and learned anew"
         return StateFollower(
             self._connection,
             FollowedTopic(self._topics.control, "control", lost),
             take,
-            lambda result: self._telemetry.control_records.labels(result).inc(),
+            count,
             self._health,
-            self._lessons.show,
+            changed,
         )
 
     @property

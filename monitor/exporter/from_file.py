@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, generate_latest
 
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.baselines.baselines import Baselines, apply
+from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.steps import no_garbage
@@ -45,12 +45,13 @@ def gauges(
         for result, number in Counter(_apply(aggregator, line) for line in _filled(lines)).items():
             telemetry.records.labels(result).inc(number)
     aggregator.advance(at)
+    state = control_state(baselines)
     for line in _filled(control or ()):
-        left_out = apply(baselines, _key_of(line), line)
+        left_out = state.apply(_key_of(line), line)
         telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
     learned = baselines.learn(aggregator.training_slots, at)
     for record in learned if control is None else ():
-        baselines.apply(record.key.encode(), record.to_json())
+        state.apply(record.key.encode(), record.to_json())
     show(baselines, aggregator, telemetry)
     registry.register(QualityCollector(aggregator, lambda: at, lambda: True, promised))
     return generate_latest(registry).decode()

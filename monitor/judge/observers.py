@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from monitor.judge.cache.store import Result, What
-from monitor.judge.limits.provider_gate import ProviderState
-from monitor.judge.pipeline.complaints import commonest, in_words
+from monitor.judge.limits.provider_gate import ProviderState, worst
+from monitor.judge.pipeline.complaints import ReplyTally, commonest
 from monitor.records import Usage
 from monitor.runtime.logs import logger
 from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
 
-_GETS_WORSE: Final = tuple(ProviderState)
 #: Results of calls that a model has answered, if only with a message that cannot be read.
 REPLIES: Final = (None, "ok", "malformed_reply")
 #: Seconds between two lines of the log about refused replies, and how much of one they quote.
@@ -27,19 +25,23 @@ class CountedCalls:
     """A ``CallObserver`` that counts into the scorer's telemetry.
 
     Refused replies are said in the log, too, the first at once and then a minute's together;
-    ``clock`` gives seconds.
+    ``clock`` gives seconds. ``tally`` counts them since the start.
     """
 
     def __init__(
-        self, telemetry: ScorerTelemetry, clock: Callable[[], float] = time.monotonic
+        self,
+        telemetry: ScorerTelemetry,
+        clock: Callable[[], float] = time.monotonic,
+        tally: ReplyTally | None = None,
     ) -> None:
         self._telemetry, self._clock = telemetry, clock
-        self._replies, self._refused = 0, Counter[str]()
+        self._whole, self._latest = tally or ReplyTally(), ReplyTally()
         self._said_at: float | None = None
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, latency, tokens and money."""
-        self._replies += error in REPLIES
+        for tally in (self._whole, self._latest):
+            tally.replies += error in REPLIES
         self._telemetry.judge_calls.labels(task, error or "ok").inc()
         self._telemetry.judge_call_seconds.labels(task).observe(seconds)
         self._telemetry.judge_tokens.labels("prompt").inc(usage.prompt_tokens)
@@ -54,18 +56,19 @@ class CountedCalls:
     def refused(self, task: str, kind: str, complaint: str) -> None:
         """Refused replies by task and kind, and in the log what most of them are."""
         self._telemetry.judge_complaints.labels(task, kind).inc()
-        self._refused[kind] += 1
+        for tally in (self._whole, self._latest):
+            tally.refused[kind] += 1
         now = self._clock()
         if self._said_at is not None and now - self._said_at < SAY_EVERY_S:
             return
         self._said_at = now
         logger().warning(
             "judge_replies_refused",
-            what=in_words(self._refused, self._replies),
-            commonest=commonest(self._refused),
+            what=self._latest.in_words(),
+            commonest=commonest(self._latest.refused),
             latest=f"{task}: {complaint[:MOST_CHARACTERS]}",
         )
-        self._replies, self._refused = 0, Counter()
+        self._latest = ReplyTally()
 
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""
@@ -124,9 +127,7 @@ class ShownState:
             self._moved()
 
     def _is_in(self, model: str, which: ProviderState) -> float:
-        return float(
-            max((found() for found in self._states[model]), key=_GETS_WORSE.index) is which
-        )
+        return float(worst(found() for found in self._states[model]) is which)
 
 
 class ShownIds:

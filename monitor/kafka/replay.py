@@ -199,6 +199,16 @@ class TopicScan:
         await stopped(self._client.stop(), "scan")
 
 
+async def require_topic(connection: Connection, health: Health, topic: str) -> None:
+    """Raises ``DependencyRefused`` where the cluster has no such topic that we may describe."""
+    cluster = await ClusterView.start(connection, health, "metadata")
+    try:
+        if topic not in await patiently(cluster.partitions, connection, health, "metadata"):
+            raise _missing(connection, topic)
+    finally:
+        await cluster.stop()
+
+
 class Redelivery(ConsumerRebalanceListener):
     """A member of a group that works through a topic once, to the end that it had at the start.
 

@@ -8,12 +8,10 @@ blocks hold as they would.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from monitor import __version__
 from monitor.app.connections import connection, output_connection
 from monitor.app.policies import (
     ConfiguredJudge,
@@ -26,16 +24,13 @@ from monitor.app.policies import (
     redaction_rules,
     require_prices,
     slots,
-    traffic,
     unpriced,
 )
+from monitor.app.scoring import build_scorer
 from monitor.config import Settings
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
-from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
-from monitor.ingest.dead_letters.gate import DeadLetterGate
-from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.ingest.redaction.redactor import Redactor
+from monitor.control.state import ControlState
 from monitor.ingest.work import Work, WorkState
 from monitor.judge.llm.dry_run import RehearsedJudge
 from monitor.kafka import one_shot
@@ -44,8 +39,8 @@ from monitor.kafka.producer import Outgoing, Producer
 from monitor.kafka.replay import TopicScan
 from monitor.plan.passing import Passing
 from monitor.records import Outcome, Usage, read_score_record
+from monitor.records.control import CALIBRATION, PAUSE
 from monitor.runtime.health import Health
-from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.spending import SLACK_S, add
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -133,7 +128,18 @@ class _Stage:
             wall=self._clock,
             monotonic=self._clock,
         )
-        self.scorer = self._scorer(redactor)
+        self.scorer = build_scorer(
+            settings,
+            configured_judges,
+            self.slots,
+            counting,
+            telemetry,
+            health,
+            self._clock,
+            redactor=redactor,
+            pauses=self.pauses,
+            budget=self.budget,
+        )
 
     @classmethod
     async def built(
@@ -158,28 +164,6 @@ class _Stage:
         self.scorer.behind(lag_s)
         self.scorer.turn()
 
-    def _scorer(self, redactor: Redactor) -> Scorer:
-        settings, topics = self.settings, self.settings.kafka.topics
-        circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
-        return Scorer(
-            ScorerSettings(topics.scores, settings.kafka.max_record_bytes),
-            traffic(settings, self._configured_judges, self.budget),
-            self.counting,
-            DeadLetters(
-                self.counting,
-                topics.dead_letters,
-                DeadLetterGate(circuit, self.telemetry, self.health, time.monotonic),
-                group=settings.kafka.group_id,
-                version=__version__,
-                redactor=redactor,
-            ),
-            self.telemetry,
-            self._clock,
-            redactor,
-            self.slots,
-            self.pauses,
-        )
-
     async def know(self, output: Connection, limit_s: float) -> None:
         """What was spent today, what is paused, and what is known of the screen."""
         scan = await one_shot.scan(output, self.health, limit_s)
@@ -190,11 +174,11 @@ class _Stage:
 
     async def _learn(self, scan: TopicScan) -> None:
         topics, now = self.settings.kafka.topics, self.passing.now
+        readers = {PAUSE: self.pauses.apply, CALIBRATION: self.calibrations.apply}
         if topics.control in scan.partitions:
+            state = ControlState(readers)
             async for record in scan.records(topics.control):
-                self.calibrations.apply(record.key, record.value)
-                at = record.timestamp / 1000
-                self.pauses.apply(record.key, record.value, at, record.headers)
+                state.apply_record(record)
         if self.budget is not None and topics.scores in scan.partitions:
             since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
             async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
@@ -229,10 +213,8 @@ class _Stage:
 def _told(stage: _Stage) -> dict[str, Any]:
     usage = stage.counting.usage
     outcomes = {
-        "/".join(filter(None, (sample.labels["outcome"], sample.labels["reason"]))): sample.value
-        for family in stage.telemetry.outcomes.collect()
-        for sample in family.samples
-        if sample.name.endswith("_total")
+        "/".join(filter(None, (outcome.value, reason))): count
+        for (outcome, reason), count in stage.scorer.ledger.ended.items()
     }
     judged = sum(n for name, n in outcomes.items() if name.partition("/")[0] in _JUDGED)
     return {

@@ -239,6 +239,13 @@ _MODELS: Final[dict[str, type[ControlRecord]]] = {
 }
 
 
+def kind_of(key: bytes | None) -> str:
+    """The kind of the record with this key; "" for one that is no control record's."""
+    name = (key or b"").decode("utf-8", "replace")
+    kind, slash, _ = name.partition("/")
+    return kind if slash and kind in _MODELS else ""
+
+
 def read_control_record(key: bytes | None, value: bytes | None) -> ControlRecord | Removed:
     """Parse one record.
 
@@ -246,8 +253,8 @@ def read_control_record(key: bytes | None, value: bytes | None) -> ControlRecord
     ``malformed`` for what it cannot read.
     """
     name = (key or b"").decode("utf-8", "replace")
-    kind = name.partition("/")[0]
-    if kind not in _MODELS or kind == name:
+    kind = kind_of(key)
+    if not kind:
         raise RecordSkipped(f"control record {name!r}: of another kind", cause="other_kind")
     if value is None:
         return Removed(name)

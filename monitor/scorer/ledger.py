@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from monitor.records import Outcome
@@ -14,6 +15,8 @@ class Ledger:
     def __init__(self, telemetry: ScorerTelemetry) -> None:
         self._telemetry = telemetry
         self._increments: dict[tuple[Outcome, str], Callable[[float], None]] = {}
+        #: How many have ended, by outcome and reason ("" for none).
+        self.ended = Counter[tuple[Outcome, str]]()
         self.in_flight = 0
 
     def consume(self, count: int = 1) -> None:
@@ -39,6 +42,7 @@ class Ledger:
         self._count(outcome, reason or "", count)
 
     def _count(self, outcome: Outcome, reason: str, count: int) -> None:
+        self.ended[outcome, reason] += count
         # Looking a child up by its labels takes longer than counting.
         increment = self._increments.get((outcome, reason))
         if increment is None:

@@ -77,10 +77,10 @@ class Scorer:
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
         self._threads = threads or Threads("redaction")
-        self._ledger, self.works = Ledger(telemetry), Works()
+        self.ledger, self.works = Ledger(telemetry), Works()
         self._intake = Intake(
             traffic,
-            self._ledger,
+            self.ledger,
             dead_letters.gate,
             telemetry,
             clock,
@@ -91,7 +91,7 @@ class Scorer:
         self._slots: SlotWorker | None = None
         if slots is not None:
             self._slots = SlotWorker(
-                slots, self.works, self._ledger, self._brought_to_end, self._given_up, telemetry
+                slots, self.works, self.ledger, self._brought_to_end, self._given_up, telemetry
             )
         telemetry.waiting_for_money.set_function(
             lambda: self.works.count(WorkState.WAITING_FOR_BUDGET)
@@ -162,7 +162,7 @@ class Scorer:
     def _join(self, slots: SlotWorker, record: KafkaRecord, taken: Admitted) -> Work | None:
         interaction, policy = taken.interaction, taken.policy
         if (redacted := all_redacted(interaction, policy)) is not None:
-            self._ledger.settle(redacted.outcome, redacted.reason)
+            self.ledger.settle(redacted.outcome, redacted.reason)
             return None
         return slots.join(Member(record, interaction, policy, policy.sampler.rate))
 
@@ -185,9 +185,9 @@ class Scorer:
         try:
             outcome, reason = await self._or_buried(work, record, name, do(work))
         except asyncio.CancelledError:
-            self._ledger.settle(Outcome.HANDED_OVER, work.reason or Reason.SHUTDOWN, count)
+            self.ledger.settle(Outcome.HANDED_OVER, work.reason or Reason.SHUTDOWN, count)
             raise
-        self._ledger.settle(outcome, reason, count)
+        self.ledger.settle(outcome, reason, count)
 
     async def _or_buried(
         self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended]

@@ -20,6 +20,7 @@ from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.traffic import DemoTraffic
 from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.scrape import read
@@ -87,7 +88,7 @@ class Simulation:
         )
         scores.advance(self._now)
         for learned in baselines.learn(scores.training_slots, self._now):
-            baselines.apply(learned.key.encode(), learned.to_json())
+            control_state(baselines).apply(learned.key.encode(), learned.to_json())
         show(baselines, scores, self._telemetry)
         states = list(drift.states(self._now))
         for record in transitions(self._last, states, drift.history, self._now, "tenant"):

@@ -9,6 +9,7 @@ import os
 import signal
 
 from monitor.__main__ import main
+from monitor.app.export_role import ExportRole
 from monitor.app.process import Monitor
 from monitor.control.publisher import Outbox
 from monitor.exporter.exporter import Exporter
@@ -33,10 +34,16 @@ class DyingExporter(Exporter):
     outbox = DyingOutbox
 
 
+class DyingRole(ExportRole):
+    """The exporter's, with another one inside."""
+
+    exporter = DyingExporter
+
+
 class DyingMonitor(Monitor):
     """The composition of the product with another exporter."""
 
-    exporter = DyingExporter
+    export_role = DyingRole
 
 
 def export() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from monitor.__main__ import main
+from monitor.app.export_role import ExportRole
 from monitor.app.process import Monitor
 from monitor.config import Settings
 from monitor.control.pauses import Pauses
@@ -35,7 +36,7 @@ class FailingLog(Monitor):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self._pauses = FailingPauses()
+        self.shared.controls.pauses = FailingPauses()
 
 
 class FailingOutbox(Outbox):
@@ -52,10 +53,16 @@ class FailingExporter(Exporter):
     outbox = FailingOutbox
 
 
+class FailingRole(ExportRole):
+    """The exporter's, with another one inside."""
+
+    exporter = FailingExporter
+
+
 class FailingWriter(Monitor):
     """The product, but for its exporter."""
 
-    exporter = FailingExporter
+    export_role = FailingRole
 
 
 ALTERED: Final[dict[str, Callable[[Settings], Monitor]]] = {

@@ -53,7 +53,7 @@ async def exporter(
     monitor, stop = Monitor(settings, clock), asyncio.Event()
     running = asyncio.create_task(monitor.run(["export"], stop))
     try:
-        await until(lambda: monitor.port and not monitor.health.waiting, "readiness")
+        await until(lambda: monitor.port and not monitor.shared.health.waiting, "readiness")
         yield Seen(f"http://127.0.0.1:{monitor.port}/metrics", monitor)
     finally:
         stop.set()
@@ -144,11 +144,11 @@ async def test_the_control_topic_is_waited_for_and_garbage_on_it_is_counted(
     monitor, stop = Monitor(settings), asyncio.Event()
     running = asyncio.create_task(monitor.run(["export"], stop))
     try:
-        await until(lambda: name in str(monitor.health.waiting), "the topic's name")
-        await until(lambda: "exporter" not in monitor.health.waiting, "scores")
-        assert monitor.health.waiting
+        await until(lambda: name in str(monitor.shared.health.waiting), "the topic's name")
+        await until(lambda: "exporter" not in monitor.shared.health.waiting, "scores")
+        assert monitor.shared.health.waiting
         await arrives()
-        await until(lambda: not monitor.health.waiting, "readiness")
+        await until(lambda: not monitor.shared.health.waiting, "readiness")
         seen = Seen(f"http://127.0.0.1:{monitor.port}/metrics", monitor)
 
         async def counted() -> bool:

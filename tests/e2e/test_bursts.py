@@ -58,7 +58,7 @@ async def running(
         return is_so
 
     try:
-        await until(lambda: monitor.port and not monitor.health.waiting, "readiness")
+        await until(lambda: monitor.port and not monitor.shared.health.waiting, "readiness")
         yield shows
     finally:
         stop.set()

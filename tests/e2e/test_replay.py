@@ -77,7 +77,7 @@ async def _served(broker: str, topics: Topics, clock: Callable[[], float]) -> li
     monitor, stop = Monitor(settings, clock), asyncio.Event()
     running = asyncio.create_task(monitor.run(["export"], stop))
     try:
-        await until(lambda: monitor.port and not monitor.health.waiting, "readiness")
+        await until(lambda: monitor.port and not monitor.shared.health.waiting, "readiness")
         url = f"http://127.0.0.1:{monitor.port}/metrics"
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             text = await answer.text()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from monitor.app.scores import Books
+from monitor.app.scores import Aggregators
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -23,17 +23,19 @@ def judge(version: int) -> JudgeIdentity:
     return FIRST.model_copy(update={"version": str(version)})
 
 
-def made(top_k: int = 2, judges: int = 2, period: int = PERIOD) -> Books:
+def made(top_k: int = 2, judges: int = 2, period: int = PERIOD) -> Aggregators:
     """With learning, detectors and segments; nothing has been read."""
     drift = DriftDetectors(DriftSettings(("faithfulness",), 1.0, None, 0.0, period, 2))
     labels = SegmentLabels(most=2)
     scores = ScoreAggregator(
         WINDOWS, period, top_k, drift, segments=labels, always={"vip"}, judges=judges
     )
-    return Books(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
+    return Aggregators(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
 
 
-def read(records: Iterable[ScoreRecord], now: float, found: Books | None = None) -> Books:
+def read(
+    records: Iterable[ScoreRecord], now: float, found: Aggregators | None = None
+) -> Aggregators:
     """All of them, and then a look at the clock."""
     found = found or made()
     for each in records:

@@ -18,11 +18,11 @@ from typing import Any
 
 from monitor.__main__ import main
 from monitor.app.process import Monitor
+from monitor.app.score_role import ScoreRole
 from monitor.sampling.blocks import BlockPlan
 from monitor.sampling.meters import Meters
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.picking import Member
-from monitor.scorer.scorer import Scorer
 from monitor.scorer.slots import Slots
 from tests.stages.altered import serve
 
@@ -50,13 +50,20 @@ def hurried(
             del os.environ[name]
 
 
-class HurriedMonitor(Monitor):
-    """The composition of the product with other blocks."""
+class HurriedRole(ScoreRole):
+    """The scorer's, with other blocks."""
 
-    def _scorer(self, chosen: Any, blocks: Slots | None, *others: Any) -> Scorer:
+    def _blocks(self, *parts: Any) -> Slots | None:
+        blocks = super()._blocks(*parts)
         if blocks is None:
             raise RuntimeError("sampling.block: without blocks there is nothing to hurry")
-        return super()._scorer(chosen, _hurried(blocks, float(os.environ[TIMES])), *others)
+        return _hurried(blocks, float(os.environ[TIMES]))
+
+
+class HurriedMonitor(Monitor):
+    """The composition of the product with another scorer."""
+
+    score_role = HurriedRole
 
 
 def _hurried(blocks: Slots, times: float) -> Slots:

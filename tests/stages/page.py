@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.app.scores import Books
+from monitor.app.scores import Aggregators
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Objective, objective_states
@@ -19,7 +19,7 @@ from tests.stages.score_records import (
 PROMISED = [Objective("faithfulness", "40s", bound=0.9, minimum_samples=2)]
 
 
-def page(found: Books, now: float) -> list[bytes]:
+def page(found: Aggregators, now: float) -> list[bytes]:
     """Everything that is said at a time: gauges, objectives, and the alarms that would open."""
     registry, clock = CollectorRegistry(), START + now
     registry.register(QualityCollector(found.scores, lambda: clock, lambda: True))
@@ -29,7 +29,7 @@ def page(found: Books, now: float) -> list[bytes]:
     return [gauges, *(repr(one).encode() for one in kept), *(one.to_json() for one in opened)]
 
 
-Event = Callable[[Books], object]
+Event = Callable[[Aggregators], object]
 
 
 def score(each: ScoreRecord) -> Event:
@@ -37,7 +37,9 @@ def score(each: ScoreRecord) -> Event:
     return lambda found: found.scores.add(each, each.to_json())
 
 
-def live(found: Books, events: Iterable[Event], now: float, rng: random.Random) -> Books:
+def live(
+    found: Aggregators, events: Iterable[Event], now: float, rng: random.Random
+) -> Aggregators:
     """Read, and be looked at, and look for something to learn, at any times up to now."""
     held = list(events)
     for event, moment in zip(held, sorted(rng.uniform(0, now) for _ in held), strict=True):

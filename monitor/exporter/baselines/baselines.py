@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
-from monitor.errors import RecordSkipped
+from monitor.control.state import ControlState, Written
 from monitor.exporter.baselines.learning import Learner, LearningSettings, Pair, Progress, normal_of
 from monitor.exporter.scores.detectors import DriftDetectors, Normal
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.control import (
+    BASELINE,
     BaselineRecord,
     ControlRecord,
     Removed,
     baseline_key,
-    read_control_record,
 )
 from monitor.records.keyed import Keyed
 from monitor.stats.trail import EvidenceSequence
@@ -40,13 +40,6 @@ class Baselines:
         self._drift, self._learner = drift, learner
         self._records: dict[str, BaselineRecord] = {}
         self.progress: list[Progress] = []
-
-    def apply(self, key: bytes | None, value: bytes | None) -> None:
-        """Let a record of the control topic hold; the latest of a key does.
-
-        Raises ``RecordSkipped`` for what is not a baseline or cannot be read.
-        """
-        self.hold(read_control_record(key, value))
 
     def hold(self, found: ControlRecord | Removed) -> list[EvidenceSequence]:
         """Let it hold, if it is about a baseline; the others are for those who pick and judge.
@@ -97,7 +90,7 @@ class Baselines:
     def learn(self, training_slots: TrainingSlots, now: float) -> list[Keyed]:
         """Look how far learning is; the records to publish now, if any, baselines last.
 
-        They hold once they have come back through ``apply``, as on every other exporter. A
+        They hold once they have come back through ``hold``, as on every other exporter. A
         baseline that is there says that all was published.
         """
         return at_once(self.learned_in_steps(training_slots, now))
@@ -152,10 +145,10 @@ def _normal(record: BaselineRecord | None) -> Normal | None:
     return normal_of(record) if record is not None and record.metrics else None
 
 
-def apply(baselines: Baselines, key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-    """Let a control record hold; what was wrong with one that was left out."""
-    try:
-        baselines.apply(key, value)
-    except RecordSkipped as skipped:
-        return skipped
-    return None
+def control_state(baselines: Baselines) -> ControlState:
+    """The control topic as it is read for its baselines; records of all kinds are looked at."""
+
+    def read(found: ControlRecord | Removed, _: Written) -> None:
+        baselines.hold(found)
+
+    return ControlState({BASELINE: read}, reports_others=True)

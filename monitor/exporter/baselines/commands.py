@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from monitor.errors import RecordSkipped
-from monitor.exporter.baselines.baselines import Baselines, apply
+from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import Pair, frozen
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors
@@ -60,8 +60,9 @@ async def read(access: BaselineAccess, now: float, *, scores: bool) -> None:
     async with one_shot.in_time(access.connection, access.health, access.limit_s, "reading"):
         scan = await TopicScan.start(access.connection, access.health)
         try:
+            state = control_state(access.baselines)
             async for record in scan.records(access.control_topic):
-                apply(access.baselines, record.key, record.value)
+                state.apply_record(record)
             if scores:
                 await _read_scores(access, scan, now)
         finally:

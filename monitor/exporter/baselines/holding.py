@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.scores.steps import in_turns, no_garbage
-from monitor.records.control import ControlRecord, Removed, read_control_record
+from monitor.records.control import ControlRecord, Removed
 
 
 class Holding:
@@ -33,23 +32,16 @@ class Holding:
         """Whether all that was taken in holds."""
         return self._left == 0
 
-    def apply(
-        self, key: bytes | None, value: bytes | None, *, at_once: bool
-    ) -> RecordSkipped | None:
-        """Let a record hold, in its order; what was wrong with one that was left out.
+    def apply(self, found: ControlRecord | Removed, *, at_once: bool) -> None:
+        """Let a record hold, in its order.
 
         ``at_once``: nobody is served yet, and what is half done would be taken for all there is.
         """
-        try:
-            found = read_control_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
         if at_once and self.is_done:
             self._baselines.hold(found)
         else:
             self._left += 1
             self._waiting.put_nowait(found)
-        return None
 
     async def run(self) -> None:
         """Work on them for ever, one after the other."""

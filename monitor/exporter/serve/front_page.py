@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from prometheus_client import Metric
-
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
 
@@ -55,21 +53,6 @@ class Front(NamedTuple):
     money: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
-
-
-def states(families: Iterable[Metric]) -> dict[str, str]:
-    """Model → state, of the gauge ``rag_monitor_judge_state``."""
-    samples = (sample for family in families for sample in family.samples)
-    return {one.labels["model"]: one.labels["state"] for one in samples if one.value == 1}
-
-
-def by_label(families: Iterable[Metric], label: str) -> dict[str, float]:
-    """Sums of a counter's samples by the value of one label."""
-    found: dict[str, float] = {}
-    for sample in (sample for family in families for sample in family.samples):
-        value = sample.labels[label]
-        found[value] = found.get(value, 0.0) + sample.value
-    return found
 
 
 def over_budget(state: str) -> str:

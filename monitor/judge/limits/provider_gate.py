@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,6 +33,11 @@ class ProviderState(StrEnum):
     WAITING = "waiting"
     CIRCUIT_OPEN = "circuit_open"
     STOPPED = "stopped"
+
+
+def worst(states: Iterable[ProviderState]) -> ProviderState:
+    """The one that is furthest from judging; at least one must be given."""
+    return max(states, key=tuple(ProviderState).index)
 
 
 class StateObserver(Protocol):

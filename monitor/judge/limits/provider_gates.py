@@ -1,13 +1,13 @@
-"""The pressures of a process: one for each model at an address, whoever asks it."""
+"""The provider gates of a process: one for each model at an address, whoever asks it."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from monitor.judge.limits.breaker import BreakerSettings
-from monitor.judge.limits.provider_gate import ProviderGate, StateObserver
+from monitor.judge.limits.provider_gate import ProviderGate, ProviderState, StateObserver, worst
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.model_ids import Ids
@@ -61,3 +61,12 @@ class ProviderGates:
     def all_of(self, settings: LlmSettings) -> list[ProviderGate]:
         """Those of all models that a judge with these settings asks."""
         return [self.of(settings.of_model(model)) for model in settings.models()]
+
+
+def worst_states(all_gates: Iterable[ProviderGates]) -> dict[str, str]:
+    """Model → its state; the worst where it is asked with several keys, or at several addresses."""
+    found: dict[str, ProviderState] = {}
+    for gates in all_gates:
+        for gate in gates.made():
+            found[gate.model] = worst([found.get(gate.model, gate.state), gate.state])
+    return {model: state.value for model, state in found.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -56,3 +57,15 @@ def in_words(refused: Mapping[str, float], replies: float) -> str | None:
     times = sum(refused.values())
     most = f"the reply {_MEANS[kind]} ({kind})"
     return f"{times:.0f} of {replies:.0f} replies were refused; most often {most}"
+
+
+@dataclass
+class ReplyTally:
+    """How many replies of models were read, and how many of them refused, by kind."""
+
+    replies: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def in_words(self) -> str | None:
+        """How many were refused, and mostly why; None where none was."""
+        return in_words(self.refused, self.replies)

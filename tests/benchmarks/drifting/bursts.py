@@ -17,6 +17,7 @@ from monitor.exporter.alarms.burst_requests import HIGH
 from monitor.exporter.alarms.publisher import every
 from monitor.records.control import BURST_KEY
 from tests.benchmarks.drifting.ours import Array
+from tests.stages.control import applied
 
 #: ``drift.settle``, and what a record takes from the exporter to the scorers.
 SETTLE_S: Final = 60.0
@@ -88,7 +89,7 @@ class Scene:
             return
         record = granted(self._bursts.last, self._allowed, now + self._shift, ["a detector"])
         if record is not None:
-            self._bursts.apply(BURST_KEY.encode(), record.to_json())
+            applied(self._bursts, BURST_KEY.encode(), record.to_json())
             heard = Bursts()
             heard.last = self._bursts.last
             self._heard.append((now + DELAY_S, heard))

@@ -27,7 +27,7 @@ from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.records import read_score_record
-from monitor.records.control import BaselineRecord
+from monitor.records.control import BaselineRecord, read_control_record
 from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry
 from tests.benchmarks.exporting.traffic import DAY, START, aggregators, lines
@@ -171,7 +171,7 @@ class Stage:
 
     async def hold(self, key: str, line: bytes | None) -> None:
         """A record has come from the control topic; wait until it holds."""
-        self.holding.apply(key.encode(), line, at_once=False)
+        self.holding.apply(read_control_record(key.encode(), line), at_once=False)
         while not self.holding.is_done:  # noqa: ASYNC110 - a benchmark may ask again
             await asyncio.sleep(0.01)
 

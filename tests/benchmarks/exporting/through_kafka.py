@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 from prometheus_client import CollectorRegistry
 
+from monitor.control.controls import Controls
 from monitor.exporter.exporter import Exporter, Followed
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.front_page import Front
@@ -59,6 +60,7 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
         ExporterTelemetry(registry),
         health,
         lambda: START + DAY - 1.0,
+        controls=Controls(),
         writer="benchmark",
     )
     http = HttpServer(registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0"))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from monitor.__main__ import main
 from monitor.app.process import Monitor
+from monitor.app.score_role import ScoreRole
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
 from tests.stages.altered import serve
@@ -27,10 +28,16 @@ class PositionConsumer(GroupConsumer):
         return await super().commit({p: position for p, (position, _) in standing.items()})
 
 
-class NaiveMonitor(Monitor):
-    """The composition of the product with another member of the group."""
+class NaiveRole(ScoreRole):
+    """The scorer's, with another member of the group."""
 
     member = PositionConsumer
+
+
+class NaiveMonitor(Monitor):
+    """The composition of the product with another scorer."""
+
+    score_role = NaiveRole
 
 
 def score() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from monitor.control.bursts import DAY_S, GRANT_S, BurstAllowance, Bursts, granted
 from monitor.records.control import BURST_KEY, BaselineRecord, BurstRecord
+from tests.stages.control import applied
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
 ALLOWED = BurstAllowance(times=4, per_day_s=600, zone=UTC)
@@ -18,7 +19,7 @@ ASKED = ("faithfulness/bot/llm@1",)
 
 def written(bursts: Bursts, record: BurstRecord) -> None:
     """Take the record in as it stands on the topic."""
-    assert bursts.apply(BURST_KEY.encode(), record.to_json()) is None
+    assert applied(bursts, BURST_KEY.encode(), record.to_json()) is None
 
 
 def asked(bursts: Bursts, now: float, allowed: BurstAllowance = ALLOWED) -> BurstRecord | None:
@@ -172,12 +173,12 @@ assert GOOD is not None
 def test_what_cannot_be_read_is_named_and_asks_for_nothing(value: bytes) -> None:
     """What holds goes on holding."""
     bursts = Bursts()
-    skipped = bursts.apply(BURST_KEY.encode(), value)
+    skipped = applied(bursts, BURST_KEY.encode(), value)
     assert skipped is not None
     assert "burst/" in str(skipped)
     assert bursts.times(NOON) == 1
     asked(bursts, NOON)
-    assert bursts.apply(BURST_KEY.encode(), value) is not None
+    assert applied(bursts, BURST_KEY.encode(), value) is not None
     assert bursts.times(NOON) == 4
 
 
@@ -187,9 +188,9 @@ def test_other_kinds_are_left_to_others_and_a_tombstone_ends_it() -> None:
     asked(bursts, NOON)
     since = datetime.fromtimestamp(NOON, UTC) - timedelta(days=1)
     baseline = BaselineRecord(application="b", judge="j@1", origin="set", effective_from=since)
-    assert bursts.apply(baseline.key.encode(), baseline.to_json()) is None
-    assert bursts.apply(b"baseline/b/j@1", b"{") is None
-    assert bursts.apply(None, b"{") is None
+    assert applied(bursts, baseline.key.encode(), baseline.to_json()) is None
+    assert applied(bursts, b"baseline/b/j@1", b"{") is None
+    assert applied(bursts, None, b"{") is None
     assert bursts.times(NOON) == 4
-    assert bursts.apply(BURST_KEY.encode(), None) is None
+    assert applied(bursts, BURST_KEY.encode(), None) is None
     assert bursts.times(NOON) == 1

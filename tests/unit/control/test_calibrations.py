@@ -17,6 +17,7 @@ from monitor.records import ScoreRecord
 from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
 from monitor.scorer.picking import signalled
 from monitor.stats.selection import Selection
+from tests.stages.control import applied
 from tests.stages.score_records import FIRST, START, record
 
 LESSON = LearningSettings(40, 0, ("faithfulness",))
@@ -76,14 +77,14 @@ def test_the_scorer_reads_what_the_exporter_writes() -> None:
     """From then on a risky member is likelier, and known to be; a tombstone ends it."""
     (found,) = learned(screened(40, 40))
     held, key = Calibrations(), found.key.encode()
-    assert held.apply(key, found.to_json()) is None
-    assert held.apply(b"baseline/bot/x", b"{") is None, "others read those"
+    assert applied(held, key, found.to_json()) is None
+    assert applied(held, b"baseline/bot/x", b"{") is None, "others read those"
     calibration = held.of("bot", FIRST.label)
     assert calibration is not None
     safe, risky = (signalled("i", "s", z, calibration) for z in (0.0, 1.0))
     assert safe.expected["faithfulness"] < risky.expected["faithfulness"]
     assert held.of("bot", "other@1") is None
-    assert held.apply(key, None) is None
+    assert applied(held, key, None) is None
     assert held.of("bot", FIRST.label) is None
 
 
@@ -102,9 +103,9 @@ def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
     """By the scorer and by the exporter; what held goes on to hold."""
     (found,) = learned(screened(40, 40))
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
-    held.apply(key, found.to_json())
+    applied(held, key, found.to_json())
     broken = json.dumps({**json.loads(found.to_json()), **change}).encode()
-    skipped = held.apply(key, broken)
+    skipped = applied(held, key, broken)
     assert skipped is not None
     assert skipped.cause == "malformed"
     with pytest.raises(RecordSkipped):
@@ -118,8 +119,8 @@ def test_a_newer_schema_is_left_out_and_unknown_fields_are_none() -> None:
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
     fields = json.loads(found.to_json())
     minor = {**fields, "schema": "rag.control/1.3", "extra": 1}
-    assert held.apply(key, json.dumps(minor).encode()) is None
-    skipped = held.apply(key, json.dumps({**fields, "schema": "rag.control/2"}).encode())
+    assert applied(held, key, json.dumps(minor).encode()) is None
+    skipped = applied(held, key, json.dumps({**fields, "schema": "rag.control/2"}).encode())
     assert skipped is not None
     assert skipped.cause == "newer_schema"
     assert held.of("bot", FIRST.label) is not None

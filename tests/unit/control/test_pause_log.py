@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from monitor.control.pause_log import PauseLog, pauses_logged
 from monitor.control.pauses import Pauses
 from monitor.records.control import PauseRecord
+from tests.stages.control import applied
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -24,7 +25,7 @@ class Bench:
 
     def hold(self, record: PauseRecord) -> None:
         """As it stands on the topic."""
-        assert self.pauses.apply(record.key.encode(), record.to_json(), self.now) is None
+        assert applied(self.pauses, record.key.encode(), record.to_json(), self.now) is None
 
     def told(self) -> list[tuple[str, str, str | None]]:
         """Event, application and end of what is said at the next look."""
@@ -55,7 +56,7 @@ def test_one_that_is_ended_by_a_command_is_told_once() -> None:
     assert bench.told() == [("paused", "*", "2026-11-21T12:00:00+00:00")]
     bench.hold(PauseRecord(until=NOON + timedelta(hours=1)))
     assert bench.told() == [("paused", "*", "2026-11-20T13:00:00+00:00")]
-    bench.pauses.apply(b"pause/", None, bench.now)
+    applied(bench.pauses, b"pause/", None, bench.now)
     assert bench.told() == [("resumed", "*", None)]
     assert bench.told() == []
 
@@ -65,7 +66,7 @@ def test_what_was_over_before_the_first_look_is_no_news() -> None:
     bench = Bench()
     bench.hold(PauseRecord(application="bot", until=NOON - timedelta(days=1)))
     bench.hold(PauseRecord(application="other"))
-    bench.pauses.apply(b"pause/other", None, bench.now)
+    applied(bench.pauses, b"pause/other", None, bench.now)
     assert bench.told() == []
 
 

@@ -10,6 +10,7 @@ from prometheus_client import generate_latest
 from monitor.control.pauses import Pauses
 from monitor.records.control import BaselineRecord, PauseRecord
 from monitor.telemetry import PausedTelemetry, new_registry
+from tests.stages.control import applied
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NOW = NOON.timestamp()
@@ -18,7 +19,7 @@ SINCE = b"rag_monitor_paused_since_timestamp_seconds{"
 
 def said(pauses: Pauses, record: PauseRecord) -> None:
     """Take the record in as it stands on the topic."""
-    assert pauses.apply(record.key.encode(), record.to_json(), NOW) is None
+    assert applied(pauses, record.key.encode(), record.to_json(), NOW) is None
 
 
 def test_a_pause_ends_by_itself() -> None:
@@ -39,9 +40,9 @@ def test_one_of_all_is_active_beside_that_of_one() -> None:
     said(pauses, PauseRecord())
     said(pauses, PauseRecord(application="bot"))
     assert pauses.since(NOW) == {"*": NOW, "bot": NOW}
-    assert pauses.apply(b"pause/bot", None, NOW) is None
+    assert applied(pauses, b"pause/bot", None, NOW) is None
     assert pauses.is_paused("bot", NOW)
-    assert pauses.apply(b"pause/", None, NOW) is None
+    assert applied(pauses, b"pause/", None, NOW) is None
     assert not pauses.is_paused("bot", NOW)
 
 
@@ -49,7 +50,7 @@ def test_one_of_all_is_active_beside_that_of_one() -> None:
 def test_what_cannot_be_read_is_named_and_pauses_nothing(value: bytes) -> None:
     """Neither half a record, nor one under the key of another."""
     pauses = Pauses()
-    skipped = pauses.apply(b"pause/bot", value, NOW)
+    skipped = applied(pauses, b"pause/bot", value, NOW)
     assert skipped is not None
     assert "pause/bot" in str(skipped)
     assert not pauses.is_paused("bot", NOW)
@@ -75,7 +76,7 @@ def test_no_pause_is_longer_than_a_month() -> None:
 def test_a_time_that_cannot_be_true_pauses_nothing(at: float) -> None:
     """Whoever writes a record may write its time: neither an error, nor a pause for years."""
     pauses = Pauses()
-    assert pauses.apply(b"pause/", PauseRecord().to_json(), at) is None
+    assert applied(pauses, b"pause/", PauseRecord().to_json(), at) is None
     assert not pauses.is_paused("bot", NOW)
     assert pauses.since(NOW) == {}
 
@@ -85,11 +86,11 @@ def test_one_that_is_made_longer_again_and_again_has_lasted_since_the_first() ->
     pauses, day = Pauses(), 86_400
     for number in range(5):
         record = PauseRecord(application="bot")
-        assert pauses.apply(record.key.encode(), record.to_json(), NOW + number * 80_000) is None
+        assert applied(pauses, record.key.encode(), record.to_json(), NOW + number * 80_000) is None
     assert pauses.since(NOW + 4 * 80_000) == {"bot": NOW}
     later = NOW + 4 * 80_000 + day
     assert pauses.since(later) == {}
-    assert pauses.apply(b"pause/bot", record.to_json(), later) is None
+    assert applied(pauses, b"pause/bot", record.to_json(), later) is None
     assert pauses.since(later + 1) == {"bot": later}
 
 
@@ -97,7 +98,7 @@ def test_who_and_when_is_said() -> None:
     """As the topic has it: whoever forges a pause is seen, though perhaps under another name."""
     pauses, record = Pauses(), PauseRecord(application="bot")
     headers = [("x", b"y"), ("by", b"ann\x1b[2J@ops" + 200 * b"x")]
-    assert pauses.apply(record.key.encode(), record.to_json(), NOW, headers) is None
+    assert applied(pauses, record.key.encode(), record.to_json(), NOW, headers) is None
     (held,) = pauses.records(NOW)
     assert held.set_at == NOON
     assert held.set_by.startswith("ann\\x1b[2J@opsx")
@@ -112,9 +113,9 @@ def test_other_kinds_are_left_to_others() -> None:
     baseline = BaselineRecord(
         application="bot", judge="llm@1", origin="set", effective_from=NOON
     ).to_json()
-    assert pauses.apply(b"baseline/bot/llm@1", baseline, NOW) is None
-    assert pauses.apply(b"baseline/bot/llm@1", b"{", NOW) is None
-    assert pauses.apply(None, b"{", NOW) is None
+    assert applied(pauses, b"baseline/bot/llm@1", baseline, NOW) is None
+    assert applied(pauses, b"baseline/bot/llm@1", b"{", NOW) is None
+    assert applied(pauses, None, b"{", NOW) is None
 
 
 def test_the_gauge_follows_the_clock() -> None:

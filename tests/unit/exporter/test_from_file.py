@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.app.scores import Books, aggregators, promises
+from monitor.app.scores import Aggregators, aggregators, promises
 from monitor.config import load
-from monitor.exporter.baselines.baselines import apply
+from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.from_file import gauges
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.records import ScoreRecord, UnscoredMark
@@ -32,7 +32,7 @@ FLAGS = {
 }
 
 
-def made(**flags: str) -> Books:
+def made(**flags: str) -> Aggregators:
     """Empty books with short times; a few slots make a baseline, and an alarm."""
     return aggregators(load({}, flags=FLAGS | flags))
 
@@ -145,7 +145,7 @@ def test_order_duplicates_and_restarts_change_no_bit_of_a_page(
         assert exported(found, [], now) == plain
 
 
-Event = Callable[[Books], object]
+Event = Callable[[Aggregators], object]
 
 
 def _shuffled(
@@ -165,10 +165,10 @@ def _scored(each: ScoreRecord) -> Event:
 
 
 def _decided(each: BaselineRecord) -> Event:
-    return lambda found: apply(found.baselines, each.key.encode(), each.to_json())
+    return lambda found: control_state(found.baselines).apply(each.key.encode(), each.to_json())
 
 
-def exported(found: Books, events: list[Event], now: float) -> bytes:
+def exported(found: Aggregators, events: list[Event], now: float) -> bytes:
     """The page at a time, after these events."""
     for event in events:
         event(found)

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.app.scores import Books
-from monitor.exporter.baselines.baselines import Baselines
+from monitor.app.scores import Aggregators
+from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.scores.aggregator import ScoreAggregator, SegmentLabels
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
@@ -46,12 +46,12 @@ CLOCKS = st.integers(0, 260) | st.floats(0, 260)
 RANDOM = st.randoms(use_true_random=False)
 
 
-def made(judged_per_week: float | None = None, period: int = PERIOD) -> Books:
+def made(judged_per_week: float | None = None, period: int = PERIOD) -> Aggregators:
     """An exporter that has read nothing yet."""
     watched = DriftSettings(WATCHED, 1_000.0, judged_per_week, 0.0, period, 2)
     drift = DriftDetectors(watched, lambda *pair: NORMAL if pair == FIXED else None)
     scores = ScoreAggregator(WINDOWS, period, 1, drift, segments=SegmentLabels(most=2))
-    return Books(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
+    return Aggregators(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))
 
 
 class Decision(NamedTuple):
@@ -64,7 +64,7 @@ class Decision(NamedTuple):
 def decision(each: Decision) -> Event:
     """A control record is read."""
     key, value = each.record.key.encode(), None if each.removes else each.record.to_json()
-    return lambda found: found.baselines.apply(key, value)
+    return lambda found: control_state(found.baselines).apply(key, value)
 
 
 @st.composite
@@ -120,7 +120,7 @@ def in_disorder(
 
 def at_once(
     pool: Iterable[ScoreRecord], decided: Iterable[Decision], judged_per_week: float | None = None
-) -> Books:
+) -> Aggregators:
     """An exporter that has read everything in its order, and was not looked at."""
     found = made(judged_per_week)
     for event in [*map(score, pool), *map(decision, decided)]:

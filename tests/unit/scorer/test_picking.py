@@ -19,6 +19,7 @@ from monitor.sampling.rules import Filter
 from monitor.sampling.slot_buffer import Block, Slot
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Choice, Member, Picker, PickSettings, signalled
+from tests.stages.control import applied
 from tests.stages.loop import A, Record
 
 JUDGE = OfflineJudge()
@@ -103,22 +104,22 @@ def test_a_calibration_holds_until_it_is_removed() -> None:
     """A tombstone takes it back; what is not ours is left to others, broken or not."""
     held, record = Calibrations(), calibration()
     judge, key = JUDGE.identity.label, record.key.encode()
-    assert held.apply(key, record.to_json()) is None
+    assert applied(held, key, record.to_json()) is None
     assert held.of("bot", judge) is not None
     assert held.of("other", judge) is None
-    assert held.apply(b"baseline/bot/x@1", b"{") is None
-    assert held.apply(None, b"{") is None
-    skipped = held.apply(key, b"{")
+    assert applied(held, b"baseline/bot/x@1", b"{") is None
+    assert applied(held, None, b"{") is None
+    skipped = applied(held, key, b"{")
     assert skipped is not None
     assert key.decode() in str(skipped)
-    assert held.apply(key, None) is None
+    assert applied(held, key, None) is None
     assert held.of("bot", judge) is None
 
 
 async def test_nothing_is_expected_of_what_is_not_recorded() -> None:
     """An application with metrics of its own: the record says nothing of others."""
     held, record = Calibrations(), calibration()
-    held.apply(record.key.encode(), record.to_json())
+    applied(held, record.key.encode(), record.to_json())
     picker = Picker(PickSettings(), calibrations=held, signal=lambda _: 1.0)
     few = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), metrics=("faithfulness",))
     for policy, expected in ((TREATMENT, {*record.expected}), (few, {"faithfulness"})):
@@ -130,7 +131,7 @@ async def test_nothing_is_expected_of_what_is_not_recorded() -> None:
 def test_a_segment_behind_is_likelier_whatever_its_signal() -> None:
     """Its factor multiplies what the signal says."""
     held = Calibrations()
-    held.apply(calibration().key.encode(), calibration().to_json())
+    applied(held, calibration().key.encode(), calibration().to_json())
     known = held.of("bot", JUDGE.identity.label)
     spreads = [signalled("i", "s", z, known, factor).spread for z in (0, 1) for factor in (1, 8)]
     assert spreads == pytest.approx([0.2, 1.6, 1.8, 14.4])

@@ -15,6 +15,7 @@ from monitor.records.control import BURST_KEY, BurstRecord
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from tests.stages.captured_log import captured_log
+from tests.stages.control import applied
 from tests.stages.incident import INCIDENT, KEY, NOWHERE_TO_CONNECT, OVER, aggregator
 from tests.stages.score_records import START
 
@@ -51,7 +52,7 @@ class Scene:
         await self.desk.look(now)
         for record in self.offers.taken[before:]:
             self.offers.came_back(record.key.encode())
-            assert self.bursts.apply(record.key.encode(), record.to_json()) is None
+            assert applied(self.bursts, record.key.encode(), record.to_json()) is None
         return self.bursts.granted_s(now, UTC)
 
 

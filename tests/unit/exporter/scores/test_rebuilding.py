@@ -201,10 +201,10 @@ async def test_baselines_hold_in_the_order_in_which_they_came() -> None:
     holding = Holding(stage.baselines, lambda: stage.now, lambda: told.append(len(told)))
     running = asyncio.create_task(holding.run())
     for one in (baseline(0.9), baseline(0.9, reset=True), baseline(0.6)):
-        assert holding.apply(one.key.encode(), one.to_json(), at_once=False) is None
+        holding.apply(one, at_once=False)
     # One that comes now may not overtake them, though nobody were served.
     last = baseline(0.5)
-    assert holding.apply(last.key.encode(), last.to_json(), at_once=True) is None
+    holding.apply(last, at_once=True)
     assert not holding.is_done
     await until(lambda: holding.is_done, "all to hold", every_s=0.002)
     running.cancel()
@@ -219,11 +219,8 @@ async def test_before_anybody_is_served_a_baseline_holds_at_once() -> None:
     stage = Stage()
     holding = Holding(stage.baselines, lambda: stage.now, lambda: None)
     one = baseline(0.6)
-    assert holding.apply(one.key.encode(), one.to_json(), at_once=True) is None
+    holding.apply(one, at_once=True)
     assert stage.states() != []
-    skipped = holding.apply(b"baseline/x/y", b"{", at_once=False)
-    assert skipped is not None
-    assert skipped.cause == "malformed"
     assert holding.is_done
 
 

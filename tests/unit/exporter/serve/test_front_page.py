@@ -12,14 +12,11 @@ from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     BudgetStatus,
     Front,
-    by_label,
     front_page,
     over_budget,
-    states,
 )
-from monitor.judge.limits.provider_gate import ProviderState
-from monitor.judge.observers import CountedCalls, ShownState
-from monitor.judge.pipeline.complaints import in_words
+from monitor.judge.observers import CountedCalls
+from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.records import Usage
 from monitor.records.control import PauseRecord
 from monitor.telemetry import ScorerTelemetry
@@ -131,16 +128,15 @@ def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
 
 
 def test_what_is_wrong_with_a_judge_s_replies_is_said() -> None:
-    """How many were refused, and mostly why; as the counters have it."""
+    """How many were refused, and mostly why; since the start."""
     telemetry = ScorerTelemetry(CollectorRegistry())
-    counted = CountedCalls(telemetry)
+    tally = ReplyTally()
+    counted = CountedCalls(telemetry, tally=tally)
     for _ in range(5):
         counted.call_finished("verify_claims", 0.1, Usage(calls=1), None)
     for task, kind in (("verify_claims", "keys"), ("verify_claims", "cut"), ("extract", "keys")):
         counted.refused(task, kind, "unknown keys: r1")
-    found = by_label(telemetry.judge_complaints.collect(), "complaint")
-    assert found == {"keys": 2.0, "cut": 1.0}
-    front = Front("1", ["score"], judges={"gpt": "judging"}, refused=in_words(found, 5))
+    front = Front("1", ["score"], judges={"gpt": "judging"}, refused=tally.in_words())
     said = read(front).sections["Judge"]
     most = "most often the reply has other keys than asked (keys), since the start"
     assert f"Refused: 3 of 5 replies were refused; {most}" in said
@@ -188,12 +184,3 @@ def test_rows_end_somewhere() -> None:
     said = read(Front("1", paused=paused)).sections["Pauses"]
     assert said.count(", until") == MOST_ROWS
     assert "and 7 more" in said
-
-
-def test_the_state_of_a_judge_is_that_of_its_gauge() -> None:
-    """The one that is 1."""
-    telemetry, now = ScorerTelemetry(CollectorRegistry()), [ProviderState.JUDGING]
-    ShownState(telemetry).shown_by("gpt", lambda: now[0])
-    assert states(telemetry.judge_state.collect()) == {"gpt": "judging"}
-    now[0] = ProviderState.STOPPED
-    assert states(telemetry.judge_state.collect()) == {"gpt": "stopped"}

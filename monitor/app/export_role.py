@@ -1,0 +1,92 @@
+"""The exporter's role in a process: score records in, gauges and alarms out."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from monitor.app.scores import Aggregators, burst_allowance, promises, segment_names
+from monitor.app.shared import Shared
+from monitor.app.topics import keep_seconds
+from monitor.exporter.exporter import Exporter, Followed, watch_group
+from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.pages import Pages
+from monitor.records.alarm import AlarmRecord
+from monitor.runtime.shutdown import until
+from monitor.runtime.supervision import meanwhile
+from monitor.telemetry import BurstTelemetry, ExporterTelemetry
+
+
+class ExportRole:
+    """Follows scores, control and alarms; ``pages`` get its gauges.
+
+    ``heard`` is told the result of every control record, for others in the process.
+    """
+
+    #: What follows the topics.
+    exporter: ClassVar[type[Exporter]] = Exporter
+    #: What it calls itself in ``Health`` once it runs.
+    part: ClassVar[str] = "exporter"
+
+    def __init__(
+        self,
+        shared: Shared,
+        aggregators: Aggregators,
+        heard: Callable[[str], None] = lambda _result: None,
+    ) -> None:
+        self._shared, self._aggregators = shared, aggregators
+        settings, topics = shared.settings, shared.settings.kafka.topics
+        self._telemetry = ExporterTelemetry(shared.registry)
+        self._exporter = self.exporter(
+            shared.output,
+            Followed(topics.scores, keep_seconds(settings), topics.control, topics.alarms),
+            aggregators.scores,
+            aggregators.baselines,
+            self._telemetry,
+            shared.health,
+            shared.clock,
+            segment_of=segment_names(settings),
+            allowed=burst_allowance(settings),
+            controls=shared.controls,
+            heard=heard,
+            writer=secrets.token_hex(8),
+        )
+
+    @property
+    def alarms(self) -> Mapping[str, AlarmRecord]:
+        """The latest record of each alarm, open or closed."""
+        return self._exporter.alarms
+
+    async def run(self, stop: asyncio.Event, pages: Pages) -> None:
+        """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
+        shared, exporter = self._shared, self._exporter
+        self._show_bursts()
+        collector = QualityCollector(
+            self._aggregators.scores,
+            exporter.clock,
+            lambda: exporter.is_ready,
+            promises(shared.settings),
+            lambda: exporter.alarms,
+        )
+        pages.with_part(collector, exporter.still)
+        kafka = shared.settings.kafka
+        watch = watch_group(
+            shared.connection,
+            kafka.group_id,
+            kafka.topics.interactions,
+            self._telemetry,
+            shared.health,
+        )
+        async with meanwhile(("the watch of the scorers' group", watch)):
+            await until(stop, exporter.run())
+
+    def _show_bursts(self) -> None:
+        allowed = burst_allowance(self._shared.settings)
+        if allowed is None:
+            return
+        bursts, clock, zone = self._shared.controls.bursts, self._shared.clock, allowed.zone
+        BurstTelemetry(
+            self._shared.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
+        )

@@ -1,0 +1,308 @@
+"""The scorer's role in a process: it opens what it needs, consumes, and closes it again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import ClassVar
+
+from monitor.app.caches import Caches
+from monitor.app.policies import (
+    ConfiguredJudge,
+    build_budget,
+    build_judges,
+    build_redactor,
+    require_prices,
+    slots,
+    unused_floors,
+    unused_limits,
+    with_rechecks,
+)
+from monitor.app.scoring import build_scorer
+from monitor.app.shared import Shared
+from monitor.control.controls import Controls
+from monitor.control.follower import FollowedTopic, StateFollower
+from monitor.control.state import ControlState
+from monitor.errors import DependencyRefused
+from monitor.exporter.serve.front_page import BudgetStatus, over_budget
+from monitor.ingest.consumer.loop import ConsumingLoop
+from monitor.ingest.consumer.worker import LoopLimits
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.provider_gates import worst_states
+from monitor.judge.pipeline.complaints import ReplyTally
+from monitor.kafka.group import GroupConsumer
+from monitor.kafka.metadata import wait_for_topics
+from monitor.kafka.producer import Producer
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.runtime.shutdown import ended, until
+from monitor.runtime.supervision import meanwhile
+from monitor.scorer.slots import Slots
+from monitor.scorer.spending import Spending
+from monitor.telemetry import BudgetTelemetry, ScorerTelemetry
+
+#: On top of the drain: the last commit, leaving the group, closing connections.
+STOP_SLACK_S = 30.0
+#: A scorer that cannot read what is paused judges after so long.
+PAUSES_KNOWN_S = 5.0
+
+
+class ScoreRole:
+    """Consumes, judges, writes score records.
+
+    ``follows_control``: whether nobody else in the process follows the control topic.
+    """
+
+    #: Who reads for the scorers' group.
+    member: ClassVar[type[GroupConsumer]] = GroupConsumer
+    #: What it calls itself in ``Health`` once it runs.
+    part: ClassVar[str] = "consumer"
+
+    def __init__(self, shared: Shared, *, follows_control: bool) -> None:
+        self._shared, self._follows_control = shared, follows_control
+        self._settings, self._clock, self._health = shared.settings, shared.clock, shared.health
+        self._telemetry = ScorerTelemetry(shared.registry)
+        self._judges: Sequence[ConfiguredJudge] = ()
+        self._replies = ReplyTally()
+        self._consumer: GroupConsumer | None = None
+        self._budget: Budget | None = None
+        self._share = 1.0
+
+    def judges(self) -> dict[str, str]:
+        """The name of a judge's model, or of the offline judge, and its state.
+
+        Where today's money is spent no model is asked, whatever its provider does.
+        """
+        offline = {
+            each.judge.identity.label: "judging"
+            for each in self._judges
+            if each.section.kind == "offline"
+        }
+        found = worst_states(each.provider_gates for each in self._judges)
+        is_spent = self._budget is not None and self._budget.is_spent(self._clock())
+        return offline | {m: over_budget(s) if is_spent else s for m, s in found.items()}
+
+    def refused(self) -> str | None:
+        """How many replies were refused, and mostly why; None where none was."""
+        return self._replies.in_words()
+
+    def budget_status(self) -> BudgetStatus | None:
+        """What is left of today's money; None without a budget, or before it is known."""
+        if self._budget is None:
+            return None
+        left, zone = self._budget.left(self._clock()), self._settings.budget.timezone
+        return BudgetStatus(left, self._budget.usd_per_day, zone)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
+        self._telemetry.show_sampling(self._settings.sampling.rate)
+        # Before anything is waited for: a pattern that cannot be read is said at once.
+        redactor = build_redactor(self._settings, self._telemetry)
+        caches = Caches(self._telemetry.judge_cache)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(caches.aclose)
+            budget = build_budget(self._settings)
+            judges = self._judges_of(caches, budget)
+            for each in judges:
+                identity = each.judge.identity
+                logger().info("scorer_starting", judge=identity.label, model=identity.model)
+                stack.push_async_callback(each.provider_gates.aclose)
+                stack.push_async_callback(each.judge.aclose)
+                if each.recheck is not None:
+                    stack.push_async_callback(each.recheck.aclose)
+            if budget is not None:
+                await self._priced(judges, budget)
+            await stack.enter_async_context(self._controlled())
+            loop: list[ConsumingLoop] = []
+            # Told to stop while it waits for a broker, it stops at once: nothing is under way.
+            if await until(stop, self._prepare(stack, judges, redactor, loop, budget)):
+                topics = self._settings.kafka.topics.interactions
+                grace_s = self._settings.ingest.drain_s + STOP_SLACK_S
+                await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
+
+    def _judges_of(self, caches: Caches, budget: Budget | None) -> list[ConfiguredJudge]:
+        """All that the settings name, with second judgements; what is unused is said."""
+        judges = build_judges(
+            self._settings,
+            self._telemetry,
+            caches,
+            paused=self._judge_paused,
+            share=self._last_share,
+            replies=self._replies,
+        )
+        self._judges = judges
+        for unused in unused_limits(self._settings, judges):
+            logger().warning("limits_unused", model=unused, what="no judge asks this model")
+        if why := unused_floors(self._settings):
+            logger().warning("floors_unused", what=why)
+        spend, affords = _spend(budget, self._clock), _affords(budget, self._clock)
+        return with_rechecks(judges, self._telemetry.recheck, spend, affords)
+
+    def _last_share(self) -> float:
+        """The part of the group's partitions that is ours, as last seen."""
+        found = None if self._consumer is None else self._consumer.share()
+        self._share = self._share if found is None else found
+        return self._share
+
+    @asynccontextmanager
+    async def _controlled(self) -> AsyncIterator[None]:
+        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
+
+        Only the last must be known before anything is judged for the process to be ready.
+        """
+        controls, following = self._shared.controls, []
+        if self._follows_control:
+            following.append(("reading control records", self._followed(controls)))
+        async with meanwhile(*following):
+            with suppress(TimeoutError):  # what was paused before, if the topic is there
+                await asyncio.wait_for(controls.are_known.wait(), PAUSES_KNOWN_S)
+            yield
+
+    async def _followed(self, controls: Controls) -> None:
+        sampling, topic = self._settings.sampling, self._settings.kafka.topics.control
+        directs = sampling.block != 1 and sampling.directed
+        follower = StateFollower(
+            self._shared.output,
+            FollowedTopic(topic, "calibrations", "what is known of the screen would be forgotten"),
+            ControlState(controls.readers).apply_record,
+            self.count_control,
+            self._health if directs else Health(time.monotonic),
+            controls.are_known.set,
+        )
+        try:
+            await follower.run()
+        except DependencyRefused as error:
+            if directs:
+                raise
+            controls.pauses.are_unknown = True
+            logger().error("pauses_unknown", topic=topic, error=str(error))
+
+    def count_control(self, result: str) -> None:
+        """A control record was read; with what result."""
+        self._telemetry.calibration_records.labels(result).inc()
+
+    async def _priced(self, judges: Sequence[ConfiguredJudge], budget: Budget) -> None:
+        """Before anything is waited for: a budget for what has no price holds nothing back."""
+        for each in judges:
+            await each.judge.prepare()
+        require_prices(judges)
+        per_day, clock = budget.usd_per_day, self._clock
+        BudgetTelemetry(self._shared.registry, per_day, lambda: budget.spent(clock()))
+
+    def _judge_paused(self, judge: str, why: str | None) -> None:
+        """Not ready is not stuck: nothing ends while judging pauses."""
+        if why is None:
+            self._health.ready(f"judge {judge}")
+        else:
+            self._health.waits(f"judge {judge}", why)
+
+    async def _prepare(
+        self,
+        stack: AsyncExitStack,
+        judges: Sequence[ConfiguredJudge],
+        redactor: Redactor,
+        loop: list[ConsumingLoop],
+        budget: Budget | None,
+    ) -> None:
+        """Connect everything that the consuming loop needs, and append the loop."""
+        shared, settings, telemetry = self._shared, self._settings, self._telemetry
+        await self._topics_exist()
+        follower = None if budget is None else await self._know_spending(stack, budget)
+        for each in judges:
+            await each.judge.prepare()
+        producer = await Producer.start(
+            shared.output,
+            self._health,
+            retried=lambda topic: telemetry.publish_retries.labels(topic).inc(),
+        )
+        stack.push_async_callback(producer.stop)
+        consumer = await self.member.start(
+            shared.connection,
+            settings.kafka.group_id,
+            self._health,
+            drain_s=settings.ingest.drain_s,
+        )
+        stack.push_async_callback(consumer.stop)
+        self._consumer = consumer
+        scorer = build_scorer(
+            settings,
+            judges,
+            self._blocks(judges, redactor, budget),
+            producer,
+            telemetry,
+            self._health,
+            self._clock,
+            redactor=redactor,
+            pauses=shared.controls.pauses,
+            budget=budget,
+            threads=shared.threads,
+            # How plausible a time is, is for the brokers to say.
+            broker_time=lambda: self._clock() + (shared.connection.clock.offset_s or 0.0),
+            waits_for_money=settings.ingest.when_behind == "completeness",
+        )
+        limits = _loop_limits(self._shared)
+        loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self._health, self._clock))
+        if follower is not None:
+            follower.add_done_callback(loop[0].fails_with)
+
+    def _blocks(
+        self, judges: Sequence[ConfiguredJudge], redactor: Redactor, budget: Budget | None
+    ) -> Slots | None:
+        """What picks from blocks, where there are any."""
+        controls = self._shared.controls
+        return slots(
+            self._settings,
+            redactor,
+            controls.calibrations,
+            judges,
+            budget,
+            self._last_share,
+            lambda: controls.bursts.times(self._clock()),
+            wall=self._clock,
+            threads=self._shared.threads,
+        )
+
+    async def _topics_exist(self) -> None:
+        topics, shared = self._settings.kafka.topics, self._shared
+        read, written = list(topics.interactions), [topics.scores, topics.dead_letters]
+        if shared.output is shared.connection:  # so that all that are missing are named at once
+            read, written = read + written, []
+        await wait_for_topics(shared.connection, read, self._health, "scorer")
+        if written:
+            await wait_for_topics(shared.output, written, self._health, "scorer_output")
+
+    async def _know_spending(self, stack: AsyncExitStack, budget: Budget) -> asyncio.Task[None]:
+        """What was spent today is known before anything is judged, and followed from then on."""
+        topic = self._settings.kafka.topics.scores
+        spending = Spending(self._shared.output, topic, budget, self._health, self._clock)
+        follower = asyncio.create_task(spending.run())
+        stack.push_async_callback(ended, follower)
+        known = asyncio.create_task(spending.is_known.wait())
+        stack.push_async_callback(ended, known)
+        await asyncio.wait({follower, known}, return_when="FIRST_COMPLETED")
+        if not known.done():
+            await follower
+        self._budget = budget  # before, nobody knows what is left of it
+        return follower
+
+
+def _loop_limits(shared: Shared) -> LoopLimits:
+    ingest = shared.settings.ingest
+    return LoopLimits(
+        ingest.max_in_flight,
+        ingest.commit_interval_s,
+        ingest.drain_s,
+        stuck_after_s=ingest.stuck_after_s,
+        most_bytes=shared.settings.kafka.max_read_bytes,
+    )
+
+
+def _spend(budget: Budget | None, clock: Callable[[], float]) -> Callable[[float], None]:
+    return lambda usd: None if budget is None else budget.spend(clock(), usd)
+
+
+def _affords(budget: Budget | None, clock: Callable[[], float]) -> Callable[[], bool]:
+    return lambda: budget is None or budget.left(clock()) > 0

@@ -1,0 +1,67 @@
+"""The scorer, put together of settings: for live traffic, and for a dry run of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from monitor import __version__
+from monitor.app.policies import ConfiguredJudge, traffic
+from monitor.config import Settings
+from monitor.control.pauses import Pauses
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import DeadLetterGate
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.redaction.redactor import Redactor
+from monitor.judge.limits.budget import Budget
+from monitor.kafka.producer import Producer
+from monitor.runtime.health import Health
+from monitor.runtime.threads import Threads
+from monitor.scorer.scorer import Scorer, ScorerSettings
+from monitor.scorer.slots import Slots
+from monitor.telemetry import ScorerTelemetry
+
+
+def build_scorer(
+    settings: Settings,
+    judges: Sequence[ConfiguredJudge],
+    blocks: Slots | None,
+    producer: Producer,
+    telemetry: ScorerTelemetry,
+    health: Health,
+    clock: Callable[[], float],
+    *,
+    redactor: Redactor,
+    pauses: Pauses,
+    budget: Budget | None = None,
+    threads: Threads | None = None,
+    broker_time: Callable[[], float] | None = None,
+    waits_for_money: bool = False,
+) -> Scorer:
+    """Everything that becomes of a record; ``clock`` and ``broker_time`` give epoch seconds."""
+    topics = settings.kafka.topics
+    circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
+    gate = DeadLetterGate(circuit, telemetry, health, time.monotonic)
+    return Scorer(
+        ScorerSettings(
+            topics.scores, settings.kafka.max_record_bytes, waits_for_money=waits_for_money
+        ),
+        traffic(settings, judges, budget),
+        producer,
+        DeadLetters(
+            producer,
+            topics.dead_letters,
+            gate,
+            group=settings.kafka.group_id,
+            version=__version__,
+            redactor=redactor,
+            threads=threads,
+        ),
+        telemetry,
+        clock,
+        redactor,
+        blocks,
+        pauses,
+        threads,
+        broker_time=broker_time,
+    )
