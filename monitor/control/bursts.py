@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
 
-from monitor.control.state import Written
+from monitor.control.state import WrittenAt
 from monitor.records.control import BURST_KEY, BurstRecord, ControlRecord, Removed
 
 GRANT_S: Final = 60
@@ -38,7 +38,7 @@ class Bursts:
     def __init__(self) -> None:
         self.last: BurstRecord | None = None
 
-    def apply(self, found: ControlRecord | Removed, _written: Written) -> None:
+    def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
         """A grant begins, or was never given."""
         if isinstance(found, Removed) and found.key == BURST_KEY:
             self.last = None

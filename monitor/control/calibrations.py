@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.control.state import Written
+from monitor.control.state import WrittenAt
 from monitor.records.control import (
     CalibrationRecord,
     ControlRecord,
@@ -22,7 +22,7 @@ class Calibrations:
         """What holds; None while there is none."""
         return self._held.get(calibration_key(application, judge))
 
-    def apply(self, found: ControlRecord | Removed, _written: Written) -> None:
+    def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
         """What is known of a screen now."""
         if isinstance(found, Removed):
             self._held.pop(found.key, None)

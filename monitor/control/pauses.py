@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.control.state import Headers, Written
+from monitor.control.state import Headers, WrittenAt
 from monitor.records.control import SET_BY, ControlRecord, PauseRecord, Removed, pause_key
 
 
@@ -20,7 +20,7 @@ class Pauses:
         #: Whether the topic cannot be read: then nothing is held, and nobody knows.
         self.are_unknown = False
 
-    def apply(self, found: ControlRecord | Removed, written: Written) -> None:
+    def apply(self, found: ControlRecord | Removed, written: WrittenAt) -> None:
         """A pause begins or ends."""
         if isinstance(found, Removed):
             self._held.pop(found.key, None)

@@ -15,15 +15,15 @@ from monitor.records.control import ControlRecord, Removed, kind_of, read_contro
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-class Written(NamedTuple):
+class WrittenAt(NamedTuple):
     """When a record was written (epoch seconds), and with which headers."""
 
     at: float = 0.0
     headers: Headers = ()
 
 
-_UNKNOWN = Written()
-Reader = Callable[[ControlRecord | Removed, Written], None]
+_UNKNOWN = WrittenAt()
+Reader = Callable[[ControlRecord | Removed, WrittenAt], None]
 
 
 class ControlState:
@@ -36,7 +36,7 @@ class ControlState:
         self._readers, self._reports_others = readers, reports_others
 
     def apply(
-        self, key: bytes | None, value: bytes | None, written: Written = _UNKNOWN
+        self, key: bytes | None, value: bytes | None, written: WrittenAt = _UNKNOWN
     ) -> RecordSkipped | None:
         """Give a record to its reader; what was wrong with one that was left out."""
         reader = self._readers.get(kind_of(key))
@@ -53,5 +53,5 @@ class ControlState:
     def apply_record(self, record: KafkaRecord) -> RecordSkipped | None:
         """The same, for a record as it was consumed."""
         return self.apply(
-            record.key, record.value, Written(record.timestamp / 1000, record.headers)
+            record.key, record.value, WrittenAt(record.timestamp / 1000, record.headers)
         )

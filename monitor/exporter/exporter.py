@@ -16,7 +16,7 @@ from monitor.control.bursts import BurstAllowance
 from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.publisher import Outbox
-from monitor.control.state import ControlState, Written
+from monitor.control.state import ControlState, WrittenAt
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.alarms.burst_requests import BurstRequester
 from monitor.exporter.alarms.evidence import ScoreRecords
@@ -146,7 +146,7 @@ class Exporter:
         )
 
     def _control_follower(self) -> StateFollower:
-        def hold(found: ControlRecord | Removed, _: Written) -> None:
+        def hold(found: ControlRecord | Removed, _: WrittenAt) -> None:
             self._holding.apply(found, at_once=not self.is_ready)
 
         state = ControlState({BASELINE: hold, **self._controls.readers}, reports_others=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitor.control.bursts import Bursts
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
-from monitor.control.state import ControlState, Headers, Written
+from monitor.control.state import ControlState, Headers, WrittenAt
 from monitor.errors import RecordSkipped
 from monitor.records.control import BURST, CALIBRATION, PAUSE
 
@@ -20,4 +20,6 @@ def applied(
     headers: Headers = (),
 ) -> RecordSkipped | None:
     """Have a record read; what was wrong with it."""
-    return ControlState({KINDS[type(reader)]: reader.apply}).apply(key, value, Written(at, headers))
+    return ControlState({KINDS[type(reader)]: reader.apply}).apply(
+        key, value, WrittenAt(at, headers)
+    )
