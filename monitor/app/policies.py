@@ -332,7 +332,7 @@ def slots(
         sampling.force_unanswered,
     )
     return Slots(
-        SlotBuffer(lambda: pace.plan, monotonic),
+        SlotBuffer(pace, monotonic),
         Picker(rules, redactor.text, calibrations, threads=threads),
         pace,
         PaceBounds(sum(configured.limits.concurrency for configured in configured_judges)),

@@ -104,10 +104,16 @@ def original_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
 
 def origin_of(record: KafkaRecord) -> FailureOrigin:
     """Where the record stood when it failed first, or stands now."""
+    return place_of(record)[0]
+
+
+def place_of(record: KafkaRecord) -> tuple[FailureOrigin, bool]:
+    """``origin_of`` the record, and whether it was redriven."""
     before = history_of(record)
     if before:
-        return before.origin
-    return FailureOrigin(record.topic, record.partition, record.offset, record.timestamp)
+        return before.origin, True
+    here = FailureOrigin(record.topic, record.partition, record.offset, record.timestamp)
+    return here, False
 
 
 def history_of(record: KafkaRecord) -> FailureHistory | None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Protocol
 
-from monitor.kafka.record import KafkaRecord, size
+from monitor.kafka.record import KafkaRecord
 from monitor.records import Reason
 
 
@@ -98,7 +98,9 @@ class Work:
     def __init__(
         self, record: KafkaRecord, do: Callable[[Work], Coroutine[Any, Any, None]], works: Works
     ) -> None:
-        self.offset, self.size = record.offset, size(record)
+        self.offset = record.offset
+        #: The bytes of key and value, which are held as long as the work.
+        self.size = 0
         self.state = WorkState.QUEUED
         #: Why it was told to end, if it was.
         self.reason: str | None = None

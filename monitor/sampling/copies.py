@@ -12,7 +12,6 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from monitor.ingest import headers
 from monitor.kafka.record import KafkaRecord, Partition
 
 #: Seconds for which a record is remembered after it, or its latest copy, was read.
@@ -30,7 +29,8 @@ class Copies:
     """What was taken lately; ``monotonic`` gives seconds. A restart or another owner begins anew.
 
     Only a record at a later offset is a copy, so that whoever reads again, after a rebalance in the
-    same process, takes the same ones. What was redriven is none: somebody wants it judged.
+    same process, takes the same ones. What was redriven is not to be asked about: somebody wants it
+    judged.
     """
 
     def __init__(self, monotonic: Callable[[], float], most: int = MOST) -> None:
@@ -39,8 +39,6 @@ class Copies:
 
     def is_copy(self, record: KafkaRecord) -> bool:
         """Whether it is one; if not, it is remembered, and whatever equals it from now on is."""
-        if headers.history_of(record) is not None:
-            return False
         partition, digest = Partition(record.topic, record.partition), _digest(record)
         taken, now = self._taken.setdefault(partition, {}), self._monotonic()
         before, first = taken.pop(digest, None), record.offset

@@ -87,12 +87,25 @@ class Sampler(NamedTuple):
         """
         return self._replace(rate=min(1.0, self.rate * share))
 
+    def draw(self, key: bytes | None, headers: Headers, interaction_id: str) -> tuple[bytes, bool]:
+        """The digest of the sampling key, and whether the configured key is missing.
+
+        Then the interaction's id is hashed in its place.
+        """
+        found = self.record_key(key, headers)
+        is_missing = found is None and not self.needs_decoding
+        return blake2b(interaction_id.encode() if found is None else found).digest(), is_missing
+
+    def lies_below(self, digest: bytes, share: float = 1.0) -> bool:
+        """Whether the interaction with this digest is taken at a share of the rate."""
+        return digest < threshold(min(1.0, self.rate * share))
+
     def takes(self, key: bytes) -> bool:
         """Whether the interaction with this sampling key is judged."""
         return screened(key, self.rate)
 
 
-class Screen:
+class HashScreen:
     """What may be taken by any of several samplers, as far as it can be told without decoding.
 
     Of samplers with the same key only the largest rate counts, since the hashes are nested.
@@ -104,10 +117,10 @@ class Screen:
             largest[sampler.key] = max(sampler.rate, largest.get(sampler.key, 0.0))
         self.samplers = tuple(Sampler(rate, key) for key, rate in largest.items() if rate > 0)
 
-    def may_take(self, key: bytes | None, headers: Headers, share: float = 1.0) -> bool:
-        """False when no sampler takes the record at this share, whatever stands in it."""
+    def may_take(self, key: bytes | None, headers: Headers) -> bool:
+        """False when no sampler takes the record, whatever stands in it."""
         for sampler in self.samplers:
             found = sampler.record_key(key, headers)
-            if found is None or sampler.at(share).takes(found):
+            if found is None or sampler.takes(found):
                 return True
         return False

@@ -7,13 +7,14 @@ records that it drops. Whatever is left is sampled once more when it has been de
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
 from monitor.ingest import headers
 from monitor.ingest.formats.native import logged_id
 from monitor.kafka.record import KafkaRecord, Unreadable
-from monitor.sampling.hashing import Sampler, threshold
+from monitor.sampling.hashing import HashScreen, Sampler, threshold
 
 
 class Screened(NamedTuple):
@@ -37,12 +38,21 @@ def screen_for(samplers: Collection[Sampler]) -> Screen:
             [one for one in records if one.value is None or isinstance(one, Unreadable)]
         )
     rate = max(sampler.rate for sampler in samplers)
-    if len(keys) > 1 or rate >= 1.0:
+    if rate >= 1.0:
         return Screened
+    if len(keys) > 1:
+        return partial(_screened_by_any, HashScreen(samplers))
     sampler = Sampler(rate, keys.pop())
     if sampler.needs_decoding:
         return lambda records: _screened_by_id(records, sampler.rate)
     return lambda records: _screened_by_key(records, sampler)
+
+
+def _screened_by_any(screen: HashScreen, records: Sequence[KafkaRecord]) -> Screened:
+    """What one of several samplers may take, each by a key of its own."""
+    return Screened(
+        [one for one in records if one.value is None or screen.may_take(one.key, one.headers)]
+    )
 
 
 def _screened_by_id(records: Sequence[KafkaRecord], rate: float) -> Screened:

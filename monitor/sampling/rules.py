@@ -130,6 +130,8 @@ class FirstMatch(Generic[T]):
     def __init__(self, cases: Iterable[RuleCase[T]], otherwise: T) -> None:
         self._cases, self._otherwise = tuple(cases), otherwise
         self._by_name: dict[str, tuple[RuleCase[T], ...]] = {}
+        self._ruled = [case.named for case in self._cases if case.when]
+        self._split: dict[str, bool] = {}
 
     def __call__(self, interaction: Interaction) -> T:
         """What holds for this interaction."""
@@ -137,6 +139,17 @@ class FirstMatch(Generic[T]):
             if not case.when or all(test(interaction) for test in case.when):
                 return case.then
         return self._otherwise
+
+    def is_split(self, application: str) -> bool:
+        """Whether interactions of this application may have different ones."""
+        if not self._ruled:
+            return False
+        found = self._split.get(application)
+        if found is None:
+            found = any(named(application) for named in self._ruled)
+            if len(self._split) < MOST_NAMES:
+                self._split[application] = found
+        return found
 
     def _named(self, application: str) -> tuple[RuleCase[T], ...]:
         """The cases of this name, up to the first that asks for nothing more."""

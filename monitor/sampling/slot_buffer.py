@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.sampling.blocks import BlockCutter, BlockPlan, BlockSpan, FillRate, OpenPicks
@@ -78,16 +78,16 @@ class _PartitionBuffer(Generic[T]):
         """The last offset that is behind us."""
         return self.begun if self.begun < self.last_left else self.read_to
 
-    def begin(self, offset: int, share: float) -> None:
+    def begin(self, offset: int, share: float) -> BlockSpan:
         """The record at this offset begins; who is behind takes this share of its block, or less.
 
         Of all of the block: what was read before it was known may have to wait for long.
         """
-        self.begun = offset
+        self.begun, span = offset, self.cutting.at(offset)
         if offset > self.shared_to:
-            span = self.cutting.at(offset)
             self.share = min(span.share, share) if share < 1.0 else span.share
             self.shared_to = offset if span.length == 1 else span.last
+        return span._replace(share=self.share)
 
     def under_way(self, now: float) -> OpenPicks:
         """What has begun in the block that is open."""
@@ -100,11 +100,19 @@ class _PartitionBuffer(Generic[T]):
         return OpenPicks(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
 
 
-class SlotBuffer(Generic[T]):
-    """``plan`` says what holds for blocks from now on; ``monotonic`` gives seconds."""
+class Planned(Protocol):
+    """Whoever says how long blocks are: the pace."""
 
-    def __init__(self, plan: Callable[[], BlockPlan], monotonic: Callable[[], float]) -> None:
-        self._plan, self._monotonic = plan, monotonic
+    @property
+    def plan(self) -> BlockPlan:
+        """What holds for blocks from now on."""
+
+
+class SlotBuffer(Generic[T]):
+    """``pace`` says what holds for blocks from now on; ``monotonic`` gives seconds."""
+
+    def __init__(self, pace: Planned, monotonic: Callable[[], float]) -> None:
+        self._pace, self._monotonic = pace, monotonic
         self._readings: dict[Partition, _PartitionBuffer[T]] = {}
         #: Interactions whose block is closed, and of which none has been picked yet.
         self.unpicked = 0
@@ -119,7 +127,7 @@ class SlotBuffer(Generic[T]):
     @property
     def length(self) -> int:
         """The length of the next block."""
-        return self._plan().length
+        return self._pace.plan.length
 
     def read(self, batch: Sequence[KafkaRecord]) -> list[BlockSpan]:
         """A batch of one partition has been read: the blocks that it lies in."""
@@ -131,7 +139,7 @@ class SlotBuffer(Generic[T]):
         if reading.begun >= reading.last_left:
             reading.cutting.forget(first)
         reading.read_to = last
-        return reading.cutting.read(first, last, self._plan())
+        return reading.cutting.read(first, last, self._pace.plan)
 
     def left(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
         """These of the batch are to begin, in order; the others have ended."""
@@ -140,21 +148,16 @@ class SlotBuffer(Generic[T]):
             reading.last_left = left[-1].offset
         self._close_what_is_full(reading, reading.reached)
 
-    def begin(self, partition: Partition, offset: int) -> None:
-        """The record at this offset begins: a block before it is full."""
+    def begin(self, partition: Partition, offset: int) -> BlockSpan:
+        """The record at this offset begins: a block before it is full. Its own block."""
         reading = self._readings[partition]
         self._close_what_is_full(reading, offset - 1)
-        reading.begin(offset, self._plan().share)
+        return reading.begin(offset, self._pace.plan.share)
 
     def passed(self, partition: Partition) -> None:
         """The record that began last has joined a slot, or has ended otherwise."""
         reading = self._readings[partition]
         self._close_what_is_full(reading, reading.reached)
-
-    def span(self, partition: Partition, offset: int) -> BlockSpan:
-        """The block of an offset that has begun."""
-        reading = self._readings[partition]
-        return reading.cutting.at(offset)._replace(share=reading.share)
 
     def join(
         self, record: KafkaRecord, key: Hashable, interaction_id: str, member: T

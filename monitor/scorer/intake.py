@@ -18,14 +18,14 @@ from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats import native
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable, records_in
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
 from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
-from monitor.sampling.hashing import Sampler, Screen
+from monitor.sampling.hashing import HashScreen
 from monitor.sampling.prefilter import Screen as BatchScreen
 from monitor.sampling.prefilter import screen_for
-from monitor.sampling.rules import EVERYTHING, MOST_NAMES, Filter, FirstMatch, RuleCase
+from monitor.sampling.rules import EVERYTHING, Filter, FirstMatch, RuleCase
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
@@ -39,6 +39,10 @@ _BOUNDS = {
 }
 
 
+#: A record for which nothing was buffered: it is a block of its own.
+ALONE = BlockSpan(0, 0)
+
+
 class Policies:
     """Which traffic is judged, and how: the first of ``cases`` that matches, else ``otherwise``."""
 
@@ -50,20 +54,7 @@ class Policies:
     ) -> None:
         self.policy = FirstMatch(cases, otherwise)
         self.filter = let_through
-        self.screen = Screen(one.sampler for one in (otherwise, *(case.then for case in cases)))
-        self._ruled = [case.named for case in cases if case.when]
-        self._split: dict[str, bool] = {}
-
-    def is_split(self, application: str) -> bool:
-        """Whether rules may treat interactions of one application differently."""
-        if not self._ruled:
-            return False
-        found = self._split.get(application)
-        if found is None:
-            found = any(named(application) for named in self._ruled)
-            if len(self._split) < MOST_NAMES:
-                self._split[application] = found
-        return found
+        self.screen = HashScreen(one.sampler for one in (otherwise, *(case.then for case in cases)))
 
 
 class Admitted(NamedTuple):
@@ -100,7 +91,10 @@ class Intake:
         copies: Copies | None = None,
     ) -> None:
         self._broker_time = broker_time or clock
-        self._traffic, self._ledger, self._gate = traffic, ledger, gate
+        #: What the brokers' clocks say, at every turn.
+        self._now = self._broker_time()
+        self._traffic, self._ledger = traffic, ledger
+        self._gate, self._circuit = gate, gate.circuit
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
@@ -108,6 +102,7 @@ class Intake:
 
     def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
+        self._now = self._broker_time()
         if self._slot_buffer is None:
             return self._screened(batch)
         spans = self._slot_buffer.read(batch)
@@ -153,102 +148,79 @@ class Intake:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 
-    def take(self, record: KafkaRecord) -> Admitted | None:
+    def take(self, record: KafkaRecord, span: BlockSpan = ALONE) -> Admitted | None:
         """Decode, sample and filter; None when the interaction has ended already.
 
-        The hash comes first, at the largest rate that may apply: before decoding where the key is
-        known by then. Then, decoded, it is taken at the rate of its application; rules come last.
-        Raises ``MessageRejected`` for what cannot be read.
+        ``span`` is its block, with the share that is taken of it. Decoded, it is taken at the rate
+        of its application; rules come last. Raises ``MessageRejected`` for what cannot be read.
         """
-        self._ledger.consume(records_in(record))
         if isinstance(record, Unreadable):
             raise _unreadable(record)
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        share = self._share(record)
-        if not self._traffic.screen.may_take(record.key, record.headers, share):
+        interaction, may_be_copied = self._decoded(record, record.value)
+        self._circuit.fine()
+        whole = self._traffic.policy(interaction)
+        is_let_through = self._traffic.filter.against(interaction) is None
+        is_split = span.length > 1 and self._traffic.policy.is_split(interaction.application)
+        # In the slot of its block; or alone, of all offsets of its block, where rules split it.
+        part = span.share / span.length if is_split else span.share
+        digest, lacks_key = whole.sampler.draw(
+            record.key, record.headers, interaction.interaction_id
+        )
+        is_taken = whole.sampler.lies_below(digest, max(1.0, span.share))
+        is_in_part = part >= 1.0 or whole.sampler.lies_below(digest, part)
+        if lacks_key:
+            self._telemetry.key_fallbacks.inc()
+        if not is_taken:
             return self._not_sampled(Reason.HASH)
-        interaction = self._readable(record, record.value)
-        self._gate.fine()
-        policy = self._traffic.policy(interaction)
-        if not self._takes(policy.sampler.at(share), record, interaction):
-            return self._not_sampled(Reason.HASH)
-        if self._traffic.filter.against(interaction) is not None:
+        if not is_let_through:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
-        taken: Admitted | None = Admitted(interaction, policy)
-        if self._slot_buffer is not None:
-            taken = self._placed(self._slot_buffer, record, interaction, policy)
-        if taken is not None and self._is_copy(record, interaction):
+        if not is_in_part:
+            return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
+        if may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
-        return taken
+        policy = whole if part == 1.0 else whole.at(part)
+        times = max(1.0, policy.sampler.rate / whole.sampler.rate)
+        in_slot = span.length > 1 and not is_split
+        return Admitted(interaction, policy, in_slot, times, span.length)
 
     def turn(self) -> None:
         """Time passes."""
+        self._now = self._broker_time()
         self._copies.turn()
-
-    def _is_copy(self, record: KafkaRecord, interaction: Interaction) -> bool:
-        """Whether the same record was taken already; what the log gives no id may be another."""
-        has_id = interaction.interaction_id != str(headers.origin_of(record))
-        return has_id and self._copies.is_copy(record)
-
-    def _share(self, record: KafkaRecord) -> float:
-        """Which share of all rates is taken: 1, or more in a burst."""
-        if self._slot_buffer is None:
-            return 1.0
-        partition = Partition(record.topic, record.partition)
-        return max(1.0, self._slot_buffer.span(partition, record.offset).share)
-
-    def _placed(
-        self,
-        slot_buffer: SlotBuffer[Member],
-        record: KafkaRecord,
-        interaction: Interaction,
-        whole: ScoringPolicy,
-    ) -> Admitted | None:
-        """In the slot of its block, or alone where its application is split by rules."""
-        span = slot_buffer.span(Partition(record.topic, record.partition), record.offset)
-        apart = self._traffic.is_split(interaction.application)
-        part = span.share / span.length if apart else span.share
-        policy = whole.at(part)
-        if part < 1.0 and not policy.sampler.takes(_key(policy.sampler, record, interaction)):
-            return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        in_slot = not (apart or span.length == 1)
-        times = max(1.0, policy.sampler.rate / whole.sampler.rate)
-        return Admitted(interaction, policy, in_slot, times, span.length)
 
     def _not_sampled(self, reason: Reason) -> Admitted | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _takes(self, sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bool:
-        if not sampler.needs_decoding and not sampler.record_key(record.key, record.headers):
-            self._telemetry.key_fallbacks.inc()
-        return sampler.takes(_key(sampler, record, interaction))
+    def _decoded(self, record: KafkaRecord, value: bytes) -> tuple[Interaction, bool]:
+        """The interaction, and whether an equal record would be a copy of it.
 
-    def _readable(self, record: KafkaRecord, value: bytes) -> Interaction:
+        One without an id is none: what is equal may be another. Nor is one that was redriven:
+        somebody wants it judged.
+        """
         try:
-            return self._decode(record, value)
+            # After a redrive still where it stood first: without an id it keeps its name.
+            origin, is_redriven = headers.place_of(record)
+            source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
+            # A producer may set any timestamp: none lies further ahead than a plausible event time.
+            newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)
+            # And it may set none, which Kafka gives as -1: then it is as old as its reading.
+            broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._now * 1000)
+            decoded = native.decode(value, source, min(broker_ms, newest_ms))
         except MessageRejected:
             raise
         except Exception as error:
             raise internal_error(error, stage="decode") from error
-
-    def _decode(self, record: KafkaRecord, value: bytes) -> Interaction:
-        # After a redrive still where it stood first: an interaction without an id keeps its name.
-        origin = headers.origin_of(record)
-        source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
-        # A producer may set any timestamp: none lies further ahead than a plausible event time.
-        now = self._broker_time()
-        newest_ms = int((now + NEWEST.total_seconds()) * 1000)
-        # And it may set none, which Kafka gives as -1: then the record is as old as its reading.
-        broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(now * 1000)
-        decoded = native.decode(value, source, min(broker_ms, newest_ms))
         if decoded.timestamp_replaced:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
-        return decoded.interaction
+        interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
+        has_id = interaction.interaction_id != "/".join(map(str, here))
+        return interaction, has_id and not is_redriven
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:
@@ -266,12 +238,6 @@ def _by_share(
         same = list(group)
         first, last = same[0].first, same[-1].last
         yield share, [one for one in records if first <= one.offset <= last]
-
-
-def _key(sampler: Sampler, record: KafkaRecord, interaction: Interaction) -> bytes:
-    """What is hashed: the id where the configured key is missing."""
-    found = sampler.record_key(record.key, record.headers)
-    return interaction.interaction_id.encode() if found is None else found
 
 
 def _unreadable(record: Unreadable) -> MessageRejected:

@@ -22,13 +22,13 @@ from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
 from monitor.kafka.producer import Producer, RecordRefused
-from monitor.kafka.record import KafkaRecord, Partition, records_in
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable, records_in
 from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscored
 from monitor.runtime.logs import logger
 from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.scorer import score_records
-from monitor.scorer.intake import Admitted, Intake, Policies, internal_error
+from monitor.scorer.intake import ALONE, Admitted, Intake, Policies, internal_error
 from monitor.scorer.judging import ScoringPolicy, admitted, all_redacted, judge_input, paid_for
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
@@ -130,34 +130,27 @@ class Scorer:
 
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
-        if self._slots is None:
-            return self._begin(record)
-        partition = Partition(record.topic, record.partition)
-        self._slots.slot_buffer.begin(partition, record.offset)
+        slots, partition = self._slots, Partition(record.topic, record.partition)
+        self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
+        span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:
-            return self._begin(record)
-        finally:
-            self._slots.slot_buffer.passed(partition)
-
-    def _begin(self, record: KafkaRecord) -> Work | None:
-        try:
-            taken = self._intake.take(record)
+            taken = self._intake.take(record, span)
+            if taken is None:
+                return None
+            if slots is not None:
+                if taken.in_slot:
+                    return self._join(slots, record, taken)
+                slots.alone(taken.policy.sampler.rate, taken.offsets, taken.times)
+            return Work(record, partial(self._scored_alone, record, taken), self.works)
         except MessageRejected as error:
             return self._reject(record, error)
-        if taken is None:
-            return None
-        if self._slots is not None:
-            if taken.in_slot:
-                return self._join(self._slots, record, taken)
-            self._slots.alone(taken.policy.sampler.rate, taken.offsets, taken.times)
-        return self._alone(record, taken.interaction, taken.policy)
+        finally:
+            if slots is not None and span.length > 1:
+                slots.slot_buffer.passed(partition)
 
-    def _alone(self, record: KafkaRecord, interaction: Interaction, policy: ScoringPolicy) -> Work:
-        return self._work(
-            record,
-            interaction.interaction_id,
-            lambda work: self._score(work, record, interaction, policy),
-        )
+    async def _scored_alone(self, record: KafkaRecord, taken: Admitted, work: Work) -> None:
+        ending = self._score(work, record, taken.interaction, taken.policy)
+        await self._settled(work, record, taken.interaction.interaction_id, ending)
 
     def _join(self, slots: SlotWorker, record: KafkaRecord, taken: Admitted) -> Work | None:
         interaction, policy = taken.interaction, taken.policy
@@ -172,18 +165,20 @@ class Scorer:
         where = f"{record.topic}/{record.partition}/{record.offset}"
         unread = not native.has_readable_id(record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
-        return self._work(record, where, lambda work: self._bury(work, record, error))
+        return Work(record, partial(self._buried, record, where, error), self.works)
 
-    def _work(self, record: KafkaRecord, name: str, do: Callable[[Work], Awaitable[Ended]]) -> Work:
-        return Work(record, partial(self._guarded, record, name, do), self.works)
+    async def _buried(
+        self, record: KafkaRecord, name: str, error: MessageRejected, work: Work
+    ) -> None:
+        await self._settled(work, record, name, self._bury(work, record, error))
 
-    async def _guarded(
-        self, record: KafkaRecord, name: str, do: Callable[[Work], Awaitable[Ended]], work: Work
+    async def _settled(
+        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended]
     ) -> None:
         """Settle all that the record stands for, whatever happens to its work."""
         count = records_in(record)
         try:
-            outcome, reason = await self._or_buried(work, record, name, do(work))
+            outcome, reason = await self._or_buried(work, record, name, ending)
         except asyncio.CancelledError:
             self.ledger.settle(Outcome.HANDED_OVER, work.reason or Reason.SHUTDOWN, count)
             raise

@@ -180,8 +180,8 @@ class SlotWorker:
 
     def alone(self, rate: float, offsets: int, times: float) -> None:
         """An interaction is to be judged that was taken of so many offsets by its hash."""
-        self.pace_controller.picked(offsets, times)
         self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
+        self.pace_controller.picked(offsets, times)
 
     def join(self, member: Member) -> Work | None:
         """Put an interaction into its slot; the work of the slot where it is the first one."""

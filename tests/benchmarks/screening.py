@@ -37,6 +37,7 @@ from monitor.scorer.slots import Slots
 from monitor.stats.calibration import Calibration
 from monitor.telemetry import ScorerTelemetry
 from tests.benchmarks._sizes import parser
+from tests.stages.fixed_pace import FixedPace
 from tests.stages.loop import Record
 from tests.stages.producers import Memory
 
@@ -119,7 +120,7 @@ def scorer(setup: Setup) -> Scorer:
     """One that writes nowhere."""
     telemetry, written = ScorerTelemetry(CollectorRegistry()), Memory()
     gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
-    slot_buffer: SlotBuffer[Member] = SlotBuffer(lambda: BlockPlan(BLOCK), time.monotonic)
+    slot_buffer: SlotBuffer[Member] = SlotBuffer(FixedPace(BlockPlan(BLOCK)), time.monotonic)
     picker = Picker(PickSettings(directed=setup.directed), calibrations=Known())
     return Scorer(
         ScorerSettings("scores", 1_000_000),

@@ -21,6 +21,7 @@ from monitor.app.process import Monitor
 from monitor.app.score_role import ScoreRole
 from monitor.sampling.blocks import BlockPlan
 from monitor.sampling.meters import Meters
+from monitor.sampling.pace import Pace
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.picking import Member
 from monitor.scorer.slots import Slots
@@ -69,23 +70,31 @@ class HurriedMonitor(Monitor):
 def _hurried(blocks: Slots, times: float) -> Slots:
     lengths = [int(each) for each in os.environ[LENGTHS].split(",") if each]
     shares = [float(each) for each in os.environ[SHARES].split(",") if each]
-    pace = blocks.pace
 
     def now() -> float:
         return times * time.monotonic()
 
-    def plan() -> BlockPlan:
-        chance = Random(f"{os.getpid()}/{int(time.monotonic() / EVERY_S)}")
-        length, share = pace.plan
-        return BlockPlan(
-            chance.choice(lengths) if lengths else length,
-            chance.choice(shares) if shares else share,
-        )
-
-    slot_buffer = SlotBuffer[Member](plan, now)
+    slot_buffer = SlotBuffer[Member](_Restless(blocks.pace, lengths, shares), now)
     return replace(
         blocks, slot_buffer=slot_buffer, meters=_Slower(blocks.meters, times), monotonic=now
     )
+
+
+class _Restless:
+    """Another plan every few seconds."""
+
+    def __init__(self, pace: Pace, lengths: Sequence[int], shares: Sequence[float]) -> None:
+        self._pace, self._lengths, self._shares = pace, lengths, shares
+
+    @property
+    def plan(self) -> BlockPlan:
+        """Of the lengths and shares, any; the pace's own where there are none."""
+        chance = Random(f"{os.getpid()}/{int(time.monotonic() / EVERY_S)}")
+        length, share = self._pace.plan
+        return BlockPlan(
+            chance.choice(self._lengths) if self._lengths else length,
+            chance.choice(self._shares) if self._shares else share,
+        )
 
 
 class _Slower(Meters):

@@ -31,6 +31,7 @@ from monitor.scorer.picking import Member, Picker, PickSettings
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.slots import Slots
 from monitor.telemetry import ScorerTelemetry
+from tests.stages.fixed_pace import FixedPace
 from tests.stages.loop import A, Record, Told
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import until
@@ -107,10 +108,8 @@ async def staged(
     consumer, written, stop = Told(), Memory(), asyncio.Event()
     registry, health = CollectorRegistry(), Health(time.monotonic)
     telemetry, waited = ScorerTelemetry(registry), [0.0]
-    fixed = BlockPlan(length, share)
-    slot_buffer: SlotBuffer[Member] = SlotBuffer(
-        lambda: pace.plan if pace else fixed, lambda: waited[0]
-    )
+    fixed = FixedPace(BlockPlan(length, share))
+    slot_buffer: SlotBuffer[Member] = SlotBuffer(pace or fixed, lambda: waited[0])
     picker = Picker(settings or PickSettings(), segment_text)
     slots = Slots(slot_buffer, picker)
     if pace is not None:

@@ -90,6 +90,7 @@ class PartitionState:
         if pick.through > record.offset:
             self.tracker.skip(pick.through)
         self.under_way.add(work)
+        work.size = size(record)
         self.bytes_under_way += work.size
 
     def end(self, work: Work) -> None:

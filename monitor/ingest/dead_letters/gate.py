@@ -65,7 +65,7 @@ class DeadLetterGate:
         monotonic: Callable[[], float],
     ) -> None:
         self._telemetry, self._health, self._monotonic = telemetry, health, monotonic
-        self._circuit = Circuit(limits, monotonic())
+        self.circuit = Circuit(limits, monotonic())
         self._shown = False
         self._held: Counter[Partition] = Counter()
         self._waiting = 0
@@ -73,27 +73,23 @@ class DeadLetterGate:
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        return 0 if partition in self._held else self._circuit.room
+        return 0 if partition in self._held else self.circuit.room
 
     def turn(self) -> None:
         """The loop comes round: time passes, and what has changed is said."""
-        self._circuit.roll(self._monotonic())
+        self.circuit.roll(self._monotonic())
         self._show()
-
-    def fine(self) -> None:
-        """A record could be decoded."""
-        self._circuit.fine()
 
     def glimpsed(self, count: int) -> None:
         """``count`` records were dropped by their hash, with nothing but their ids read."""
-        self._circuit.glimpsed(count)
+        self.circuit.glimpsed(count)
 
     def failed(self, cause: str, *, was_fine: bool = False, unread: bool = False) -> None:
         """A record becomes a dead letter; ``was_fine``: it could be decoded.
 
         ``unread``: not even its id could be read.
         """
-        self._circuit.failed(cause, was_fine=was_fine, unread=unread)
+        self.circuit.failed(cause, was_fine=was_fine, unread=unread)
         self._show()
 
     def hold(self, partition: Partition, why: str, *, first: bool) -> None:
@@ -126,7 +122,7 @@ class DeadLetterGate:
         self._health.waits(HELD, f"{self._why}; held until then: {listed}")
 
     def _show(self) -> None:
-        is_open = self._circuit.is_open
+        is_open = self.circuit.is_open
         if is_open == self._shown:
             return
         self._shown = is_open
@@ -135,11 +131,11 @@ class DeadLetterGate:
             self._health.ready(CIRCUIT)
             logger().info("dead_letter_circuit_closed")
             return
-        failed, seen = self._circuit.counts
+        failed, seen = self.circuit.counts
         why = (
             f"{failed} of the last {seen} records became dead letters, most of them "
-            f"{self._circuit.cause}: reading pauses, a few are tried now and then; check "
+            f"{self.circuit.cause}: reading pauses, a few are tried now and then; check "
             "kafka.topics.interactions, ingest.format, and what was deployed last"
         )
         self._health.waits(CIRCUIT, why)
-        logger().error("dead_letter_circuit_open", reason=self._circuit.cause, hint=why)
+        logger().error("dead_letter_circuit_open", reason=self.circuit.cause, hint=why)

@@ -58,17 +58,6 @@ def test_reading_begins_before_what_is_known() -> None:
     assert [stage.is_copy(offset) for offset in (7, 9)] == [False, True]
 
 
-def test_what_was_redriven_is_no_copy() -> None:
-    """It says where it failed first, and somebody wants it to be judged."""
-    stage = Stage()
-    said = {"topic": b"t", "partition": b"0", "offset": b"7", "timestamp": b"0", "attempts": b"1"}
-    said["first_failed_at"] = b"2026-11-20T12:00:00Z"
-    headers = [(f"x-redrive.{key}", value) for key, value in said.items()]
-    assert not stage.is_copy(7)
-    assert not stage.is_copy(8, headers=headers)
-    assert stage.is_copy(9)
-
-
 def test_a_record_is_known_for_minutes_after_it_was_last_seen() -> None:
     """Every copy prolongs it; what is forgotten is taken anew, and its memory is given back."""
     stage = Stage()

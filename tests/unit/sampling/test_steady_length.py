@@ -42,7 +42,7 @@ class Reader:
     def __init__(self) -> None:
         self.now, self.picks = 0.0, 0
         self.pace = Pace(None, sheds=True, behind_s=600.0, first=FIRST_LENGTH)
-        self.slot_buffer: SlotBuffer[KafkaRecord] = SlotBuffer(lambda: self.pace.plan, self._clock)
+        self.slot_buffer: SlotBuffer[KafkaRecord] = SlotBuffer(self.pace, self._clock)
         self._open: list[Slot[KafkaRecord]] = []
         self.pace.look(0.0, None, 0.0)
 
@@ -67,8 +67,7 @@ class Reader:
         partition, batch = Partition(record.topic, record.partition), [record]
         self.slot_buffer.read(batch)
         self.slot_buffer.left(batch, batch)
-        self.slot_buffer.begin(partition, record.offset)
-        if self.slot_buffer.span(partition, record.offset).length == 1:
+        if self.slot_buffer.begin(partition, record.offset).length == 1:
             self._pick(1)
         else:
             name = f"{record.partition}/{record.offset}"

@@ -65,6 +65,19 @@ async def test_a_copy_is_no_member_of_a_slot() -> None:
         assert stage.is_balanced()
 
 
+async def test_what_was_redriven_is_no_copy() -> None:
+    """It says where it failed first, and somebody wants it to be judged."""
+    said = {"topic": b"t", "partition": b"0", "offset": b"0", "timestamp": b"0", "attempts": b"1"}
+    said["first_failed_at"] = b"2026-11-20T12:00:00Z"
+    headers = [(f"x-redrive.{key}", value) for key, value in said.items()]
+    judge, first = Counting(), record(0)
+    async with staged(1, judge=judge, plain=True) as stage:
+        await stage.read(first, again(first, 1)._replace(headers=headers), again(first, 2))
+        await stage.committed(3)
+        assert judge.asked == ["i0", "i0"]
+        assert stage.ended("not_sampled", "duplicate") == 1
+
+
 async def test_equal_records_without_an_id_are_traffic() -> None:
     """Two people may be told the same, and both count: each is named by its place."""
     value = encoded({k: v for k, v in interaction("x").items() if k != "interaction_id"})

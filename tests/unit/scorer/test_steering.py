@@ -35,7 +35,7 @@ class Bench:
         self.now, self.registry, self.budget = began, CollectorRegistry(), budget
         self.asked = 1.0
         self.pace = Pace(None, sheds=True, behind_s=600.0)
-        slot_buffer: SlotBuffer[Member] = SlotBuffer(lambda: self.pace.plan, lambda: self.now)
+        slot_buffer: SlotBuffer[Member] = SlotBuffer(self.pace, lambda: self.now)
         self.pace_controller = PaceController(
             Slots(
                 slot_buffer,
