@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
-from monitor.control.state import ControlState, Written
+from monitor.control.state import ControlState, WrittenAt
 from monitor.exporter.baselines.learning import Learner, LearningSettings, Pair, Progress, normal_of
 from monitor.exporter.scores.detectors import DriftDetectors, Normal
 from monitor.exporter.scores.steps import at_once
@@ -148,7 +148,7 @@ def _normal(record: BaselineRecord | None) -> Normal | None:
 def control_state(baselines: Baselines) -> ControlState:
     """The control topic as it is read for its baselines; records of all kinds are looked at."""
 
-    def read(found: ControlRecord | Removed, _: Written) -> None:
+    def read(found: ControlRecord | Removed, _: WrittenAt) -> None:
         baselines.hold(found)
 
     return ControlState({BASELINE: read}, reports_others=True)
