@@ -362,8 +362,7 @@ def meters(settings: Settings, configured_judges: Sequence[ConfiguredJudge]) -> 
 
 def _may_take_more(settings: Settings) -> bool:
     """Whether a burst can take what is left out otherwise."""
-    rates = [each.sampling.rate for each in (settings.base, *settings.effective)]
-    return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in rates)
+    return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in settings.rates)
 
 
 def redaction_rules(settings: Settings) -> Rules | None:

@@ -223,6 +223,11 @@ class Settings(Section):
         return tuple(resolved(entry, self.base) for entry in self.applications)
 
     @property
+    def rates(self) -> tuple[float, ...]:
+        """Every ``sampling.rate`` that may hold: of the base, and of each of ``applications``."""
+        return tuple(whole.sampling.rate for whole in (self.base, *self.effective))
+
+    @property
     def base(self) -> Effective:
         """What holds where no entry of ``applications`` matches, and what entries inherit."""
         return Effective(judge=self.judge, sampling=self.sampling, segment=self.export.segment)

@@ -43,8 +43,7 @@ async def examine(
                 digest.add(record)
     except Unanswered as error:
         return [_unread(topic, error)]
-    rates = (each.sampling.rate for each in (settings.base, *settings.effective))
-    return lines(topic, digest, min(rates))
+    return lines(topic, digest, min(settings.rates))
 
 
 def _unread(topic: str, error: Unanswered) -> ReportLine:

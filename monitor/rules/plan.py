@@ -99,11 +99,10 @@ class AlertPlan:
 
 def plan(settings: Settings) -> AlertPlan:
     """The plan of some settings."""
-    rates = [settings.sampling.rate, *(whole.sampling.rate for whole in settings.effective)]
     block_s = 0 if settings.sampling.block == 1 else LONGEST_BLOCK_WAIT_S
     return AlertPlan(
         settings.alerts,
-        min(rates),
+        min(settings.rates),
         _about_an_hour(settings.export.windows),
         block_s,
         settings.ingest.when_behind == "completeness",
