@@ -30,7 +30,7 @@ class Event(NamedTuple):
     def line(self) -> str:
         """For a log.
 
-        >>> Event(13.5, Kind.BASELINE, "learned from the first 200 scored interactions").line()
+        >>> Event(13.5, EventKind.BASELINE, "learned from the first 200 scored interactions").line()
         '  14 s  baseline learned from the first 200 scored interactions'
         """
         return f"{self.at_s:4.0f} s  {self.kind} {self.text}"

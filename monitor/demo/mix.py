@@ -62,7 +62,7 @@ class Mix:
         """The kind at ``u`` in [0, 1): the inverse of the cumulated rates.
 
         >>> NORMAL.kind(0.0), NORMAL.kind(0.999)
-        (<Kind.FOLLOWS: 'follows'>, <Kind.REFUSES: 'refuses'>)
+        (<ResponseKind.FOLLOWS: 'follows'>, <ResponseKind.REFUSES: 'refuses'>)
         """
         for kind, cumulated in zip(ResponseKind, accumulate(astuple(self)), strict=True):
             if u < cumulated:

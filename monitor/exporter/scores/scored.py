@@ -165,6 +165,7 @@ class _Part:
             self._ordered = hour = min(self._hours)
             self.scored.extend(sorted(self._hours.pop(hour).items(), key=_place))
             yield
+        self._ordered = math.inf  # what comes now, while others are put in order, has its place
 
 
 def _place(item: tuple[Place, Observation]) -> Place:

@@ -62,7 +62,8 @@ class Standing(NamedTuple):
 def overdue(standing: Standing, now: float) -> Reason | None:
     """Why a connection is closed now; None while it may stay.
 
-    >>> overdue(Standing(Step.ASKS, 5.0), 14.0), overdue(Standing(Step.ASKS, 5.0), 15.0)
+    >>> asks = Standing(ConnectionStep.ASKS, 5.0)
+    >>> overdue(asks, 14.0), overdue(asks, 15.0)
     (None, 'slow_request')
     """
     limit_s, reason = LIMITS[standing.step]
@@ -84,7 +85,7 @@ def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
     Not those that wait for an answer or read one, and not those that have just come, unless there
     are too many even for that.
 
-    >>> old, new = Standing(Step.ASKS, 0.0), Standing(Step.ASKS, 9.9)
+    >>> old, new = Standing(ConnectionStep.ASKS, 0.0), Standing(ConnectionStep.ASKS, 9.9)
     >>> in_the_way([old] * 2 + [new] * 63, 10.0)
     [0]
     """

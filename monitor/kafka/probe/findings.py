@@ -111,7 +111,7 @@ def untrusted(error: ssl.SSLCertVerificationError, host: str, cafile: Path | Non
     >>> error = ssl.SSLCertVerificationError("certificate has expired")
     >>> error.verify_code, error.verify_message = 10, "certificate has expired"
     >>> untrusted(error, "kafka-1", None).kind
-    <Trouble.EXPIRED_CERTIFICATE: 'expired_certificate'>
+    <ProblemKind.EXPIRED_CERTIFICATE: 'expired_certificate'>
     """
     if error.verify_code == _EXPIRED:
         return Diagnosis(

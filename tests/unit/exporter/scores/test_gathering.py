@@ -43,11 +43,12 @@ def spread(pool: list[ScoreRecord], rng: random.Random) -> list[ScoreRecord]:
 
 
 @settings(deadline=None, max_examples=200)
-@given(pools(directed=False), st.integers(1, 5), st.integers(0, 20), st.randoms())
+@given(pools(directed=False), st.integers(1, 5), st.integers(0, 20), st.integers(0, 10**9))
 def test_slots_that_come_and_go_meanwhile(
-    pool: list[ScoreRecord], step: int, first: int, rng: random.Random
+    pool: list[ScoreRecord], step: int, first: int, seed: int
 ) -> None:
     """Before they are looked at, afterwards, and while they are put in order."""
+    rng = random.Random(seed)  # drawn from hypothesis it would take minutes to make smaller
     pool = spread(pool, rng)
     selection, coming = Selection(), [candidate_of(each, each.to_json()) for each in pool]
     for candidate in coming[:first]:
