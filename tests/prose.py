@@ -60,18 +60,18 @@ def plain(paragraph: str) -> str:
     """Without marks; a link is its text, and names in code style are one word.
 
     >>> plain("See [the `a.b`](x.md): `c`, `d` or `e`.")
-    'See the name: name.'
+    'See the Name: Name.'
     """
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-    text = re.sub(r"`[^`]+`", "name", _NAMES.sub("`names`", text))
+    text = re.sub(r"`[^`]+`", "Name", _NAMES.sub("`names`", text))
     return _SHORT.sub(r"\1", text)
 
 
 def sentences(text: str) -> list[str]:
     """Every sentence of a page; a semicolon or a colon ends none.
 
-    >>> sentences("It runs; `a.b` stops it. See [here](x.md).\\n\\n- One item\\n")
-    ['It runs; name stops it.', 'See here.', 'One item']
+    >>> sentences("It runs; `a.b` stops it. `c` does not. See [here](x.md).\\n\\n- One item\\n")
+    ['It runs; Name stops it.', 'Name does not.', 'See here.', 'One item']
     """
     return [each for part in paragraphs(text) for each in _ENDS.split(plain(part)) if words(each)]
 
