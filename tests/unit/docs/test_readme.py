@@ -178,7 +178,7 @@ def test_the_cache_as_it_is_described(tmp_path: Path) -> None:
         for name in type(defaults).model_fields
     }
     assert f"{Settings().judge.recheck_rate:.0%}" == "1%"
-    assert "`judge.recheck_rate`, 1 % by default" in text("docs/self-check.md")
+    assert "`judge.recheck_rate`, 1 % by default" in text("docs/recheck.md")
 
 
 def test_the_scrape_configuration_meets_the_default_address() -> None:
