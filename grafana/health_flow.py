@@ -57,7 +57,7 @@ def _reasons() -> Json:
     texts = Texts(
         "Not scored, by reason",
         "`rag_monitor_interactions_total` but scored, a second. not_sampled is as configured; the "
-        "others are told in the README, Why was this interaction not scored?",
+        "others: docs/outcomes.md.",
         A_SECOND,
     )
     lost = rate(ENDED, "outcome, reason", 'outcome!="scored"')

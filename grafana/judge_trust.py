@@ -28,8 +28,7 @@ def failures() -> Json:
     texts = Texts(
         "Judgements lost, by reason",
         "Interactions a minute that ended as judge_failed or over_budget "
-        "(`rag_monitor_interactions_total`). The reasons: README, Why was this interaction not "
-        "scored?",
+        "(`rag_monitor_interactions_total`). The reasons: docs/outcomes.md.",
         A_MINUTE,
     )
     chosen = 'outcome=~"judge_failed|over_budget"'

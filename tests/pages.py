@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """The fenced blocks in one language.
+    """The fenced blocks in one language, also those within an item of a list.
 
-    >>> blocks("```sh\\nmake\\n```\\n", "sh")
-    ['make\\n']
+    >>> blocks("```sh\\nmake\\n```\\n\\n1. Set up:\\n\\n   ```sh\\n   make setup\\n   ```\\n", "sh")
+    ['make\\n', 'make setup\\n']
     """
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for _, block in found]
 
 
 def anchors(path: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""Which interactions are judged, by whom and how: settings turned into judges and treatments."""
+"""Which interactions are judged, by whom and how: settings turned into judges and policies."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.records.control import BaselineRecord
 
 app = typer.Typer(
-    help="See what the scores are held against, and decide about it.", no_args_is_help=True
+    help="Show, set, freeze or reset the baselines: what is normal.", no_args_is_help=True
 )
 
 Limit = Annotated[

@@ -51,27 +51,41 @@ def check(
 
 
 @app.command()
-def reference(json: AsJson = False) -> None:
+def reference(
+    json: AsJson = False,
+    start_here: Annotated[
+        bool, typer.Option("--start-here", help="Only the settings to start with.")
+    ] = False,
+) -> None:
     """Print every setting with its environment variable, default and meaning."""
-    from monitor.config import Settings, paths
+    rows = [row for row in _rows() if row["start_here"] or not start_here]
+    if json:
+        _print(rows, True)
+        return
+    for title, is_first in (("Start here", True), ("The rest", False)):
+        tier = [row for row in rows if row["start_here"] == is_first]
+        if tier:
+            typer.echo(f"# {title}: {len(tier)} settings")
+        for row in tier:
+            typer.echo(f"{row['path']} = {row['default']}")
+            typer.echo(f"    {row['meaning']}\n    {row['environment']}")
 
-    defaults = Settings()
-    known = dict(paths())
-    rows = [
+
+def _rows() -> list[dict[str, Any]]:
+    """Every setting, in the order of declaration."""
+    from monitor.config import START_HERE, Settings, paths
+
+    defaults, known = Settings(), dict(paths())
+    return [
         {
             "path": path,
             "environment": _environment(path),
             "default": _plain(_lookup(defaults, path)) if path in known else None,
             "meaning": field.description,
+            "start_here": path in START_HERE,
         }
         for path, field in _every_path()
     ]
-    if json:
-        _print(rows, True)
-        return
-    for row in rows:
-        typer.echo(f"{row['path']} = {row['default']}")
-        typer.echo(f"    {row['meaning']}\n    {row['environment']}")
 
 
 def _every_path(found: Any = None) -> Iterator[tuple[str, Any]]:

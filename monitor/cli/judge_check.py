@@ -77,7 +77,7 @@ def judge_check(
     set_: Overrides = None,
     json: AsJson = False,
 ) -> None:
-    """Hold a judge's verdicts, claims and metrics against labels.
+    """Compare a judge's verdicts, claims and metrics with labels.
 
     Exit code 1 when a --fail-if holds, or cannot be measured.
     """

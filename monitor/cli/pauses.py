@@ -43,7 +43,7 @@ def pause(
     set_: Overrides = None,
     limit: Limit = 60.0,
 ) -> None:
-    """Judge nothing for now; interactions end as not_sampled, paused, and offsets go on.
+    """Pause judging. Interactions count as not_sampled (paused); offsets keep advancing.
 
     It ends by itself, or with rag-monitor resume.
     """
@@ -64,7 +64,7 @@ def resume(
     set_: Overrides = None,
     limit: Limit = 60.0,
 ) -> None:
-    """Judge again: without --application, whatever was paused. Exit code 1 when nothing was."""
+    """Resume judging; without --application, end all pauses. Exit code 1 when there was none."""
     import asyncio
 
     from monitor.control import commands

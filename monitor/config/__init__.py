@@ -9,9 +9,11 @@ from monitor.config.objectives import ObjectiveSettings, SharedObjective
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
+from monitor.config.start import START_HERE
 from monitor.config.watching import FixedBaseline, FixedMean
 
 __all__ = [
+    "START_HERE",
     "Access",
     "Application",
     "Cache",

@@ -46,8 +46,8 @@ class Sampling(RateSettings):
     )
     directed: bool = Field(
         True,
-        description="in blocks, rather judge what the offline judge finds risky, as soon as it is "
-        "known what its word is worth; every record says how much likelier it was picked",
+        description="within blocks, prefer interactions that the offline judge rates as risky, "
+        "once its signal is calibrated; each record stores its pick weight",
     )
     floors: Annotated[dict[str, Fraction], BeforeValidator(mapping)] = Field(
         {}, description="in blocks, the least share of the judged interactions by segment"

@@ -25,11 +25,11 @@ from monitor.scorer.score_records import JudgingResult
 
 @dataclass(frozen=True)
 class ScoringPolicy:
-    """How an interaction is treated; treatments with the same judge share it and its limits.
+    """How an interaction is treated; policies with the same judge share it and its limits.
 
     ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
     ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
-    judges some of them again. ``budget`` is that of all treatments together.
+    judges some of them again. ``budget`` is that of all policies together.
     """
 
     sampler: Sampler

@@ -1,7 +1,7 @@
 """The scorer: what becomes of an interaction, from its Kafka record to its outcome.
 
 Which ones are taken says ``intake.py``; here they are judged, and their score records written.
-Everything that can go wrong on the way ends in one outcome with a reason; ``ingest/outcomes.py``
+Everything that can go wrong on the way ends in one outcome with a reason; ``ledger.py``
 counts them.
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from monitor.config import Settings, load, paths
+from monitor.config import START_HERE, Settings, load, paths
 from tests.stages.command import one_line, rag_monitor, started
 
 SECRET = "hunter2-4711"
@@ -240,6 +240,7 @@ def test_the_reference_has_every_setting() -> None:
         "environment": "RAG_MONITOR_KAFKA__TOPICS__DEAD_LETTERS",
         "default": "rag.dead-letters.v1",
         "meaning": "records that could not be read",
+        "start_here": False,
     }
     assert by_path["export.windows"]["default"] == ["5m", "1h", "24h"]
     assert by_path["judge.model"]["default"] is None
@@ -265,12 +266,24 @@ def test_the_reference_has_the_settings_of_entries() -> None:
 
 
 def test_the_reference_can_be_read_by_people() -> None:
-    """Three lines a setting: default, meaning, variable."""
+    """Three lines a setting: default, meaning, variable; those to start with stand first."""
     lines = rag_monitor("config", "reference").stdout.splitlines()
     at = lines.index("http.port = 9750")
     assert lines[at + 1] == "    port; 0 takes a free one"
     assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
-    assert len(lines) == 3 * sum(not line.startswith(" ") for line in lines)
+    titles = [number for number, line in enumerate(lines) if line.startswith("#")]
+    assert titles == [0, 1 + 3 * len(START_HERE)]
+    first = [line.split(" = ")[0] for line in lines[1 : titles[1]] if not line.startswith(" ")]
+    assert first == list(START_HERE)
+    named = [line for line in lines if not line.startswith((" ", "#"))]
+    assert len(lines) == 2 + 3 * len(named)
+
+
+def test_the_reference_may_be_of_those_to_start_with() -> None:
+    """They exist, are few, and are all that is printed."""
+    rows = json.loads(rag_monitor("config", "reference", "--start-here", "--json").stdout)
+    assert [row["path"] for row in rows] == list(START_HERE)
+    assert len(START_HERE) == 25
 
 
 @pytest.mark.parametrize(

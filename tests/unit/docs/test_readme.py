@@ -33,12 +33,16 @@ from tests.metric_names import known_metrics, metrics_mentioned_in
 ROOT = Path(__file__).parents[3]
 PAGES = {
     str(path.relative_to(ROOT)): path
-    for path in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")),
+        ROOT / "tests/README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    )
 }
 PAGE = pytest.mark.parametrize("page", PAGES)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SOURCE = Source(topic="rag.interactions.v1", partition=0, offset=7)
-#: What the README says of its example.
+#: What docs/metrics.md and the README say of their example.
 WARRANTY = {
     "faithfulness": 1.0,
     "faithfulness_by_passage": 1.0,
@@ -69,7 +73,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 def code(page: str) -> list[str]:
     """Its words in code style."""
-    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text(page), flags=re.S | re.M))
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^ *```.*?^ *```", "", text(page), flags=re.S | re.M))
 
 
 @PAGE
@@ -80,6 +84,15 @@ def test_every_link_leads_somewhere(page: str) -> None:
         target = (PAGES[page].parent / name).resolve() if name else PAGES[page]
         assert target.exists(), link
         assert not anchor or anchor in pages.anchors(target), link
+
+
+@PAGE
+def test_every_file_in_code_style_is_there(page: str) -> None:
+    """Files are moved more often than pages are read."""
+    named = re.findall(
+        r"\b(?:monitor|tests|docs|deploy|grafana)/[\w/.-]+\.(?:py|md|json|yml|txt)\b", text(page)
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 @PAGE
@@ -111,9 +124,9 @@ def test_every_topic_is_a_default(page: str) -> None:
     assert set(re.findall(r"\brag\.[a-z-]+\.v1\b", text(page))) <= defaults
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/records.md"])
+@pytest.mark.parametrize("page", ["docs/getting-started.md", "docs/records.md"])
 async def test_the_example_is_an_interaction(page: str) -> None:
-    """It decodes with its own time, and the offline judge scores it as the README says."""
+    """It decodes with its own time, and the offline judge scores it as the pages say."""
     (example, *_) = blocks(page, "json")
     decoded = native.decode(example.encode(), SOURCE, int(NOON.timestamp() * 1000))
     assert decoded.timestamp_replaced is None
@@ -139,10 +152,11 @@ def test_the_example_is_a_judgement() -> None:
     assert score_all(Judgement.model_validate_json(example)) == WARRANTY
 
 
-def test_the_configuration_loads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
+def test_the_configuration_loads(page: str, tmp_path: Path) -> None:
     """The smallest file is a valid one, and says what its comments say."""
     file = tmp_path / "monitor.yaml"
-    file.write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
+    file.write_text(blocks(page, "yaml")[0], encoding="utf-8")
     settings = load({}, file)
     assert settings.kafka.create_topics
     assert (settings.sampling.rate, settings.judge.kind) == (0.1, "llm")
@@ -164,12 +178,12 @@ def test_the_cache_as_it_is_described(tmp_path: Path) -> None:
         for name in type(defaults).model_fields
     }
     assert f"{Settings().judge.recheck_rate:.0%}" == "1%"
-    assert "`judge.recheck_rate`, 1 % by default" in text("docs/self-check.md")
+    assert "`judge.recheck_rate`, 1 % by default" in text("docs/recheck.md")
 
 
 def test_the_scrape_configuration_meets_the_default_address() -> None:
     """Prometheus finds a monitor that was told nothing about HTTP."""
-    (job,) = yaml.safe_load(blocks("README.md", "yaml")[1])["scrape_configs"]
+    (job,) = yaml.safe_load(blocks("docs/getting-started.md", "yaml")[1])["scrape_configs"]
     http = Settings().http
     assert job["static_configs"] == [{"targets": [f"{http.host}:{http.port}"]}]
 
@@ -194,11 +208,13 @@ def test_every_command_exists(page: str) -> None:
 
 def test_every_metric_and_reason_is_explained() -> None:
     """Nothing that a user meets on a page or a record is left out."""
-    for metric in CATALOGUE:
-        assert metric in code("README.md")
-        assert metric in code("docs/metrics.md")
-    assert set(Unscored) <= set(code("docs/metrics.md"))
-    assert set(Outcome) | set(Reason) <= set(code("README.md"))
+    assert set(CATALOGUE) | set(Unscored) <= set(code("docs/metrics.md"))
+    assert set(Outcome) | set(Reason) | set(Unscored) <= set(code("docs/outcomes.md"))
+
+
+def test_the_readme_is_short() -> None:
+    """It is read whole: what it takes more words for stands on a page of its own."""
+    assert len(text("README.md").split()) <= 900
 
 
 def test_every_field_is_explained() -> None:

@@ -31,7 +31,7 @@ PHENOMENA = {
     "true_but_unstated",
     "unit",
 }
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs/offline-judge.md"
 
 
 def test_every_phenomenon_has_both_labels_in_both_languages() -> None:
@@ -69,7 +69,7 @@ def test_the_language_is_that_of_the_claim(pair: dict[str, str]) -> None:
     assert in_text == (is_chinese != (pair["phenomenon"] == "translation"))
 
 
-def test_the_readme_has_the_offline_judges_figures() -> None:
+def test_the_page_has_the_offline_judges_figures() -> None:
     """Accuracy and AUC by phenomenon and over all are what the command measures without a file."""
     result = rag_monitor("judge-check", "--json")
     assert (result.returncode, result.stderr) == (0, "")
@@ -77,7 +77,7 @@ def test_the_readme_has_the_offline_judges_figures() -> None:
     groups = judge["by"]["phenomenon"]["response_by_context"]
     measured = {f"`{name}`": group for name, group in groups.items()}
     measured["all"] = judge["kinds"]["response_by_context"]
-    table = README.read_text(encoding="utf-8").split("shipped-pairs -->")[1]
+    table = PAGE.read_text(encoding="utf-8").split("shipped-pairs -->")[1]
     told = re.findall(r"\| (`\w+`|all) \| (\d\.\d{3}) \| (\d\.\d{3})", table)
     assert {name: (accuracy, area) for name, accuracy, area in told} == {
         name: (f"{g['agreement']['accuracy']['value']:.3f}", f"{g['auc']['value']:.3f}")

@@ -1,0 +1,29 @@
+"""Pages are plain: short sentences, few semicolons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.prose import measured
+
+ROOT = Path(__file__).parents[3]
+PAGES = (
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("tests/README.md", "grafana/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "deploy/runbooks").glob("*.md")),
+)
+#: Words a sentence, on average over a page.
+MOST_WORDS = 17.0
+#: And semicolons in a hundred sentences: three facts joined by them are three sentences.
+MOST_SEMICOLONS = 20.0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sentences_are_short(page: Path) -> None:
+    """Who looks something up at night reads each sentence once."""
+    found = measured(page.read_text("utf-8"))
+    assert found.mean <= MOST_WORDS
+    assert found.semicolons_per_100 <= MOST_SEMICOLONS
