@@ -3,15 +3,10 @@
 #   ARGS=…     is handed on:              make demo ARGS="--for 60", make test ARGS="-k drift -x"
 #   PYTHON=…   the Python to set up with: make test PYTHON=python3.12
 
-PYTHON ?= python3
 ARGS ?=
 
-# Returns at once when .venv is as the lock says. `exec`, here and below, so that Ctrl-C and kill
-# reach the command itself, and not only a shell around it.
-BOOTSTRAP = command -v "$(PYTHON)" >/dev/null || { \
-	echo "setup: no $(PYTHON) on PATH: install Python 3.11 or newer, or say make PYTHON=…" >&2; \
-	exit 2; }; \
-	exec "$(PYTHON)" requirements/bootstrap.py
+# `exec`, here and below, so that Ctrl-C and kill reach the command itself, and not only a shell
+# around it.
 RUN = exec .venv/bin/python -m
 
 .DEFAULT_GOAL := help
@@ -22,15 +17,20 @@ RUN = exec .venv/bin/python -m
 help: ## this list
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
-setup: ## .venv with all tools, as the lock says
-	$(BOOTSTRAP) dev
+STAMPS = $(patsubst %,.venv/%.stamp,core dev bench)
+# They say nothing of a checkout that was moved, or of a Python that is asked for.
+ifneq ($(PYTHON)$(shell cat .venv/root 2>&1),$(CURDIR))
+.PHONY: $(STAMPS)
+endif
+$(STAMPS): .venv/%.stamp: requirements/%.txt pyproject.toml
+	exec requirements/install.sh $*
 
-demo: ## broker, traffic with an incident in it, offline judge; Ctrl-C ends it
-	$(BOOTSTRAP) core
+setup: .venv/dev.stamp ## .venv with all tools, as the lock says
+
+demo: .venv/core.stamp ## broker, traffic with an incident in it, offline judge; Ctrl-C ends it
 	$(RUN) monitor demo $(ARGS)
 
-demo-stack: ## the same with a real Prometheus and Alertmanager, whose alerts it prints
-	$(BOOTSTRAP) core
+demo-stack: .venv/core.stamp ## the same with a real Prometheus and Alertmanager, whose alerts it prints
 	$(RUN) monitor demo --stack $(ARGS)
 
 # Whole files go to a worker, the longest first (tests/parallel.py); ARGS="-n0 …": one process.
@@ -43,8 +43,7 @@ check: setup ## lint, format, types, and who may import whom
 	$(RUN) mypy
 	exec .venv/bin/lint-imports --no-logo
 
-bench: ## the benchmarks; without arguments each takes its quick form
-	$(BOOTSTRAP) bench
+bench: .venv/bench.stamp ## the benchmarks; without arguments each takes its quick form
 	for script in tests/benchmarks/[a-z]*.py; do \
 		echo "== $$script"; PYTHONPATH=. .venv/bin/python "$$script" || exit; \
 	done

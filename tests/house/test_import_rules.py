@@ -47,6 +47,7 @@ BREACHES = [
     ("judge/cache/memory.py", "redis", "Only judge.cache.redis_store"),
     ("judge/limits/quota.py", "throttled", "Only judge.limits.redis_limiter"),
     ("control/follower.py", "prometheus_client", "Only exporter and telemetry"),
+    ("exporter/serve/http.py", "jinja2", "Only exporter.serve.front_page"),
     ("runtime/health.py", "structlog", "Only runtime.logs"),
     ("doctor/report.py", "typer", "Only cli imports typer"),
     ("doctor/table.py", "rich", "Only cli, demo and judge_check.table"),

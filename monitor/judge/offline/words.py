@@ -80,6 +80,8 @@ summer:winter|weekday:weekend|up:down|start:end|arrive:depart|voluntary:compulso
 
 _SUFFIXES = ("ations", "ation", "ments", "ment", "ings", "ing", "ed", "ly")
 _STEM_LENGTH = 7
+# snowballstemmer's English in place of ``stem`` ranks worse on every labelled set: held-out English
+# pairs AUC 0.887 for 0.898, development 0.863 for 0.866, judge-check 0.644 for 0.648.
 
 
 class Word(NamedTuple):

@@ -1,27 +1,11 @@
-"""The preview's own tests, and what it must not bring along."""
+"""The preview of the dashboards: a tool beside the product, of which only the lock is tested."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
-from tests.tools import requires_tool
-
 PREVIEW = Path(__file__).parents[3] / "grafana" / "preview"
-
-
-def test_variables_and_the_grid_are_as_grafana_has_them() -> None:
-    """The modules that need no packages pass their tests."""
-    node = shutil.which("node")
-    requires_tool("node", None if node else "no node on PATH", "apt-get install nodejs")
-    files = [str(path) for path in sorted((PREVIEW / "test").glob("*.test.mjs"))]
-    assert files
-    run = subprocess.run(
-        [str(node), "--test", *files], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert run.returncode == 0, run.stdout
 
 
 def test_the_lock_holds_hashes_and_no_registry() -> None:

@@ -1,12 +1,12 @@
 """The set-up, run for real on a tiny project: every trouble gives one line, none leaves a half.
 
 The tiny project has locks of one small package each, made here, and a build backend of its own:
-what is run is the real script, a real virtual environment and the real pip, all without network.
+what is run is the real Makefile and script, a real virtual environment and the real pip, all
+without network.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import shutil
@@ -14,15 +14,17 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "requirements" / "bootstrap.py"
-SETTING_UP = "setting up .venv (about 40 s) …"
+ROOT = Path(__file__).parents[2]
+#: What the environment of these tests was made with.
+PYTHON = Path(sys.base_prefix) / "bin" / "python3"
+SETTING_UP = "setting up .venv (about 40 s) …\n"
+ADDING = "bringing .venv up to date (about 15 s) …\n"
 PROJECT = """\
 [build-system]
 requires = []
@@ -61,10 +63,11 @@ def make_wheel(folder: Path, name: str) -> str:
 
 
 def make_project(root: Path) -> Path:
-    """A checkout with the real script, and everything else as small as can be."""
+    """A checkout with the real Makefile and script, and everything else as small as can be."""
     (root / "requirements").mkdir(parents=True)
     (root / "wheels").mkdir()
-    shutil.copy(SCRIPT, root / "requirements")
+    shutil.copy(ROOT / "Makefile", root)
+    shutil.copy(ROOT / "requirements" / "install.sh", root / "requirements")
     core, dev = make_wheel(root / "wheels", "tinycore"), make_wheel(root / "wheels", "tinydev")
     (root / "requirements" / "core.txt").write_text(core, encoding="utf-8")
     (root / "requirements" / "dev.txt").write_text(core + dev, encoding="utf-8")
@@ -78,7 +81,7 @@ def make_project(root: Path) -> Path:
 def environment(root: Path, changed: Mapping[str, str]) -> dict[str, str]:
     """Nothing of ours but PATH: no index, no cache, and wheels only from the tiny project."""
     return {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{PYTHON.parent}:{os.environ['PATH']}",
         "HOME": str(root),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_NO_CACHE_DIR": "1",
@@ -89,9 +92,10 @@ def environment(root: Path, changed: Mapping[str, str]) -> dict[str, str]:
 
 
 def start(root: Path, want: str, **changed: str) -> subprocess.Popen[str]:
-    """Start the script, as ``make`` does."""
+    """Start the script, as ``make`` does, or ``make`` itself where a file is wanted."""
+    command = ["make", want] if "." in want else ["requirements/install.sh", want]
     return subprocess.Popen(
-        [sys.executable, "requirements/bootstrap.py", want],
+        command,
         cwd=root,
         env=environment(root, changed),
         stdout=subprocess.PIPE,
@@ -108,7 +112,7 @@ def _heed_interrupts() -> None:
 
 
 def run(root: Path, want: str, **changed: str) -> tuple[int, str, str]:
-    """Run the script to its end: exit code, stdout, stderr."""
+    """The same to its end: exit code, stdout, stderr."""
     process = start(root, want, **changed)
     out, err = process.communicate()
     return process.returncode, out, err
@@ -128,15 +132,29 @@ def modules(root: Path) -> set[str]:
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
 
 
+def program(path: Path, *lines: str) -> None:
+    """Write a shell script that can be run."""
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")), encoding="utf-8")
+    path.chmod(0o755)
+
+
+def closed() -> dict[str, str]:
+    """Settings of pip by which nothing can be had."""
+    return {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": closed_index()}
+
+
+Made = tuple[Path, list[tuple[int, str, str]]]
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, str, str]]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A project set up by ``core`` and ``dev`` at once over a half-made ``.venv``; and how it went.
 
     Its path has a space in it.
     """
     root = make_project(tmp_path_factory.mktemp("set up") / "check out")
     (root / ".venv" / "bin").mkdir(parents=True)
-    (root / ".venv" / "half-made").touch()
+    (root / ".venv" / "of-before").touch()
     processes = [start(root, want) for want in ("core", "dev")]
     said = [process.communicate() for process in processes]
     ended = [(process.returncode, *texts) for process, texts in zip(processes, said, strict=True)]
@@ -149,12 +167,7 @@ def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "checkout")
 
 
-def test_old_python_can_parse_it() -> None:
-    """A Python that is too old gets as far as saying so."""
-    ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 6))
-
-
-def test_concurrent_runs_set_up_once(made: tuple[Path, list[tuple[int, str, str]]]) -> None:
+def test_concurrent_runs_set_up_once(made: Made) -> None:
     """Two runs at once both succeed, and only one of them makes the environment."""
     root, ended = made
     assert [(code, err) for code, _, err in ended] == [(0, ""), (0, "")]
@@ -162,73 +175,91 @@ def test_concurrent_runs_set_up_once(made: tuple[Path, list[tuple[int, str, str]
     assert modules(root) == {"tiny", "tinycore", "tinydev"}
 
 
-def test_half_made_is_made_anew(made: tuple[Path, list[tuple[int, str, str]]]) -> None:
+def test_half_made_is_made_anew(made: Made) -> None:
     """An environment without a stamp is removed, whatever was in it."""
     root, _ = made
-    assert not (root / ".venv" / "half-made").exists()
+    assert not (root / ".venv" / "of-before").exists()
 
 
 @pytest.mark.parametrize("want", ["core", "dev"])
-def test_current_is_left_alone(made: tuple[Path, list[tuple[int, str, str]]], want: str) -> None:
+def test_current_is_left_alone(made: Made, want: str) -> None:
     """A current set-up says nothing, writes nothing and asks no index."""
     root, _ = made
-    log, stamp = root / ".venv-setup.log", root / ".venv" / "stamp.json"
+    log, stamp = root / ".venv-setup.log", root / ".venv" / f"{want}.stamp"
     before = log.stat().st_mtime_ns, stamp.stat().st_mtime_ns
-    unreachable = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": closed_index()}
-    assert run(root, want, **unreachable) == (0, "", "")
+    code, out, err = run(root, f".venv/{want}.stamp", **closed())
+    assert (code, err) == (0, "")
+    assert out in ("", f"make: '.venv/{want}.stamp' is up to date.\n")
+    assert run(root, want, PYTHON=str(PYTHON), **closed()) == (0, "", "")
     assert (log.stat().st_mtime_ns, stamp.stat().st_mtime_ns) == before
 
 
-def test_changed_project_is_installed_again(
-    made: tuple[Path, list[tuple[int, str, str]]],
-) -> None:
-    """After a change of ``pyproject.toml`` only the checkout itself is installed again."""
+def test_changed_project_is_installed_again(made: Made) -> None:
+    """After a change of ``pyproject.toml`` the environment stays, and gets what is new."""
     root, _ = made
     config = root / ".venv" / "pyvenv.cfg"
     before = config.stat().st_mtime_ns
     (root / "pyproject.toml").write_text(PROJECT + "# changed\n", encoding="utf-8")
-    assert run(root, "core") == (0, "", "")
+    assert run(root, ".venv/core.stamp") == (0, ADDING, "")
     assert "Successfully installed tiny-1" in (root / ".venv-setup.log").read_text("utf-8")
     assert config.stat().st_mtime_ns == before
 
 
-def test_dev_is_added_to_core(project: Path) -> None:
-    """``dev`` after ``core`` adds its packages and leaves those of ``core`` untouched."""
-    assert run(project, "core") == (0, SETTING_UP + "\n", "")
+def test_levels_are_added(project: Path) -> None:
+    """What a level has more is added; the packages that a monitor runs from are untouched."""
+    assert run(project, ".venv/core.stamp") == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinycore"}
     (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
-    code, out, err = run(project, "dev")
-    assert (code, err) == (0, "")
-    assert SETTING_UP not in out
+    assert run(project, ".venv/dev.stamp") == (0, ADDING, "")
     assert modules(project) == {"tiny", "tinycore", "tinydev"}
-    assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
-def test_bench_is_added_to_core_with_dev(project: Path) -> None:
-    """``bench`` after ``core`` adds the packages of both others; ``dev`` is current then, too."""
-    assert run(project, "core") == (0, SETTING_UP + "\n", "")
-    config = project / ".venv" / "pyvenv.cfg"
-    before = config.stat().st_mtime_ns
-    code, out, err = run(project, "bench")
-    assert (code, err) == (0, "")
-    assert SETTING_UP not in out
+    assert run(project, ".venv/bench.stamp") == (0, ADDING, "")
     assert modules(project) == {"tiny", "tinycore", "tinydev", "tinybench"}
-    assert run(project, "dev") == run(project, "bench") == (0, "", "")
-    assert config.stat().st_mtime_ns == before
+    assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert run(project, "core") == run(project, "dev") == (0, "", "")
+
+
+def test_a_refusal_spoils_nothing(project: Path) -> None:
+    """Where nothing was installed yet, what is there can still be run, and added to."""
+    assert run(project, "core") == (0, SETTING_UP, "")
+    code, out, err = run(project, "dev", **closed())
+    assert (code, out, err.count("\n")) == (3, ADDING, 1)
+    assert modules(project) == {"tiny", "tinycore"}
+    assert run(project, "dev") == (0, ADDING, "")
+
+
+@pytest.mark.parametrize("why", ["cut off", "moved", "link", "another Python", "whole"])
+def test_what_cannot_be_added_to_is_made_anew(project: Path, tmp_path: Path, why: str) -> None:
+    """A link is removed, and not what it leads to; only ``whole`` is added to, by its own pip."""
+    there = tmp_path / "other" if why == "link" else project / ".venv"
+    (there / "bin").mkdir(parents=True)
+    program(there / "bin" / "python", "[ $# -gt 2 ] || echo 3.99")
+    (there / "core.stamp").touch()
+    root = tmp_path if why == "moved" else project
+    (there / "root").write_text(f"{root}\n", encoding="utf-8")
+    if why == "cut off":
+        (there / "half-made").touch()
+    if why == "link":
+        (project / ".venv").symlink_to(there)
+    changed = {"PYTHON": str(PYTHON)} if why == "another Python" else {}
+    said = ADDING if why == "whole" else SETTING_UP
+    assert run(project, "dev", **changed) == (0, said, "")
+    assert (there / "core.stamp").exists()
+    assert (project / ".venv" / "pyvenv.cfg").exists() == (why != "whole")
+    assert not (project / ".venv").is_symlink()
+    assert (project / ".venv" / "root").read_text("utf-8") == f"{project}\n"
+    assert not (project / ".venv" / "half-made").exists()
 
 
 def test_unknown_level(project: Path) -> None:
     """What cannot be set up is not begun."""
-    usage = "setup: usage: bootstrap.py core|dev|bench\n"
-    assert run(project, "all") == (2, "", usage)
+    assert run(project, "all") == (2, "", "setup: usage: install.sh core|dev|bench\n")
     assert not (project / ".venv").exists()
 
 
 def test_unreachable_index(project: Path) -> None:
     """An index that refuses connections ends it soon, in one line, with nothing left."""
-    index = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": closed_index()}
-    code, _, err = run(project, "core", **index)
+    code, _, err = run(project, "core", **closed())
     assert code == 3
     assert err.count("\n") == 1
     assert "the package index cannot be reached" in err
@@ -248,86 +279,77 @@ def test_wrong_hash(project: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_leaves_nothing(project: Path, number: signal.Signals) -> None:
-    """Ctrl-C and kill in the middle of the set-up remove what was begun."""
+def test_interrupt_leaves_nothing_that_looks_whole(project: Path, number: signal.Signals) -> None:
+    """Ctrl-C and kill in the middle end it at once, without a stamp."""
     process = start(project, "core")
     assert process.stdout is not None
-    assert process.stdout.readline() == SETTING_UP + "\n"
+    assert process.stdout.readline() == SETTING_UP
     while not (project / ".venv" / "pyvenv.cfg").exists() and process.poll() is None:
         os.sched_yield()
     process.send_signal(number)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err == "setup: interrupted; nothing half-made is left, run it again\n"
-    assert not (project / ".venv").exists()
+    assert err == "setup: interrupted; what is half-made is made anew, run it again\n"
+    assert not (project / ".venv" / "core.stamp").exists()
 
 
-def pretend_old(folder: Path) -> dict[str, str]:
-    """A PATH on which every Python says that it is 3.8; nothing else is there."""
-    (folder / "old").mkdir()
-    (folder / "old" / "sitecustomize.py").write_text(
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A folder with a ``python3`` that says that it is 3.8."""
+    (tmp_path / "sitecustomize.py").write_text(
         "import sys\nsys.version_info = (3, 8, 10, 'final', 0)\n", encoding="utf-8"
     )
-    (folder / "bin").mkdir()
-    return {"PATH": str(folder / "bin"), "PYTHONPATH": str(folder / "old")}
+    (tmp_path / "bin").mkdir()
+    program(tmp_path / "bin" / "python3", f'PYTHONPATH="{tmp_path}" exec "{PYTHON}" "$@"')
+    return tmp_path / "bin"
 
 
-def test_python_too_old(project: Path, tmp_path: Path) -> None:
+def test_python_too_old(project: Path, old: Path) -> None:
     """A Python before 3.11, and no newer one on PATH: the line says which and what to do."""
-    code, out, err = run(project, "core", **pretend_old(tmp_path))
+    code, out, err = run(project, "core", PATH=str(old))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert "is Python 3.8 and the monitor needs 3.11 or newer" in err
+    assert "python3 is Python 3.8 and the monitor needs 3.11 or newer" in err
     assert not (project / ".venv").exists()
 
 
-def test_newer_python_on_path_takes_over(project: Path, tmp_path: Path) -> None:
+def test_newer_python_on_path_takes_over(project: Path, old: Path) -> None:
     """A too old ``python3`` hands over to the first newer Python on PATH that runs."""
-    changed = pretend_old(tmp_path)
-    broken, works = tmp_path / "bin" / "python3.12", tmp_path / "bin" / "python3.13"
-    broken.write_text("#!/bin/sh\nexit 127\n", encoding="utf-8")
-    works.write_text(
-        textwrap.dedent("""\
-            #!/bin/sh
-            [ "$1" = -c ] || echo "taken over: $*"
-        """),
-        encoding="utf-8",
-    )
-    broken.chmod(0o755)
-    works.chmod(0o755)
-    assert run(project, "core", **changed) == (
-        0,
-        "taken over: requirements/bootstrap.py core\n",
-        "",
-    )
+    program(old / "python3.12", "exit 127")
+    program(old / "python3.13", f'exec "{PYTHON}" "$@"')
+    assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
+    assert modules(project) == {"tiny", "tinycore"}
 
 
-def test_named_python_is_honoured(project: Path, tmp_path: Path) -> None:
+def test_named_python_is_honoured(project: Path, old: Path) -> None:
     """With ``PYTHON=…`` no other Python is taken, even when that one is too old."""
-    changed = pretend_old(tmp_path)
-    other = tmp_path / "bin" / "python3.12"
-    other.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-    other.chmod(0o755)
-    code, _, err = run(project, "core", PYTHON=sys.executable, **changed)
+    code, _, err = run(project, "core", PYTHON=str(old / "python3"))
     assert code == 2
     assert "needs 3.11 or newer" in err
+
+
+def test_no_python(project: Path, tmp_path: Path) -> None:
+    """None on PATH, and none under a name that was asked for."""
+    for changed, name in ({"PATH": str(tmp_path)}, "python3"), ({"PYTHON": "python9"}, "python9"):
+        code, out, err = run(project, "core", **changed)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"no {name} on PATH: install Python 3.11 or newer" in err
 
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
 def test_missing_standard_module(project: Path, tmp_path: Path, module: str) -> None:
     """Where Debian has split the module off, the line names the package that brings it."""
-    error = f"raise ImportError('No module named {module}', name='{module}')\n"
+    error = f"raise ModuleNotFoundError('No module named {module}')\n"
     (tmp_path / f"{module}.py").write_text(error, encoding="utf-8")
     code, out, err = run(project, "core", PYTHONPATH=str(tmp_path))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert f"no module {module}" in err
-    assert "apt-get install python3-venv" in err
+    assert f"No module named {module}" in err
+    assert "`apt-get install python3-venv`" in err
 
 
 def test_unwritable_place(project: Path) -> None:
     """A file-system that refuses is named in one line."""
     (project / ".venv.lock").mkdir()
     code, _, err = run(project, "core")
-    assert code == 3
-    assert err == f"setup: cannot write {project}/.venv.lock: Is a directory\n"
+    assert (code, err) == (3, f"setup: cannot write {project}/.venv.lock\n")

@@ -1,0 +1,123 @@
+#!/bin/sh
+# Brings .venv to what a lock says: `install.sh core|dev|bench`, each of which holds those before.
+# `make` runs it when .venv/LEVEL.stamp is missing, or older than the lock or pyproject.toml.
+#
+# What is there is added to, beside a monitor that runs from it. It is removed and made anew when it
+# is half-made (no core.stamp, or an install was cut off), moved, a link, or of another Python than
+# was asked for with PYTHON=…
+#
+# Every trouble is one line. Exit codes: 0 done · 2 this machine lacks something · 3 the index, a
+# package or the disk refuses · 130 interrupted.
+set -u
+cd "${0%/*}/.." || exit 2
+LOG=.venv-setup.log
+child=
+
+fail() {
+  echo "setup: $2" >&2
+  exit "$1"
+}
+
+version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+choose_python() {
+  if [ -n "${PYTHON-}" ]; then set -- "$PYTHON"; else set -- python3 python3.12 python3.13 python3.11; fi
+  for python in "$@"; do
+    # Not the one of .venv, which may be about to go: the one below it.
+    if new_enough "$python"; then
+      python=$("$python" -c 'import sys; print(sys._base_executable)')
+      break
+    fi
+    python=
+  done
+  [ -n "$python" ] || [ -n "$(version "$1")" ] ||
+    fail 2 "no $1 on PATH: install Python 3.11 or newer, or say \`make PYTHON=/path/to/python3.12 …\`"
+  [ -n "$python" ] || fail 2 "$1 is Python $(version "$1") and the monitor needs 3.11 or newer:\
+ install one, then say \`make PYTHON=/path/to/python3.12 …\`"
+  said=$("$python" -c 'import ensurepip, venv' 2>&1) ||
+    fail 2 "this Python cannot make environments (${said##*: }): on Debian or Ubuntu\
+ \`apt-get install python3-venv\`, elsewhere a complete Python by \`make PYTHON=…\`"
+}
+
+wait_for_others() {
+  true 2>/dev/null >>.venv.lock || fail 3 "cannot write $(pwd)/.venv.lock"
+  command -v flock >/dev/null || return 0
+  exec 9>.venv.lock # held by pip, too: until both have ended
+  flock -n 9 || { echo "waiting for another set-up of .venv …" && flock 9; }
+}
+
+can_be_added_to() {
+  [ -e .venv/core.stamp ] && [ ! -e .venv/half-made ] && [ ! -L .venv ] &&
+    [ "$(cat .venv/root)" = "$(pwd -P)" ] && new_enough .venv/bin/python &&
+    { [ -z "${PYTHON-}" ] || [ "$(version .venv/bin/python)" = "$(version "$python")" ]; }
+}
+
+is_current() {
+  for source in "requirements/$1.txt" pyproject.toml; do
+    [ -e ".venv/$1.stamp" ] && [ ! "$source" -nt ".venv/$1.stamp" ] || return 1
+  done
+}
+
+run() {
+  "$@" >>"$LOG" 2>&1 &
+  child=$!
+  wait "$child" || explain
+}
+
+pip_install() { # the locks are complete: nothing is resolved
+  run .venv/bin/python -m pip --no-input --no-color install --no-deps --progress-bar off \
+    --disable-pip-version-check --retries "${PIP_RETRIES:-2}" "$@"
+}
+
+interrupted() {
+  [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null
+  fail 130 "interrupted; what is half-made is made anew, run it again"
+}
+
+# What stands in the log, and what to do. The first wins: a refused hash is worse news than the slow
+# connection that pip also mentions.
+explain() {
+  [ -e .venv/core.stamp ] || rm -rf .venv
+  grep -q '^Installing collected' "$LOG" || rm -f .venv/half-made
+  while IFS=@ read -r said todo; do
+    ! grep -qE "$said" "$LOG" || fail 3 "$todo (pip's output: $LOG)"
+  done <<'CAUSES'
+DO NOT MATCH THE HASHES@a package differs from the hash in the lock: run `python3 -m pip cache purge` and again; if it stays, distrust the index or mirror
+\[Errno (28|122)\]|No space left on device@the disk is full: free about 1 GB where the checkout and the temporary folder lie
+401 Error|HTTP error 40[13]|407 Proxy Authentication@the package index refuses access: check the credentials of the index or the proxy
+CERTIFICATE_VERIFY_FAILED|SSLError@the package index shows a certificate that is not trusted: set PIP_CERT to your CA file
+connection broken by|Failed to establish a new connection|name resolution|Network is unreachable|Read timed out|ConnectionError|Could not fetch URL@the package index cannot be reached: check network and proxy, or name a mirror with PIP_INDEX_URL=…
+No matching distribution found@the package index has no version of a locked package for this Python and platform: try PYTHON=python3.12, or another index with PIP_INDEX_URL=…
+CAUSES
+  fail 3 "the set-up failed: $(grep -v '^$' "$LOG" | tail -n 1) (pip's output: $LOG)"
+}
+
+level=${1-}
+case $level in
+  core) holds="core" ;;
+  dev) holds="core dev" ;;
+  bench) holds="core dev bench" ;;
+  *) fail 2 "usage: install.sh core|dev|bench" ;;
+esac
+choose_python
+wait_for_others
+can_be_added_to && is_current "$level" && exit 0
+trap interrupted INT TERM HUP
+# What would turn pip or Python away from .venv.
+unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON
+export PIP_USER=0 PYTHONNOUSERSITE=1
+: >"$LOG"
+if can_be_added_to; then
+  echo "bringing .venv up to date (about 15 s) …"
+else
+  echo "setting up .venv (about 40 s) …"
+  rm -rf .venv
+  run "$python" -m venv .venv
+  pwd -P >.venv/root
+fi
+touch .venv/half-made
+pip_install --require-hashes -r "requirements/$level.txt"
+pip_install --no-build-isolation -e .
+for held in $holds; do touch ".venv/$held.stamp"; done
+rm .venv/half-made
