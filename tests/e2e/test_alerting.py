@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.servers.alert_stack import AlertStack
+from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, missing_stack
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
@@ -21,12 +21,21 @@ from tests.stages.alerting import heard, resolved, scraped
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, total, until
 from tests.stages.topics import MakeTopics
+from tests.tools import requires_tool
 
 #: Evaluation interval, `for` and group wait of a page at the demo's pace, and what is allowed: less
 #: than any of them takes by default, and more than a busy machine needs.
 EVALUATION_S, FOR_S, GROUP_WAIT_S, ALLOWED_S = 1.0, 3.0, 1.0, 20.0
 #: All that is read is judged, at once, and is shown over windows that pass quickly.
 MONITOR = {"export__windows": "15s,1m", "ingest__drain_s": "1"}
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
+    """One for all tests of this module; each has a namespace of its own."""
+    requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
+    with AlertStack(tmp_path_factory.mktemp("stack")) as started:
+        yield started
 
 
 async def alarmed(*exporters: MonitorProcess) -> float:

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, Heard, missing_stack
+from tests.servers.alert_stack import AlertStack, Heard
 from tests.stages.process import MonitorProcess, until
-from tests.tools import requires_tool
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AlertStack]:
-    """One for all tests of this module; each has a namespace of its own."""
-    requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
-    with AlertStack(tmp_path_factory.mktemp("stack")) as started:
-        yield started
 
 
 async def heard(stack: AlertStack, receiver: str, name: str, **labels: str) -> Heard:
