@@ -51,6 +51,8 @@ def _connection(settings: Settings, access: Access, section: str) -> Connection:
         ssl_check_hostname=access.ssl_check_hostname,
         section=section,
         max_read_bytes=settings.kafka.max_read_bytes,
+        # What is read includes what the monitor has written itself.
+        max_record_bytes=max(settings.ingest.max_record_bytes, settings.kafka.max_record_bytes),
     )
 
 

@@ -103,6 +103,12 @@ class Ingest(Section):
         "that match one of them; without any, all",
     )
     exclude: Rules = Field((), description="rules like include: none that matches one of them")
+    max_record_bytes: int = Field(
+        2_097_152,
+        ge=65_536,
+        le=33_554_432,
+        description="bytes of a record (and of a line of evaluate); a larger one is a dead letter",
+    )
     max_in_flight: int = Field(
         256, ge=4, description="interactions under way; reading pauses at 75 %, resumes at 25 %"
     )

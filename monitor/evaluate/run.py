@@ -17,7 +17,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.deadline import Deadline
-from monitor.records import Interaction, Outcome, ScoreRecord, Source, Usage
+from monitor.records import Interaction, Outcome, Reason, ScoreRecord, Source, Usage
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import ScoringPolicy, all_redacted, judged
@@ -89,7 +89,14 @@ async def evaluate(
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
         desk, summary = _Desk(traffic(settings, configured_judges), clock), Summary()
-        reader = _LineReader(name, build_redactor(settings, telemetry), rejected, summary, clock)
+        reader = _LineReader(
+            name,
+            build_redactor(settings, telemetry),
+            rejected,
+            summary,
+            clock,
+            settings.ingest.max_record_bytes,
+        )
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
         lines_in_order = _InOrder(desk, summary, write, ahead)
@@ -229,6 +236,7 @@ class _LineReader:
     rejected: Callable[[str], object]
     summary: Summary
     clock: Callable[[], float]
+    most_bytes: int
 
     def interactions(self, lines: Iterable[bytes]) -> Iterator[tuple[int, Interaction]]:
         """Each with the number of its line, from 1."""
@@ -239,6 +247,8 @@ class _LineReader:
                 continue
             source = Source(topic=self.name, partition=0, offset=number)
             try:
+                if len(line) > self.most_bytes:
+                    raise _too_long(len(line), self.most_bytes)
                 found = native.decode(line, source, int(self.clock() * 1000)).interaction
                 found = self.redactor.interaction(found)
             except MessageRejected as error:
@@ -246,3 +256,11 @@ class _LineReader:
                 self.rejected(f"line {number + 1}: {self.redactor.message(error)}")
             else:
                 yield number + 1, found
+
+
+def _too_long(size: int, most: int) -> MessageRejected:
+    return MessageRejected(
+        f"{size} bytes, more than ingest.max_record_bytes ({most})",
+        stage="decode",
+        cause=Reason.UNREADABLE,
+    )

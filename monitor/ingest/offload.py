@@ -32,14 +32,19 @@ def is_quick(parts: Iterable[bytes | None]) -> bool:
 
 
 async def offloaded(
-    threads: Threads, parts: Iterable[bytes | None], function: Callable[..., T], *arguments: Any
+    threads: Threads,
+    parts: Iterable[bytes | None],
+    function: Callable[..., T],
+    *arguments: Any,
+    may_be_slow: bool = False,
 ) -> T:
     """What a function of a record, given as its parts, returns; in a thread where it takes long.
 
-    A few megabytes take seconds, in which no heartbeat would reach the broker. Raises
+    A few megabytes take seconds, in which no heartbeat would reach the broker. ``may_be_slow``:
+    nobody knows how long it takes, as with patterns of the operator's own. Raises
     ``MessageRejected`` when it does not end.
     """
-    if is_quick(parts):
+    if not may_be_slow and is_quick(parts):
         return function(*arguments)
     try:
         return await threads.run(function, *arguments)

@@ -12,7 +12,7 @@ from monitor.errors import ConfigurationError
 from monitor.kafka.auth.oauth import Tokens
 from monitor.kafka.auth.rotation import ask_for_password
 from monitor.kafka.auth.tls import ReloadingContext, TlsFiles
-from monitor.kafka.bounds import MAX_READ_BYTES
+from monitor.kafka.bounds import MAX_READ_BYTES, MAX_RECORD_BYTES
 from monitor.kafka.clock import BrokerClock
 from monitor.kafka.losses import Losses
 from monitor.kafka.problems import ClusterName, Problems
@@ -43,6 +43,8 @@ class Connection:
     section: str = "kafka"
     #: What its consumers may hold unpacked.
     max_read_bytes: int = MAX_READ_BYTES
+    #: What one record may be that they give; a larger one is an ``Unreadable``.
+    max_record_bytes: int = MAX_RECORD_BYTES
     troubles: Problems = field(default_factory=Problems, repr=False, compare=False)
     #: Own time and theirs.
     clock: BrokerClock = field(default_factory=BrokerClock, repr=False, compare=False)

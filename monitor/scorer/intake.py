@@ -35,6 +35,7 @@ from monitor.telemetry import ScorerTelemetry
 #: What is left unread on purpose, by the error that stands for it.
 _BOUNDS = {
     "BatchTooLarge": f"a batch of more than kafka.max_read_bytes, or than {MOST_RECORDS} records",
+    "RecordTooLarge": "a record of more than ingest.max_record_bytes",
     "TooManyHeaders": f"a record with more than {MOST_HEADERS} headers",
 }
 

@@ -250,7 +250,8 @@ class Scorer:
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
         redact = self._redactor.interaction
-        return await offloaded(self._threads, (record.value,), redact, interaction)
+        own = self._redactor.has_own
+        return await offloaded(self._threads, (record.value,), redact, interaction, may_be_slow=own)
 
     async def _ending(
         self, work: Work, interaction: Interaction, policy: ScoringPolicy

@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.consumer.worker import LoopLimits, Worker
-from monitor.ingest.work import Work
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable
+from monitor.ingest.work import PARKED_STATES, Work
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable, size
 from monitor.records import Reason
 
 PAUSE_AT, RESUME_AT = 0.75, 0.25
+#: A record that weighs so much is large: what is made of its JSON may take fifty times its bytes,
+#: so that large ones of only so much weight are under way at once; one always may be.
+LARGE, MOST_LARGE = 262_144, 1_572_864
+#: What a comma weighs in bytes: each may stand between two small objects.
+_COMMA = 16
 
 
 class Dispatcher:
@@ -36,6 +41,8 @@ class Dispatcher:
         #: Who has records that wait, the next one first.
         self._turns: deque[PartitionState] = deque()
         self._full = False
+        self._large: dict[Work, int] = {}
+        self._goes_on = False
 
     def assign(self, partitions: Sequence[Partition]) -> None:
         """Fresh trackers: from now on these partitions, and nothing of what was before."""
@@ -63,20 +70,48 @@ class Dispatcher:
             self._turns.append(held)
 
     def hand_out(self) -> None:
-        """Fill the places that are free, one record of each partition in turn."""
+        """Fill the places that are free, one record of each partition in turn.
+
+        After some of them others have their turn on the event loop: to decode takes a while.
+        """
         self._begin_next_logs()
-        without_room = []
+        without_room, begun = [], 0
         while self._turns and self._has_place() and not self.draining:
+            if begun > LARGE:
+                self._go_on_soon()
+                break
             held = self._turns.popleft()
             if held.fenced or not held.waiting:
                 continue
-            if self._worker.room(held.partition) == 0:
+            found = weight(held.waiting[0].record)
+            if not self._bears(found) or self._worker.room(held.partition) == 0:
                 without_room.append(held)
                 continue
-            self._begin(held)
+            begun += found
+            self._begin(held, found)
             if held.waiting:
                 self._turns.append(held)
         self._turns.extend(without_room)
+
+    def _bears(self, found: int) -> bool:
+        """Whether memory bears a record of this weight beside the large ones under way."""
+        if found <= LARGE:
+            return True
+        under_way = self._large.items()
+        held = sum(weighs for work, weighs in under_way if work.state not in PARKED_STATES)
+        return not held or held + found <= MOST_LARGE
+
+    def _go_on_soon(self) -> None:
+        if not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._goes_on = False
+        try:
+            self.hand_out()
+        except Exception as bug:  # noqa: BLE001 - in a callback it would be lost
+            self._failed(bug)
 
     def _has_place(self) -> bool:
         """Whether one more record may begin; a large one does when it is alone."""
@@ -95,7 +130,7 @@ class Dispatcher:
             for batch in held.next_log:
                 self.receive(batch)
 
-    def _begin(self, held: PartitionState) -> None:
+    def _begin(self, held: PartitionState, weighs: int) -> None:
         pick = held.next_pick()
         work = self._worker.begin(pick.record)
         if work is None:
@@ -103,11 +138,14 @@ class Dispatcher:
             return
         held.begin(pick, work, self._clock())
         self.in_flight += 1
+        if weighs > LARGE:
+            self._large[work] = weighs
         work.start().add_done_callback(lambda done: self._done(done, work, held))
 
     def _done(self, task: asyncio.Task[None], work: Work, held: PartitionState) -> None:
         self.in_flight -= 1
         self.ended += 1
+        self._large.pop(work, None)
         error = None if task.cancelled() else task.exception()
         if held.fenced or (task.cancelled() and work.is_handed_over):
             held.leave(work)  # the offset stays open, so that it is never committed
@@ -166,6 +204,15 @@ class Dispatcher:
         for work in held.under_way:
             work.end(reason)
         return [work.task for work in held.under_way]
+
+
+def weight(record: KafkaRecord) -> int:
+    """Its bytes, and what its objects take beside them, if it is JSON; both times some fifty.
+
+    >>> weight(Unreadable("t", 0, 1, 0, "TooManyHeaders"))
+    0
+    """
+    return size(record) + _COMMA * (record.value or b"").count(b",")
 
 
 def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:

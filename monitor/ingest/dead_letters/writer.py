@@ -60,7 +60,14 @@ class DeadLetters:
         if error.stage != REDACT:
             parts = (record.key, record.value, *(value for _, value in record.headers))
             try:
-                payload = await offloaded(self._threads, parts, redacted, record, self._redactor)
+                payload = await offloaded(
+                    self._threads,
+                    parts,
+                    redacted,
+                    record,
+                    self._redactor,
+                    may_be_slow=self._redactor.has_own,
+                )
             except MessageRejected as failed:
                 error = failed
         partition = Partition(record.topic, record.partition)

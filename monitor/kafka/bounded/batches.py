@@ -18,7 +18,7 @@ from aiokafka.record.legacy_records import LegacyRecordBatch
 from aiokafka.record.util import decode_varint
 
 from monitor.kafka.bounded.unpacking import BatchTooLarge, unpacked
-from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
+from monitor.kafka.bounds import MAX_RECORD_BYTES, MOST_HEADERS, MOST_RECORDS
 
 #: Within so many bytes there is no room for more headers than can be held.
 _PIECE = 1_048_576
@@ -158,14 +158,14 @@ class Unpacked(NamedTuple):
     records: Iterable[Any]
 
 
-def merged(records: Iterable[Any]) -> Iterator[Any]:
+def merged(records: Iterable[Any], most_bytes: int = MAX_RECORD_BYTES) -> Iterator[Any]:
     """The same, those that are left out for one reason in a row together.
 
-    So are records with more than ``MOST_HEADERS`` headers.
+    So are records with more than ``MOST_HEADERS`` headers, or larger than ``most_bytes``.
     """
     left: Left | None = None
     for record in records:
-        other = _refused(record)
+        other = _refused(record, most_bytes)
         if left is not None:
             if other is not None and left.goes_on_with(other):
                 left = left.with_next(other)
@@ -178,11 +178,15 @@ def merged(records: Iterable[Any]) -> Iterator[Any]:
         yield left
 
 
-def _refused(record: Any) -> Left | None:
+def _refused(record: Any, most_bytes: int) -> Left | None:
     """What is left out in place of the record, if it is."""
     if type(record) is Left:
         return record
-    return too_many_headers(record.offset) if len(record.headers) > MOST_HEADERS else None
+    if len(record.headers) > MOST_HEADERS:
+        return too_many_headers(record.offset)
+    if len(record.key or b"") + len(record.value or b"") > most_bytes:
+        return Left(record.offset, record.offset, 1, "RecordTooLarge")
+    return None
 
 
 def split(fetched: bytes) -> Iterator[Batch]:

@@ -20,6 +20,7 @@ from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
 from monitor.kafka.bounded.unpacking import BatchTooLarge
+from monitor.kafka.bounds import MAX_RECORD_BYTES
 from monitor.kafka.connection import Connection
 from monitor.kafka.flexible_requests import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
@@ -36,10 +37,13 @@ _OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
 
 
 class Room:
-    """The bytes that the partitions of one consumer hold unpacked, ``most`` in all."""
+    """The bytes that the partitions of one consumer hold unpacked, ``most`` in all.
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    ``most_of_one`` is what one record may be.
+    """
+
+    def __init__(self, most: int, most_of_one: int = MAX_RECORD_BYTES) -> None:
+        self.most, self.most_of_one = most, most_of_one
         self._held = self._given = 0
         #: Drops what is held of others than the one partition that is asked for now.
         self.drop_others: Callable[[], None] | None = None
@@ -134,7 +138,7 @@ class _Reading:
             self._room.free(found.size)
 
     def _each(self, found: Unpacked) -> Iterator[Any]:
-        for one in merged(found.records):
+        for one in merged(found.records, self._room.most_of_one):
             if type(one) is Left:
                 if one.through >= self.position:  # else read before
                     yield self._left_out(one.since(self.position))
@@ -208,11 +212,11 @@ class BoundedFetcher(Fetcher):
     _begun_again: set[TopicPartition]
 
     @classmethod
-    def take_over(cls, fetcher: Fetcher, most: int, losses: Losses) -> None:
-        """The fetcher holds ``most`` bytes of unpacked records at most, and tells of losses."""
+    def take_over(cls, fetcher: Fetcher, room: Room, losses: Losses) -> None:
+        """The fetcher holds no more unpacked records than there is room for; it tells of losses."""
         fetcher.__class__ = cls
         fetcher._client = _Answers(fetcher._client)
-        fetcher._room, fetcher._losses = Room(most), losses
+        fetcher._room, fetcher._losses = room, losses
         fetcher._out_of_range, fetcher._begun_again = {}, set()
 
     async def fetched_records(self, *args: Any, **kwargs: Any) -> Any:
@@ -303,14 +307,14 @@ class BoundedConsumer(AIOKafkaConsumer):
         most = connection.max_read_bytes
         options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
         super().__init__(**connection.options(), **options)
-        self._bounds = most, connection.losses
+        self._room, self._losses = Room(most, connection.max_record_bytes), connection.losses
         self._known: dict[str, bytes] = {}
         self._looked_at = 0.0
 
     async def start(self) -> None:
         """Connect."""
         await super().start()
-        BoundedFetcher.take_over(self._fetcher, *self._bounds)
+        BoundedFetcher.take_over(self._fetcher, self._room, self._losses)
 
     async def since(
         self, partitions: Sequence[TopicPartition], start_ms: int
@@ -366,7 +370,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         for part in parts:
             if not self._fetcher.has_begun_again(part):  # else the broker has refused its position
                 before = await self.position(part)
-                self._bounds[1].went_back(Partition(*part), before, begins[part])
+                self._losses.went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
 
     async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:

@@ -87,6 +87,18 @@ def _bomb(codec: str) -> Callable[[str], list[Record | bytes]]:
     return make
 
 
+def _padded(unit: bytes, size: int) -> Callable[[str], list[Record | bytes]]:
+    """A good interaction with a list of ``size`` bytes beside its fields, well compressed."""
+
+    def make(name: str) -> list[Record | bytes]:
+        asked = marked("How long is the warranty?", name)
+        head = encoded(interaction(name, user_input=asked)).rstrip(b"}")
+        last = unit.rstrip(b",") + b"]}"
+        return [one_record(name.encode(), Long(head + b',"x":[', unit, last, size))]
+
+    return make
+
+
 def _headers(name: str) -> list[Record | bytes]:
     value = encoded(interaction(name, user_input=marked("How long?", name)))
     return [one_record(name.encode(), Long(value, b" ", b"", 0), [(b"a", b"")] * HEADERS)]
@@ -148,6 +160,12 @@ POISONS = (
     ),
     Poison("bomb_zstd", (DEAD,), _bomb("zstd"), is_line=False),
     Poison("bomb_gzip", (DEAD,), _bomb("gzip"), is_line=False),
+    # Far below what a batch may unpack to, and more than one record may be.
+    Poison("ints_30mb", (DEAD,), _padded(b"1,", 30 * MB), is_line=False),
+    Poison("objects_30mb", (DEAD,), _padded(b"{},", 30 * MB), is_line=False),
+    # And just below that.
+    Poison("ints_2mb", (SCORED,), _padded(b"1,", 2 * MB), is_line=False),
+    Poison("objects_2mb", (SCORED,), _padded(b"{},", 2 * MB), is_line=False),
     Poison("headers_1e6", (DEAD, SCORED), _headers, is_line=False),
     Poison(
         "attributes_1000", (SCORED,), _fields(attributes={f"a{i}": "x" * 500 for i in range(1_000)})
