@@ -30,7 +30,7 @@ PATIENCE_S = 120.0
 
 @pytest.mark.timeout(900)
 async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
-    """26 hostile interactions, ten good ones around each: all good ones are scored in time."""
+    """30 hostile interactions, ten good ones around each: all good ones are scored in time."""
     assert len(POISONS) >= 20
     tally = Tally()
     async with JudgeServer(Obliging(), gate=tally) as judge:

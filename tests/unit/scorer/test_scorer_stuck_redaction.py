@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick
+from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick, offloaded
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
@@ -133,6 +133,21 @@ async def test_it_is_handed_over_at_once_when_its_partition_is_taken_away() -> N
     assert stage.outcomes == {("handed_over", "shutdown"): 1}
     assert stage.written.sent == []
     stage.released.set()
+
+
+async def test_own_patterns_run_in_a_thread_however_short_the_text() -> None:
+    """Nobody knows how long one takes; built-in kinds are quick on the event loop."""
+    calls = list[str]()
+
+    def work() -> str:
+        calls.append(threading.current_thread().name)
+        return "done"
+
+    threads = Threads("redaction")
+    assert await offloaded(threads, [b"short"], work) == "done"
+    assert await offloaded(threads, [b"short"], work, may_be_slow=True) == "done"
+    assert calls[0] == threading.main_thread().name
+    assert calls[1] != calls[0]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -246,6 +247,39 @@ async def test_a_commit_that_fails_is_tried_again(result: str) -> None:
         await soon(lambda: stage.consumer.committed(A) == 1, "the commit")
         count = stage.telemetry.commits.labels(result)
         assert next(iter(count.collect())).samples[0].value == 2
+
+
+async def test_of_large_records_few_are_under_way_at_once() -> None:
+    """What is made of them would not fit; ordinary ones of other partitions go on beside them."""
+    large = b"[" + b"1," * 200_000
+    async with staged(A, B) as stage:
+        await stage.read([Record(offset, value=large) for offset in range(3)], batch(B, 0, 1))
+        await soon(lambda: len(stage.worker.begun) == 3, "one large one, and both of the others")
+        assert sorted(stage.worker.begun) == [(0, 0), (1, 0), (1, 1)]
+        stage.worker.end(A, 0)
+        await soon(lambda: (0, 1) in stage.worker.begun, "the next large one")
+        assert (0, 2) not in stage.worker.begun
+        stage.worker.end(A, 1, 2)
+        stage.worker.end(B, 0, 1)
+        await soon(lambda: stage.consumer.committed(A) == 3, "all of them")
+
+
+async def test_others_have_their_turn_between_records_that_begin() -> None:
+    """To decode a megabyte takes a while, in which no health check would be answered."""
+    some = b"a" * 100_000
+    async with staged(A) as stage:
+        turns = list[int]()
+
+        def look() -> None:
+            turns.append(len(stage.worker.begun))
+            if len(stage.worker.begun) < 8:
+                asyncio.get_running_loop().call_soon(look)
+
+        look()
+        await stage.read([Record(offset, value=some) for offset in range(8)])
+        await soon(lambda: len(stage.worker.begun) == 8, "all of them")
+        assert max(after - before for before, after in itertools.pairwise(turns)) <= 3
+        stage.worker.end(A, *range(8))
 
 
 async def test_a_stretched_partition_is_paused_alone() -> None:

@@ -24,7 +24,7 @@ CODECS = pytest.mark.parametrize("codec", ENCODERS)
 
 def read(fetched: bytes, position: int = 0, most: int = MOST) -> list[tuple[int, object]]:
     """Offset and value, or the error, of everything that one fetch gives."""
-    found = BoundedRecords(HERE, fetched, position, Room(most))
+    found = BoundedRecords(HERE, fetched, position, Room(most, most))
     return [(one.offset, one.error if isinstance(one, Unreadable) else one.value) for one in found]
 
 
@@ -190,6 +190,16 @@ def test_nothing_more_is_unpacked_with_many_that_are_left_out() -> None:
     assert list(BoundedRecords(HERE, several(ZSTD), 0, room)) == []
     room.begin()
     assert len(list(BoundedRecords(HERE, fetched, 2_000, room))) == 3
+
+
+@CODECS
+def test_a_record_that_is_too_large_is_left_out_alone(codec: int) -> None:
+    """Its neighbours in the batch are read; a score record of our own may be larger."""
+    raw = packed([record(0, b"a"), record(1, b"b" * 3_000), record(2, b"c")], codec)
+    found = list(BoundedRecords(HERE, raw, 0, Room(MOST, 3_000)))
+    assert [one.offset for one in found] == [0, 1, 2]
+    found = list(BoundedRecords(HERE, raw, 0, Room(MOST, 2_999)))
+    assert [getattr(one, "error", None) for one in found] == [None, "RecordTooLarge", None]
 
 
 @pytest.mark.parametrize("deltas", [(0, 3, 2), (0, 3, 9), (-1, 2, 3)])
