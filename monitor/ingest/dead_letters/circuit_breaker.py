@@ -100,6 +100,11 @@ class Circuit:
         return self._left if self._probing else 0
 
     @property
+    def is_probing(self) -> bool:
+        """Whether a few are tried just now."""
+        return self._probing
+
+    @property
     def wait_s(self) -> float:
         """Seconds from the end of the last probe to the next one."""
         return self._wait_s

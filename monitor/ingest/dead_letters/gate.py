@@ -6,6 +6,7 @@ and the other partitions go on.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -20,6 +21,9 @@ from monitor.telemetry import ScorerTelemetry
 #: Names in /readyz.
 CIRCUIT, HELD = "dead_letter_circuit", "dead_letters"
 _MOST_NAMED = 10
+#: For so many seconds of a probe each partition has its part of it, and no more: what fails on one
+#: is not taken for all, and those that have been paused need a moment until they are read again.
+PARTS_S = 1.0
 
 
 class Hold:
@@ -66,6 +70,10 @@ class DeadLetterGate:
     ) -> None:
         self._telemetry, self._health, self._monotonic = telemetry, health, monotonic
         self.circuit = Circuit(limits, monotonic())
+        self._probe, self._probe_at = limits.probe, -math.inf
+        #: While the circuit is open: who asks for room, and what each has taken of a probe.
+        self._asking: set[Partition] = set()
+        self._taken: Counter[Partition] = Counter()
         self._shown = False
         self._held: Counter[Partition] = Counter()
         self._waiting = 0
@@ -73,11 +81,31 @@ class DeadLetterGate:
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""
-        return 0 if partition in self._held else self.circuit.room
+        if partition in self._held:
+            return 0
+        room = self.circuit.room
+        if room is None:
+            return None
+        self._asking.add(partition)
+        if not room or self._monotonic() - self._probe_at >= PARTS_S:
+            return room
+        part = math.ceil(self._probe / len(self._asking))
+        return max(0, min(room, part - self._taken[partition]))
+
+    def begun(self, partition: Partition) -> None:
+        """A record of the partition begins."""
+        if self.circuit.is_probing:
+            self._taken[partition] += 1
 
     def turn(self) -> None:
         """The loop comes round: time passes, and what has changed is said."""
-        self.circuit.roll(self._monotonic())
+        was_probing, now = self.circuit.is_probing, self._monotonic()
+        self.circuit.roll(now)
+        if self.circuit.is_probing and not was_probing:
+            self._probe_at = now
+            self._taken.clear()
+        if not self.circuit.is_open:
+            self._asking.clear()
         self._show()
 
     def glimpsed(self, count: int) -> None:

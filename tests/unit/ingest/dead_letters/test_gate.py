@@ -106,3 +106,28 @@ async def test_it_is_held_until_the_last_letter_has_a_place() -> None:
     assert (letters.gate.room(HERE), works.count(WorkState.HELD)) == (None, 0)
     assert health.waiting == {}
     assert producer.sent == []
+
+
+def test_a_probe_is_of_every_partition() -> None:
+    """What fails on one is not taken for all; after a moment whoever has something may go on."""
+    now = [0.0]
+    limits = CircuitLimits(least=20, probe=10, wait_s=1.0)
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    gate = DeadLetterGate(limits, telemetry, Health(lambda: 0.0), lambda: now[0])
+    for _ in range(20):
+        gate.failed("invalid_json")
+    assert [gate.room(HERE), gate.room(THERE)] == [0, 0]
+    now[0] = 1.5
+    gate.turn()
+    for _ in range(5):
+        gate.begun(HERE)
+        gate.failed("invalid_json")
+    assert [gate.room(HERE), gate.room(THERE)] == [0, 5]
+    now[0] = 2.0
+    gate.turn()
+    assert gate.room(HERE) == 0
+    now[0] = 2.6
+    assert gate.room(HERE) == 5, "nothing came of the other: the probe has an end all the same"
+    gate.begun(THERE)
+    gate.circuit.fine()
+    assert gate.room(HERE) is None
