@@ -174,7 +174,7 @@ def with_rechecks(
     spend: Callable[[float], None] = lambda _usd: None,
     affords: Callable[[], bool] = lambda: True,
 ) -> list[ConfiguredJudge]:
-    """The same seats, where models have a second one judge a share of the interactions again.
+    """The same judges, where models have a second one judge a share of the interactions again.
 
     ``spend`` is told of its cost; ``affords`` says whether there is money left.
     """
@@ -233,7 +233,7 @@ def unpriced(configured_judges: Sequence[ConfiguredJudge]) -> list[str]:
 
 
 def _unpriced(configured_judges: Sequence[ConfiguredJudge]) -> Iterator[tuple[int, str]]:
-    """The models, each with its place among its seat's judges: 0 is the one that is asked first."""
+    """The models, each with its place among its section's judges: 0 is the one that is asked first."""
     for configured in configured_judges:
         for number, judge in enumerate(judges_of(configured)):
             for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():

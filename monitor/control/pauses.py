@@ -1,4 +1,4 @@
-"""Which applications are not judged for now: what the control topic says of it, and the clock."""
+"""Which applications are not judged for now, as the control topic has it; the intake asks."""
 
 from __future__ import annotations
 

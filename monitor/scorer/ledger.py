@@ -1,4 +1,4 @@
-"""Why was this interaction not scored? Every outcome and reason is counted here, and only here."""
+"""How every interaction ended, counted here and only here; ``intake`` and ``scorer`` decide it."""
 
 from __future__ import annotations
 

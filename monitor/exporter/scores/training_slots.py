@@ -47,7 +47,7 @@ class TrainingSlots:
         self._scored: dict[Pair, Scored] = {}
         #: Those whose slots are not all here, and the latest event time of what is not.
         self._passed_over: dict[Pair, float] = {}
-        self._slot_buffer: Gathering | None = None
+        self._gathering: Gathering | None = None
         self._start = -math.inf
 
     def __len__(self) -> int:
@@ -60,8 +60,8 @@ class TrainingSlots:
         scored = self._scored.get(pair)
         place = candidate.event_time, candidate.interaction_id
         if sign < 0:
-            if self._slot_buffer is not None:
-                self._slot_buffer.take(pair, place)
+            if self._gathering is not None:
+                self._gathering.take(pair, place)
             if scored is not None:
                 scored.take(place)
                 if not len(scored):
@@ -69,8 +69,8 @@ class TrainingSlots:
             return
         if not teaches(slot):
             return
-        if self._slot_buffer is not None:
-            self._slot_buffer.put(pair, place, slot)
+        if self._gathering is not None:
+            self._gathering.put(pair, place, slot)
         if scored is None:
             scored = self._scored[pair] = Scored()
         is_known = self._is_known(*pair)
@@ -87,8 +87,8 @@ class TrainingSlots:
             return
         self._start = event_time
         self._passed_over = {p: t for p, t in self._passed_over.items() if t >= event_time}
-        if self._slot_buffer is not None:
-            self._slot_buffer.drop_before(event_time)
+        if self._gathering is not None:
+            self._gathering.drop_before(event_time)
         for pair, scored in list(self._scored.items()):
             scored.drop_before(event_time)
             if not len(scored):
@@ -115,12 +115,12 @@ class TrainingSlots:
 
     def _gather(self, missing: set[Pair]) -> Generator[None, None, None]:
         """Nothing of these was passed over, then."""
-        self._slot_buffer = Gathering(missing)
+        self._gathering = Gathering(missing)
         try:
             with no_garbage():
-                self._scored.update((yield from self._slot_buffer.done(self._counted())))
+                self._scored.update((yield from self._gathering.done(self._counted())))
         finally:
-            self._slot_buffer = None
+            self._gathering = None
         for pair in missing:
             self._passed_over.pop(pair, None)
 

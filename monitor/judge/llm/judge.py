@@ -22,8 +22,8 @@ from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
-from monitor.judge.llm.backoff import Backoff
 from monitor.judge.llm.library import count_tokens, list_price, litellm
+from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.evidence import Quoter
@@ -201,9 +201,9 @@ class LlmClient:
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
         tokens, size = sum(map(estimated_tokens, (system, user))), _bytes(system, user)
-        backoff = Backoff(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
+        waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
-        async for attempt in stamina.retry_context(backoff, attempts=retries + 1, timeout=limit_s):
+        async for attempt in stamina.retry_context(waits, attempts=retries + 1, timeout=limit_s):
             with attempt:
                 route = await self.prepare()
                 try:

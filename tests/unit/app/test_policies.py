@@ -19,7 +19,7 @@ from tests.stages.records import attributed
 
 
 def built(*entries: dict[str, Any], **settings: str) -> tuple[list[ConfiguredJudge], Policies]:
-    """Judges and treatments of these applications."""
+    """Judges and policies of these applications."""
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
     loaded = load(environ, flags=settings)
     configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))

@@ -21,17 +21,17 @@ def listed(found: dict[tuple[str, str], Scored]) -> dict[tuple[str, str], list[o
     return {pair: [scored[n] for n in range(len(scored))] for pair, scored in found.items()}
 
 
-def tell(slot_buffer: Gathering, changes: list[SlotChange]) -> None:
-    """As pupils are told, and tell."""
+def tell(gathering: Gathering, changes: list[SlotChange]) -> None:
+    """As the training slots are told, and tell."""
     for candidate, sign in changes:
         slot = candidate.payload
         if isinstance(slot, Observation) and teaches(slot):
             pair = candidate.application, slot.judge_label
             place = candidate.event_time, candidate.interaction_id
             if sign > 0:
-                slot_buffer.put(pair, place, slot)
+                gathering.put(pair, place, slot)
             else:
-                slot_buffer.take(pair, place)
+                gathering.take(pair, place)
 
 
 def spread(pool: list[ScoreRecord], rng: random.Random) -> list[ScoreRecord]:
@@ -54,8 +54,8 @@ def test_slots_that_come_and_go_meanwhile(
     for candidate in coming[:first]:
         selection.add(candidate)
     pairs = {(each.application, each.judge.label) for each in pool}
-    slot_buffer = Gathering(pairs, step)
-    steps = slot_buffer.done(selection.counted())
+    gathering = Gathering(pairs, step)
+    steps = gathering.done(selection.counted())
     left = coming[first:]
     while True:
         try:
@@ -64,11 +64,11 @@ def test_slots_that_come_and_go_meanwhile(
             found = end.value
             break
         while left and rng.random() < 0.6:
-            tell(slot_buffer, selection.add(left.pop()))
+            tell(gathering, selection.add(left.pop()))
         if rng.random() < 0.1:
             floor = START + rng.randrange(3) * HOUR + rng.randrange(200)
-            slot_buffer.drop_before(floor)
-            tell(slot_buffer, selection.remove_before(floor))
+            gathering.drop_before(floor)
+            tell(gathering, selection.remove_before(floor))
     expected = gathered(selection.counted(), pairs.__contains__)
     assert listed(found) == listed(expected)
 

@@ -68,7 +68,7 @@ SNAPSHOTS = {"first": "first-1", "second": "second-1", "third": "third-1"}
 
 
 async def test_each_model_is_a_judge_of_its_own() -> None:
-    """Three names, three versions; the first is that of the seat."""
+    """Three names, three versions; the first is that of the section."""
     async with JudgeServer(LABELS) as server:
         made = configured(server)
         identities = [judge.identity for judge in judges_of(made)]

@@ -13,12 +13,12 @@ _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 20.0
 
 
-class Backoff:
+class Retries:
     """Whether and how long to wait: full jitter.
 
     That is uniform between 0 and the exponential bound (AWS Architecture Blog, 2015, "Exponential
     backoff and jitter"). What the server asks for is waited for before any next call
-    (``Pressure``), so that only a step of jitter is added to it here, or all callers that were
+    (``ProviderGate``), so that only a step of jitter is added to it here, or all callers that were
     told the same second would come back together. ``may_ask`` is whether one call more is allowed.
     """
 
