@@ -1,4 +1,4 @@
-"""Why was it not scored? Which interactions are taken: what a batch is screened for, then one record after the other.
+"""Why was it not scored? Which interactions are taken: a batch is screened, then each record.
 
 Screen → decode → sample → filter → pause → block → copy. Whatever is not taken ends here, counted
 with its reason; what becomes of one that is taken stands in ``scorer.py``.

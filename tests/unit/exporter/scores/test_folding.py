@@ -68,7 +68,7 @@ def many(applications: int, versions: int, count: int = 1_200) -> list[ScoreReco
 
 @pytest.mark.parametrize(("applications", "versions"), [(1_200, 1), (20, 400), (1_200, 400)])
 def test_names_make_no_state_of_their_own(applications: int, versions: int) -> None:
-    """As many series, segments, detectors and training slots as with 20 applications and one judge."""
+    """As many series, segments, detectors and slots as with 20 applications and one judge."""
     few = read(many(20, 1), 61.0, made(20, 16)).scores
     found = read(many(applications, versions), 61.0, made(20, 16)).scores
     assert len(list(few.estimates())) > 500
