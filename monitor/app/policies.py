@@ -233,7 +233,7 @@ def unpriced(configured_judges: Sequence[ConfiguredJudge]) -> list[str]:
 
 
 def _unpriced(configured_judges: Sequence[ConfiguredJudge]) -> Iterator[tuple[int, str]]:
-    """The models, each with its place among its section's judges: 0 is the one that is asked first."""
+    """The models, each with its place among its section's judges: 0 is asked first."""
     for configured in configured_judges:
         for number, judge in enumerate(judges_of(configured)):
             for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
