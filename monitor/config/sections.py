@@ -104,10 +104,11 @@ class Ingest(Section):
     )
     exclude: Rules = Field((), description="rules like include: none that matches one of them")
     max_record_bytes: int = Field(
-        2_097_152,
-        ge=65_536,
+        16_777_216,
+        ge=1_048_576,
         le=33_554_432,
-        description="bytes of a record (and of a line of evaluate); a larger one is a dead letter",
+        description="bytes of a record, and of a line of evaluate, with 24 more for each comma, "
+        "since small objects take more than texts; a larger one is a dead letter",
     )
     max_in_flight: int = Field(
         256, ge=4, description="interactions under way; reading pauses at 75 %, resumes at 25 %"

@@ -17,6 +17,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.deadline import Deadline
+from monitor.kafka.record import weight
 from monitor.records import Interaction, Outcome, Reason, ScoreRecord, Source, Usage
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
@@ -247,8 +248,8 @@ class _LineReader:
                 continue
             source = Source(topic=self.name, partition=0, offset=number)
             try:
-                if len(line) > self.most_bytes:
-                    raise _too_long(len(line), self.most_bytes)
+                if weight(line) > self.most_bytes:
+                    raise _too_long(weight(line), self.most_bytes)
                 found = native.decode(line, source, int(self.clock() * 1000)).interaction
                 found = self.redactor.interaction(found)
             except MessageRejected as error:
@@ -260,7 +261,7 @@ class _LineReader:
 
 def _too_long(size: int, most: int) -> MessageRejected:
     return MessageRejected(
-        f"{size} bytes, more than ingest.max_record_bytes ({most})",
+        f"{size} bytes, with 24 for each comma, more than ingest.max_record_bytes ({most})",
         stage="decode",
         cause=Reason.UNREADABLE,
     )

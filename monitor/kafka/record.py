@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+#: What a comma weighs in bytes: a text takes a few times its bytes in memory, and the small objects
+#: that commas stand between some fifty times theirs.
+COMMA_BYTES = 24
+
 
 class Partition(NamedTuple):
     """One partition of one topic."""
@@ -79,6 +83,15 @@ def last_offset(record: KafkaRecord) -> int:
 def records_in(record: KafkaRecord) -> int:
     """How many records it stands for: one, unless it cannot be read."""
     return record.records if isinstance(record, Unreadable) else 1
+
+
+def weight(value: bytes | None) -> int:
+    """What the value of a record weighs if it is JSON: its bytes, and more for its objects.
+
+    >>> weight(b"[1,2]"), weight(None)
+    (29, 0)
+    """
+    return 0 if value is None else len(value) + COMMA_BYTES * value.count(b",")
 
 
 def size(record: KafkaRecord) -> int:

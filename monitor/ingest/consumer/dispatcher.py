@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.consumer.worker import LoopLimits, Worker
 from monitor.ingest.work import PARKED_STATES, Work
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable, size
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable, weight
 from monitor.records import Reason
 
 PAUSE_AT, RESUME_AT = 0.75, 0.25
 #: A record that weighs so much is large: what is made of its JSON may take fifty times its bytes,
 #: so that large ones of only so much weight are under way at once; one always may be.
 LARGE, MOST_LARGE = 262_144, 1_572_864
-#: What a comma weighs in bytes: each may stand between two small objects.
-_COMMA = 16
 
 
 class Dispatcher:
@@ -83,7 +81,7 @@ class Dispatcher:
             held = self._turns.popleft()
             if held.fenced or not held.waiting:
                 continue
-            found = weight(held.waiting[0].record)
+            found = weight(held.waiting[0].record.value)
             if not self._bears(found) or self._worker.room(held.partition) == 0:
                 without_room.append(held)
                 continue
@@ -204,15 +202,6 @@ class Dispatcher:
         for work in held.under_way:
             work.end(reason)
         return [work.task for work in held.under_way]
-
-
-def weight(record: KafkaRecord) -> int:
-    """Its bytes, and what its objects take beside them, if it is JSON; both times some fifty.
-
-    >>> weight(Unreadable("t", 0, 1, 0, "TooManyHeaders"))
-    0
-    """
-    return size(record) + _COMMA * (record.value or b"").count(b",")
 
 
 def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:

@@ -19,6 +19,7 @@ from aiokafka.record.util import decode_varint
 
 from monitor.kafka.bounded.unpacking import BatchTooLarge, unpacked
 from monitor.kafka.bounds import MAX_RECORD_BYTES, MOST_HEADERS, MOST_RECORDS
+from monitor.kafka.record import weight
 
 #: Within so many bytes there is no room for more headers than can be held.
 _PIECE = 1_048_576
@@ -161,7 +162,7 @@ class Unpacked(NamedTuple):
 def merged(records: Iterable[Any], most_bytes: int = MAX_RECORD_BYTES) -> Iterator[Any]:
     """The same, those that are left out for one reason in a row together.
 
-    So are records with more than ``MOST_HEADERS`` headers, or larger than ``most_bytes``.
+    So are records with more than ``MOST_HEADERS`` headers, or heavier than ``most_bytes``.
     """
     left: Left | None = None
     for record in records:
@@ -184,7 +185,7 @@ def _refused(record: Any, most_bytes: int) -> Left | None:
         return record
     if len(record.headers) > MOST_HEADERS:
         return too_many_headers(record.offset)
-    if len(record.key or b"") + len(record.value or b"") > most_bytes:
+    if len(record.key or b"") + weight(record.value) > most_bytes:
         return Left(record.offset, record.offset, 1, "RecordTooLarge")
     return None
 

@@ -164,8 +164,8 @@ POISONS = (
     Poison("ints_30mb", (DEAD,), _padded(b"1,", 30 * MB), is_line=False),
     Poison("objects_30mb", (DEAD,), _padded(b"{},", 30 * MB), is_line=False),
     # And just below that.
-    Poison("ints_2mb", (SCORED,), _padded(b"1,", 2 * MB), is_line=False),
-    Poison("objects_2mb", (SCORED,), _padded(b"{},", 2 * MB), is_line=False),
+    Poison("ints_640000", (SCORED,), _padded(b"1,", 1_280_000), is_line=False),
+    Poison("objects_600000", (SCORED,), _padded(b"{},", 1_800_000), is_line=False),
     Poison("headers_1e6", (DEAD, SCORED), _headers, is_line=False),
     Poison(
         "attributes_1000", (SCORED,), _fields(attributes={f"a{i}": "x" * 500 for i in range(1_000)})
