@@ -115,7 +115,7 @@ class ClockWatch:
             try:
                 await settled(client.bootstrap())
             except BaseException:
-                await client.close()
+                await stopped(client.close(), self._part)
                 raise
             self._client = client
         return self._client

@@ -10,7 +10,14 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from monitor.kafka.connection import Connection
 from monitor.kafka.problems import Problem, ProblemKind
-from monitor.kafka.retrying import FIRST_WAIT_S, LONGEST_WAIT_S, bounded, patiently, start_patiently
+from monitor.kafka.retrying import (
+    FIRST_WAIT_S,
+    LONGEST_WAIT_S,
+    bounded,
+    patiently,
+    start_patiently,
+    stopped,
+)
 from monitor.runtime.health import Health
 
 REQUEST_LIMIT_S = 10.0
@@ -67,7 +74,7 @@ class ClusterView:
 
     async def stop(self) -> None:
         """Disconnect."""
-        await self._client.stop()
+        await stopped(self._client.stop(), "metadata")
 
 
 async def wait_for_topics(

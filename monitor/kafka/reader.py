@@ -13,7 +13,7 @@ from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.metadata import REQUEST_LIMIT_S, ClusterView, wait_for_topics
 from monitor.kafka.record import KafkaRecord, Partition
-from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently
+from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently, stopped
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
@@ -153,7 +153,7 @@ class TopicReader:
     async def stop(self) -> None:
         """Disconnect."""
         await self._cluster.stop()
-        await self._client.stop()
+        await stopped(self._client.stop(), "reader")
 
 
 class GroupWatch:
@@ -198,4 +198,4 @@ class GroupWatch:
     async def stop(self) -> None:
         """Disconnect."""
         await self._cluster.stop()
-        await self._client.stop()
+        await stopped(self._client.stop(), "reader")

@@ -250,7 +250,7 @@ class Redelivery(ConsumerRebalanceListener):
         finally:
             await cluster.stop()
         if not numbers:
-            await client.stop()
+            await stopped(client.stop(), "redrive")
             raise _missing(connection, topic)
         parts = [TopicPartition(topic, number) for number in numbers]
         ends = await bounded(client.end_offsets(parts), REQUEST_LIMIT_S)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from aiokafka import errors
@@ -22,6 +21,7 @@ from monitor.kafka.problems import PASSING, Problem, ProblemKind, refused
 from monitor.kafka.refusals import REFUSALS, refusal
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
+from monitor.runtime.offload import retrieved
 
 __all__ = [
     "FIRST_WAIT_S",
@@ -72,7 +72,7 @@ async def start_patiently(
             await settled(client.start())
             _let_in(client)
         except BaseException:
-            await client.stop()
+            await stopped(client.stop(), part)
             raise
         return client
 
@@ -145,12 +145,20 @@ async def _cause(connection: Connection, error: Exception) -> Problem:
     return finding
 
 
-async def stopped(stopping: Awaitable[Any], what: str) -> None:
-    """Wait for a client to end, but not for ever: its broker may be away."""
-    try:
-        await bounded(stopping, STOP_LIMIT_S)
-    except TimeoutError:
+async def stopped(stopping: Coroutine[Any, Any, Any], what: str) -> None:
+    """Wait for a client to end, but not for ever: its broker may be away.
+
+    In a task of its own: aiokafka swallows a cancellation while it closes a client, and whoever
+    was told to end just then would go on for ever.
+    """
+    task = asyncio.create_task(stopping)
+    task.add_done_callback(retrieved)
+    await asyncio.wait({task}, timeout=STOP_LIMIT_S)
+    if not task.done():
+        task.cancel()
         logger().warning("kafka_stop_timeout", what=what)
+        return
+    task.result()
 
 
 async def settled(starting: Coroutine[Any, Any, Result]) -> Result:
@@ -162,8 +170,11 @@ async def settled(starting: Coroutine[Any, Any, Result]) -> Result:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        with suppress(Exception):  # whatever came of it, nobody asks any more
-            await asyncio.wait_for(task, SETTLE_LIMIT_S)
+        try:
+            await asyncio.wait({task}, timeout=SETTLE_LIMIT_S)
+        finally:  # whatever came of it, nobody asks any more
+            task.cancel()
+            task.add_done_callback(retrieved)
         raise
 
 

@@ -13,7 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from monitor.errors import DependencyRefused
 from monitor.kafka.connection import Connection
 from monitor.kafka.found import retention_complaint
-from monitor.kafka.retrying import REFUSALS, patiently, refusal, start_patiently
+from monitor.kafka.retrying import REFUSALS, patiently, refusal, start_patiently, stopped
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
@@ -53,7 +53,7 @@ async def create_missing(connection: Connection, specs: list[TopicSpec], health:
     try:
         await patiently(create, connection, health, "create_topics", operation="Create")
     finally:
-        await admin.close()
+        await stopped(admin.close(), "admin")
 
 
 async def _create(
@@ -104,7 +104,7 @@ async def _topic_settings(connection: Connection, topic: str) -> dict[str, str]:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)
         return _settings(await admin.describe_configs([resource]))
     finally:
-        await admin.close()
+        await stopped(admin.close(), "admin")
 
 
 async def check_retention(connection: Connection, topic: str, keep_s: int, health: Health) -> None:
@@ -145,4 +145,4 @@ async def _told(
         logger().debug("topic_settings_unknown", topic=topic, error=str(error))
         return None
     finally:
-        await admin.close()
+        await stopped(admin.close(), "admin")

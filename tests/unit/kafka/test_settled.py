@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import time
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from monitor.kafka.clock_watch import ClockWatch
-from monitor.kafka.retrying import settled, start_patiently
+from monitor.kafka.retrying import settled, start_patiently, stopped
 from monitor.runtime.health import Health
 from tests.stages.small_kafka import SmallKafka, small_kafka
 
@@ -62,3 +63,24 @@ async def test_the_result_is_the_starts_own() -> None:
     assert await settled(one()) == 1
     with pytest.raises(ValueError, match="no"):
         await settled(wrong())
+
+
+async def test_whoever_is_cancelled_while_a_client_closes_ends() -> None:
+    """Though aiokafka swallows the cancellation, and goes on."""
+    closing = asyncio.Event()
+
+    async def close() -> None:
+        closing.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)
+
+    async def follow() -> None:
+        await stopped(close(), "x")
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(follow())
+    await closing.wait()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=5.0)
+    assert done == {task}
+    assert task.cancelled()
