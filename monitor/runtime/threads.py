@@ -95,10 +95,15 @@ class Threads:
         with self._changed:
             self._jobs.append(job)
             self._staff()
+        is_stuck = False
         try:
             return await self._ended(job)
+        except TookTooLong:
+            is_stuck = True
+            raise
         finally:
-            self._give_up(job)
+            if self._give_up(job) and is_stuck:
+                self._say_stuck()
 
     async def _ended(self, job: _Job[T]) -> T:
         worked_s = 0.0
@@ -111,24 +116,29 @@ class Threads:
             if self._limit_s is not None and worked_s >= self._limit_s:
                 raise TookTooLong(f"{self._name}: not done after {self._limit_s:g} s")
 
-    def _give_up(self, job: _Job[Any]) -> None:
-        """Nobody waits for it any more: where it goes on, another thread takes its place."""
+    def _give_up(self, job: _Job[Any]) -> bool:
+        """Nobody waits for it any more: where it goes on, another thread takes its place.
+
+        Whether that was the last one that is replaced.
+        """
         with self._changed:
             job.is_unwanted = True
             if not job.has_begun or job.has_ended or self._lost >= MOST_LOST:
-                return
+                return False
             job.is_lost = True
             self._lost += 1
             self._working -= 1
             self._staff()
-            all_lost = self._lost >= MOST_LOST
-        if all_lost:
-            logger().error(
-                "threads_stuck",
-                work=self._name,
-                threads=MOST_LOST,
-                hint="no more of them are replaced; if this goes on, restart the process",
-            )
+            return self._lost >= MOST_LOST
+
+    def _say_stuck(self) -> None:
+        # Not of works that were cancelled, as at the end of a process: nobody knows of them.
+        logger().error(
+            "threads_stuck",
+            work=self._name,
+            threads=MOST_LOST,
+            hint="no more of them are replaced; if this goes on, restart the process",
+        )
 
     def _staff(self) -> None:
         """One of those that wait is woken, or another thread begins where there may be more."""
