@@ -148,7 +148,7 @@ async def raw(served: Served, request: bytes) -> bytes:
 
 @pytest.mark.parametrize("path", ["/", "/metrics"])
 async def test_pages_are_compressed_for_who_asks(served: Served, path: str) -> None:
-    """And for nobody else; the page is the same."""
+    """And for nobody else."""
     sizes = {}
     for asked in ("gzip", "identity", "gzip;q=0"):
         async with (
@@ -159,7 +159,8 @@ async def test_pages_are_compressed_for_who_asks(served: Served, path: str) -> N
             assert encoding == ("gzip" if asked == "gzip" else None)
             assert "rag-monitor" in await answer.text() or "rag_monitor" in await answer.text()
             sizes[asked] = int(answer.headers["Content-Length"])
-    assert sizes["gzip"] < sizes["identity"] == sizes["gzip;q=0"]
+    # Between two requests the gauges go on, so two plain pages may differ by some figures.
+    assert sizes["gzip"] < min(sizes["identity"], sizes["gzip;q=0"])
 
 
 async def test_a_page_under_a_strange_name_is_refused(served: Served) -> None:
