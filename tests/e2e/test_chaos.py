@@ -36,11 +36,12 @@ async def test_chaos_with_blocks_counts_every_offset_once(tmp_path: Path) -> Non
     """Whoever reads takes blocks of another length every two seconds, and may die in any of them.
 
     No offset below the watermark is in two counted slots, or in none; m is what stands in the slot,
-    estimates are near the truth, and in every scrape the counts are even.
+    estimates are near the truth, and in every scrape the counts are even. One overlap drops up to
+    32 offsets: 1 in 100 of a run this short, where the long one holds to 1 in 1,000.
     """
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
     blows = Blows(kills=4, terms=3, broker_kills=1, broker_stops=0, bursts=3, spread_s=6)
-    setup = Setup(3_000, seed=3, module=MODULE, blocks=(32,))
+    setup = Setup(3_000, seed=3, module=MODULE, blocks=(32,), most_dropped=0.011)
     with hurried(lengths=(16, 32, 64)):
         figures = await run(setup, tmp_path, lambda stage: chaos(stage, blows))
     print(figures)

@@ -20,7 +20,7 @@ from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import committed, create_topic, read_all
 from tests.stages.chaos.crew import Crew
 from tests.stages.chaos.figures import Ends, Figures, Scraped
-from tests.stages.chaos.slotted import Slots, slots_of
+from tests.stages.chaos.slotted import MOST_DROPPED, Slots, slots_of
 from tests.stages.chaos.strikes import Kind
 from tests.stages.chaos.traffic import AGES, Feeder, Made, labels_of, make_all
 from tests.stages.chaos.verdict import differences, on_topic, score_records, worst
@@ -45,6 +45,7 @@ class Setup:
     ``module`` is the program that the scorers run, ``settings`` are theirs besides the usual.
     ``blocks`` are the lengths of blocks that new scorers take in turn; none: no blocks. With
     ``shares`` the program takes one of these of the traffic at a time, in blocks of 1.
+    ``most_dropped`` is the share of the offsets that dropped slots alone may cover.
     """
 
     interactions: int
@@ -56,6 +57,7 @@ class Setup:
     settings: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[int, ...] = ()
     shares: tuple[float, ...] = ()
+    most_dropped: float = MOST_DROPPED
 
 
 class Stage:
@@ -238,4 +240,4 @@ async def _slots(stage: Stage, records: Sequence[ScoreRecord]) -> Slots | Weighe
     marks = await committed(bootstrap, GROUP, INPUT)
     if stage.setup.shares:
         return weighed(stage.traffic, fed, records, marks, min(stage.setup.shares))
-    return slots_of(stage.traffic, fed, records, marks, rate)
+    return slots_of(stage.traffic, fed, records, marks, rate, stage.setup.most_dropped)

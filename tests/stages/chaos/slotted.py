@@ -14,7 +14,7 @@ from tests.stages.batch import counted
 from tests.stages.chaos.estimates import MOST_OFF, Estimated, estimates
 from tests.stages.chaos.traffic import Made
 
-#: How many of the offsets may be missing: those of slots that overlapped another and were dropped.
+#: Which share of the offsets may be missing: those of slots that overlap another and are dropped.
 MOST_DROPPED = 0.001
 Line = tuple[int, str]
 
@@ -39,6 +39,7 @@ class Slots:
     twice: tuple[tuple[int, int], ...]
     miscounted: tuple[str, ...]
     estimated: tuple[Estimated, ...]
+    most_dropped: float
 
     def faults(self) -> list[str]:
         """What is not as it must be; empty when all is well."""
@@ -47,7 +48,7 @@ class Slots:
             f"in no slot at all: {self.unexplained[:5]}": self.unexplained,
             f"m is not the number of members: {self.miscounted[:5]}": self.miscounted,
             f"{len(self.missing)} offsets dropped: {self.missing[:5]}": (
-                len(self.missing) > MOST_DROPPED * self.screened
+                len(self.missing) > self.most_dropped * self.screened
             ),
             f"{self.members} members and {len(self.missing)} missing of {self.screened}": (
                 self.members + len(self.missing) != self.screened
@@ -74,10 +75,12 @@ def slots_of(
     records: Sequence[ScoreRecord],
     watermarks: Mapping[int, int],
     rate: float = 1.0,
+    most_dropped: float = MOST_DROPPED,
 ) -> Slots:
     """Hold the slots against the input topic, all of which is scorable.
 
-    ``watermarks`` are the committed offsets by partition, ``rate`` the share that the hash takes.
+    ``watermarks`` are the committed offsets by partition, ``rate`` the share that the hash takes,
+    ``most_dropped`` the share of the offsets that dropped slots alone may cover.
     """
     below = [one for one in fed if (one.offset or 0) < watermarks.get(one.partition or 0, 0)]
     lines = _lines([one for one in below if is_screened(one.key or b"", rate)])
@@ -112,6 +115,7 @@ def slots_of(
         ),
         tuple(miscounted),
         estimates(traffic, chosen),
+        most_dropped,
     )
 
 
