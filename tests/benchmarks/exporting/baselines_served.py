@@ -116,10 +116,13 @@ class Stage:
         gc.freeze()  # as the exporter does once it is ready
         self.holding = Holding(self.baselines, lambda: self.now, lambda: None)
         registry = CollectorRegistry()
-        registry.register(QualityCollector(self.aggregator, lambda: self.now, lambda: True))
         health = Health(time.monotonic)
         self.http = HttpServer(
             registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0")
+        )
+        self.still = asyncio.Lock()
+        self.http.pages.with_part(
+            QualityCollector(self.aggregator, lambda: self.now, lambda: True), self.still
         )
 
     def read(self, count: int) -> None:
@@ -128,9 +131,11 @@ class Stage:
             self.aggregator.add(read_score_record(line), line)
 
     async def come(self) -> None:
-        """Records, of which little is kept for learning now: a few at a time."""
+        """Records, of which little is kept for learning now: a few at a time, as the exporter."""
         for _ in range(FEW // 2):
-            self.read(1)
+            async with self.still:
+                self.aggregator.advance(self.now)
+                self.read(1)
             await asyncio.sleep(0)
 
     async def learn(self) -> None:
