@@ -28,6 +28,7 @@ from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, Show
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.judge.pipeline.model_ids import Ids
+from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.recheck_choice import other_order
 from monitor.judge.protocol import Judge
 from monitor.runtime.threads import Threads
@@ -181,10 +182,11 @@ def with_rechecks(
     aggregator = AgreementTracker(telemetry)
 
     def rechecked(configured: ConfiguredJudge) -> ConfiguredJudge:
-        share = configured.section.recheck_rate
-        if configured.section.kind != "llm" or not share:
+        section, share = configured.section, configured.section.recheck_rate
+        # Pair by pair nothing is batched, and no order is left to be changed.
+        if section.kind != "llm" or section.pipeline == "pairs" or not share:
             return configured
-        settings = replace(llm_settings(configured.section), pipeline="single", evidence="off")
+        settings = replace(llm_settings(section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
         second = LlmJudge(
             settings, observe=observe, order=other_order, provider_gates=configured.provider_gates
@@ -389,6 +391,7 @@ def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
         api_key=judge.api_key.get_secret_value() if judge.api_key else None,
         headers={key: value.get_secret_value() for key, value in judge.headers.items()},
         pipeline=judge.pipeline,
+        threshold=THRESHOLD if judge.threshold is None else judge.threshold,
         extract_model=judge.extract_model,
         claims_per_call=judge.claims_per_call,
         passages_per_call=judge.passages_per_call,

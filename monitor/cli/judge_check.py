@@ -34,7 +34,7 @@ Model = Annotated[
 ]
 Pipelines = Annotated[
     str | None,
-    typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
+    typer.Option("--pipeline", help="joint, single, ragas, pairs: one or several, with commas."),
 ]
 FormatOption = Annotated[
     str | None,
@@ -154,11 +154,13 @@ def _text(file: Path) -> str:
 
 def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
+    from typing import get_args
+
     from monitor.app.policies import handling, llm_settings, redaction_rules
     from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
     from monitor.judge.offline.judge import OfflineJudge
-    from monitor.judge.pipeline.plans import PLANS
+    from monitor.judge.pipeline.plans import PipelineName
     from monitor.judge_check.subject import LlmSubject, OfflineSubject
 
     section = settings.judge
@@ -168,8 +170,9 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
         return [OfflineSubject(OfflineJudge(section.label_name, redaction=handled))]
     names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
-    if unknown := [name for name in names if name not in PLANS]:
-        raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(PLANS)}")
+    known = get_args(PipelineName)
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(known)}")
     sections = [
         JudgeSettings.model_validate({**section.model_dump(), "pipeline": n}) for n in names
     ]

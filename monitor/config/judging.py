@@ -158,8 +158,17 @@ class JudgeSettings(Section):
         description="models that are asked in this order when model does not answer or will not "
         "judge; each is a judge version of its own",
     )
-    pipeline: Literal["joint", "single", "ragas"] = Field(
-        "joint", description="call structure of the llm judge"
+    pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
+        "joint",
+        description="call structure of the llm judge; pairs: one claim and one document a call, "
+        "for small and local models",
+    )
+    threshold: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="pairs: probability from which a document supports a claim, between 0 and 1; "
+        "default: 0.5",
     )
     relevance: Literal["reference", "labels"] = Field(
         "reference",

@@ -32,11 +32,12 @@ def refuse_verdicts(claims: int, passages: int) -> None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of one judge: ``systems`` are its instructions by task."""
+    """Of one judge: ``systems`` are its instructions by task, ``verifies`` that of verification."""
 
     systems: Mapping[Task, str]
     planner: Planner
     caps: Caps
+    verifies: Task = VerifyRequest.task
 
     def extraction(self, interaction: Interaction, texts: Iterable[str]) -> Demand:
         """Of the claims of these texts, each once."""
@@ -55,7 +56,7 @@ class Sizes:
         calls = max(1, plans.fewest(self.planner, self.caps, passages))
         # Each is shown once at least; of equal ones some pipelines show one.
         shown = sum(map(estimated_tokens, texts if self.planner is plans.joint else set(texts)))
-        return Demand(calls, shown + calls * self._fixed(VerifyRequest.task, interaction))
+        return Demand(calls, shown + calls * self._fixed(self.verifies, interaction))
 
     def whole(
         self, material: Material, plan: VerifyPlan, relevance: Iterable[RelevanceRequest] = ()

@@ -78,7 +78,7 @@ def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, co
         ([CLAIM_PAIRS, "--judge", "llm"], "judge: model is missing"),
         (
             [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--pipeline", "joint,both"],
-            "--pipeline: found 'both', expected joint, single, ragas",
+            "--pipeline: found 'both', expected joint, single, ragas, pairs",
         ),
         ([CLAIM_PAIRS, "--fail-if", "kappa"], "--fail-if: found 'kappa', expected"),
         ([CLAIM_PAIRS, "--format", "native"], f"{CLAIM_PAIRS}:1: "),
