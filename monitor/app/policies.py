@@ -92,7 +92,7 @@ def build_judges(
         if all(section != configured.section for configured in configured_judges):
             handled = handling(section, redaction_rules(settings))
             if section.kind == "offline":
-                screen = OfflineJudge(section.label_name, redaction=handled)
+                screen = offline_judge(section, handled)
                 limits = Limits(section.concurrency, section.deadline_s)
                 configured_judges.append(ConfiguredJudge(section, screen, limits, provider_gates))
                 continue
@@ -380,6 +380,11 @@ def handling(judge: JudgeSettings, rules: Rules | None) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
     tag = rules.tag if rules else OFF
     return f"{tag}, labels win" if judge.relevance == "labels" else tag
+
+
+def offline_judge(judge: JudgeSettings, handled: str = OFF) -> OfflineJudge:
+    """The offline judge of a section."""
+    return OfflineJudge(judge.label_name, redaction=handled, threshold=judge.threshold)
 
 
 def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:

@@ -167,8 +167,9 @@ class JudgeSettings(Section):
         None,
         gt=0,
         lt=1,
-        description="pairs: probability from which a document supports a claim, between 0 and 1; "
-        "default: 0.5",
+        description="pipeline pairs: probability from which a document supports a claim, between 0 "
+        "and 1; default: 0.5; offline judge: score from which it does; default: 0.4; "
+        "judge-check --fit learns it from labels",
     )
     relevance: Literal["reference", "labels"] = Field(
         "reference",

@@ -146,7 +146,7 @@ class LlmSubject:
         return await self._with(0).judge(interaction, cost_meter)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores | None:
-        """None: it says yes or no."""
+        """None: where it says more than yes or no, its judgement holds that."""
         return None
 
     def order(self, interaction_id: str, passages: int, seed: int) -> Sequence[int]:
