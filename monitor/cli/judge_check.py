@@ -164,7 +164,7 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
     from typing import get_args
 
-    from monitor.app.policies import handling, llm_settings, offline_judge, redaction_rules
+    from monitor.app.policies import handling, llm_settings, local_judge, redaction_rules
     from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
     from monitor.judge.pipeline.plans import PipelineName
@@ -175,7 +175,9 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     if section.kind == "offline":
         if pipelines is not None:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
-        return [OfflineSubject(offline_judge(section, handled))]
+        return [OfflineSubject(local_judge(section, handled))]
+    if section.verifier is not None and pipelines not in (None, "pairs"):
+        raise ConfigurationError("--pipeline: judge.verifier verifies pairs; leave it out")
     names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
     known = get_args(PipelineName)
     if unknown := [name for name in names if name not in known]:

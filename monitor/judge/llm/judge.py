@@ -51,6 +51,7 @@ from monitor.judge.provider.faults import (
     fault_in,
 )
 from monitor.judge.provider.refusals import Action
+from monitor.judge.verifier import NamedPairJudge, verifier_of
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
 
@@ -59,6 +60,9 @@ __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
 class LlmJudge:
     """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    With a ``verifier``, given or of the settings, the model takes claims out of texts, and that
+    verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
     Judges with the same ``provider_gates`` share what their models bear.
@@ -75,8 +79,10 @@ class LlmJudge:
         listen: Callable[[str], None] | None = None,
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
+        verifier: NamedPairJudge | None = None,
     ) -> None:
         self._settings = settings
+        self._verifier = verifier or verifier_of(settings)
         self._listen = listen
         self._provider_gates = provider_gates or ProviderGates(rng=rng)
         quotes = settings.evidence == "quote"
@@ -112,8 +118,11 @@ class LlmJudge:
         )
 
     def _pair_verifier(self, observe: CallObserver | None) -> PairVerifier:
+        caps, threshold = self._settings.caps, self._settings.threshold
+        if self._verifier is not None:
+            return PairVerifier(self._verifier, caps, threshold, asks=False)
         model = AskedModel(self._complete, self._prompts, observe)
-        return PairVerifier(model, self._settings.caps, self._settings.threshold)
+        return PairVerifier(model, caps, threshold)
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -122,6 +131,10 @@ class LlmJudge:
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
+        if self._verifier is not None:
+            extracts = spent.models.get("extract_claims") or self._clients[-1].model_id
+            found = (self._verifier.name, extracts)
+            return identify(self._settings, self._prompts.hash, found)
         verifies = PairRequest.task if self._settings.pipeline == "pairs" else VerifyRequest.task
         tasks: tuple[Task, ...] = (verifies, "extract_claims")
         if len(self._clients) == 1:
@@ -144,9 +157,11 @@ class LlmJudge:
         return await client(task, system, user)
 
     async def prepare(self) -> None:
-        """Import the client library, which takes seconds."""
+        """Import the client library, which takes seconds, and load the verifier's model."""
         for client in self._clients:
             await client.prepare()
+        if self._verifier is not None:
+            await self._verifier.prepare()
 
     async def judge(
         self,

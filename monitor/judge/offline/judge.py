@@ -190,8 +190,8 @@ def _judge(
 def _extracted(interaction: Interaction) -> Claims:
     reference = interaction.reference
     return Claims(
-        response=_claims(interaction.response),
-        reference=() if reference is None else _claims(reference),
+        response=sentence_claims(interaction.response),
+        reference=() if reference is None else sentence_claims(reference),
     )
 
 
@@ -221,7 +221,7 @@ def _only(rows: tuple[tuple[V, ...], ...]) -> tuple[V, ...]:
     return tuple(value for row in rows for value in row)
 
 
-def _claims(text: str) -> tuple[str, ...]:
+def sentence_claims(text: str) -> tuple[str, ...]:
     """The sentence claims that have something to compare; "Yes, you can." has nothing."""
     return tuple(claim for claim in split_claims(text) if not read_sentence(claim).is_empty)
 

@@ -23,6 +23,18 @@ _SELDOM_CHANGED = (
 
 
 @dataclass(frozen=True, slots=True)
+class VerifierSettings:
+    """A function that verifies in a model's place: ``path`` is ``module:function``.
+
+    It is given ``batch`` pairs at a time, and the name of a ``device`` as it is configured.
+    """
+
+    path: str
+    batch: int = 32
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LlmSettings:
     """How to reach the model, and how it is asked; times are seconds.
 
@@ -34,7 +46,8 @@ class LlmSettings:
     ``redaction`` names what is done to texts before they are judged. All calls about one
     interaction are at most ``max_calls`` with prompts of ``max_input_tokens`` by estimate, and
     ``calls_at_once`` at a time. ``version_from`` says whose name of the model the version holds.
-    With the pipeline ``pairs`` a claim is supported from the probability ``threshold`` on.
+    With the pipeline ``pairs`` a claim is supported from the probability ``threshold`` on. A
+    ``verifier`` verifies in the place of ``model``, pair by pair.
     """
 
     model: str
@@ -65,6 +78,7 @@ class LlmSettings:
     calls_at_once: int = 8
     version_from: Literal["reply", "configured"] = "reply"
     threshold: float = THRESHOLD
+    verifier: VerifierSettings | None = None
 
     @property
     def caps(self) -> Caps:

@@ -72,10 +72,16 @@ class AskedModel:
 
 
 class PairVerifier:
-    """Verdicts on given claims, pair by pair; in the place of ``Verifier``."""
+    """Verdicts on given claims, pair by pair; in the place of ``Verifier``.
 
-    def __init__(self, judge: PairJudge, caps: Caps, threshold: float = THRESHOLD) -> None:
+    ``asks``: each pair is a call to a model, and counts against the ceiling.
+    """
+
+    def __init__(
+        self, judge: PairJudge, caps: Caps, threshold: float = THRESHOLD, *, asks: bool = True
+    ) -> None:
         self._judge, self._threshold = judge, threshold
+        self.task: Task | None = PairRequest.task if asks else None
         self.caps = Caps(claims=1, passages=caps.passages, prompt_tokens=caps.prompt_tokens)
 
     def plan(self, material: Material) -> VerifyPlan:

@@ -14,7 +14,6 @@ from monitor.judge.pipeline.asking import Asker, at_once, both
 from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.material import Caps, Material, by_context
-from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.pairs import PairVerifier, pairs, probabilities
 from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, PassageOrder
 from monitor.judge.pipeline.plans import Planner, VerifyPlan, joint
@@ -60,8 +59,9 @@ class Pipeline:
         self._sizes = Sizes(asker.systems, planner, caps or Caps())
         if pair_verifier is not None:
             self._verifier = pair_verifier
-            self._sizes = Sizes(asker.systems, pairs, pair_verifier.caps, PairRequest.task)
-        self._instructions = asker.systems[self._sizes.verifies]
+            self._sizes = Sizes(asker.systems, pairs, pair_verifier.caps, pair_verifier.task)
+        task = self._sizes.verifies
+        self._instructions = "" if task is None else asker.systems[task]
         self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(

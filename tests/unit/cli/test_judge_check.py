@@ -112,6 +112,19 @@ def test_a_threshold_is_learned_and_taken_over() -> None:
     assert before["judge"]["version"] != after["judge"]["version"]
 
 
+def test_a_verifier_is_measured_and_fit() -> None:
+    """A function in a model's place, with its scores."""
+    named = "judge.verifier=tests.stages.verifiers:tiny"
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--set", named, "--fit", "--json")
+    (judge,) = json.loads(result.stdout)["judges"]
+    assert judge["judge"]["model"] == "tests.stages.verifiers:tiny"
+    assert judge["fit"]["threshold"]["value"] == 0.6
+    assert judge["kinds"]["response_by_context"]["auc"]["value"] > 0.5
+    wrong = rag_monitor("judge-check", CLAIM_PAIRS, "--set", "judge.verifier=no_such:function")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert one_line(wrong).startswith("judge.verifier: no_such cannot be imported")
+
+
 def test_file_that_is_not_utf8(tmp_path: Path) -> None:
     """A file in another encoding is an error with its line."""
     path = tmp_path / "latin.jsonl"
