@@ -79,7 +79,8 @@ def judge_check(
 ) -> None:
     """Compare a judge's verdicts, claims and metrics with labels.
 
-    Exit code 1 when a --fail-if holds, or cannot be measured.
+    Exit code 1 when a --fail-if holds, or cannot be measured. Without any: when the judge is no
+    better than guessing.
     """
     import asyncio
 
@@ -96,7 +97,7 @@ def judge_check(
     subjects = _subjects(settings, pipeline)
     runs = asyncio.run(_runs(subjects, labelled, options))
     found = report(read, runs)
-    outcomes = [gates.judged(gate, found) for gate in asked]
+    outcomes = [gates.judged(gate, found) for gate in asked] or [gates.by_default(found)]
     _tell(found, outcomes, json)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)

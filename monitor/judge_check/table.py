@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from monitor.judge_check.gates import GateResult
+from monitor.judge_check.gates import GateResult, guessing
 from monitor.judge_check.labelled import Kind
 from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.judge_check.run import CheckCost
@@ -49,6 +49,11 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
     yield _heading(judge)
     if judge.kinds:
         yield _kinds(judge)
+    if kinds := guessing(judge):
+        yield (
+            f"No better than guessing on {', '.join(kinds)}: the interval of the balanced accuracy "
+            "includes 0.5."
+        )
     for name, groups in judge.by.items():
         if any(len(buckets) > 1 for buckets in groups.values()):
             yield _grouped(_TITLES[name], groups)

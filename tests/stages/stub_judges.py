@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from monitor.doctor.llm import KNOWN_PAIRS
 from monitor.judge.canaries import Canary, canaries
 from monitor.judge.ports import Reply, Task
+from tests.servers.judge_labels import Labels
 
 #: The reply that stands in some instructions as an example.
 EXAMPLE = '{"n":318,"c1":"2n 1n Rn Ay +","r1":"2y 1n An Ry"}'
@@ -85,10 +87,10 @@ class Stub:
 class Erring(Stub):
     """Knows the canaries, takes what contains the claim for support, and errs at random."""
 
-    def __init__(self, errors: float, seed: int) -> None:
+    def __init__(self, errors: float, seed: int, also: Iterable[Canary] = ()) -> None:
         super().__init__()
         self._errors, self._rng = errors, Random(seed)
-        self._known = known()
+        self._known = {pair for canary in (*canaries(), *also) for pair in supported(canary)}
 
     def verdict(self, message: Mapping[str, Any], claim: str, document: str, where: Place) -> bool:
         """The truth, but for errors."""
@@ -104,13 +106,8 @@ def pairs(documents: Mapping[str, str], claim: str) -> list[str]:
     return [n for n in documents if n.isdigit()] + [n for n in texts if n in documents]
 
 
-def known() -> set[tuple[str, str]]:
-    """The (claim, text) pairs of all canaries that hold."""
-    return {pair for canary in canaries() for pair in supported(canary)}
-
-
 def supported(canary: Canary) -> set[tuple[str, str]]:
-    """Those of one."""
+    """The (claim, text) pairs of a canary that hold, but for each claim's own text."""
     claims, reference = canary.claims, canary.reference or ""
     rows = iter(canary.truth["passage"])
     asked = [(c, p) for c in (*claims.response, *claims.reference) for p in canary.passages]
@@ -120,3 +117,9 @@ def supported(canary: Canary) -> set[tuple[str, str]]:
     by_response = zip(claims.reference, canary.truth["response"], strict=True)
     found |= {(claim, canary.response) for claim, holds in by_response if holds}
     return found
+
+
+def known_pairs() -> Labels:
+    """What ``doctor`` asks about, for a judge that answers from labels."""
+    own = {(claim, KNOWN_PAIRS.response) for claim in KNOWN_PAIRS.claims.response}
+    return Labels(supported=frozenset(supported(KNOWN_PAIRS) | own))
