@@ -244,6 +244,8 @@ class Scorer:
             return await self._bury(work, record, error)
         work.has_written = True
         self._count(interaction, ending)
+        if policy.canaries is not None:
+            policy.canaries.judged(ending)
         # Of the preferred model: against another one, a second judgement says nothing of batching.
         preferred = ending.judge == policy.judge.identity
         if policy.recheck and ending.judgement and preferred:
