@@ -73,6 +73,10 @@ _REFUSALS = {
         "the model does not keep to the JSON it is told",
         "take a stronger model, or set judge.structured to what its provider knows",
     ),
+    "verifier": (
+        "judge.verifier does not give a probability for each pair",
+        "call the function with one pair, as the page verifier shows",
+    ),
     "output_limit": (
         "the reply is cut at the output limit",
         "take a model that says only what it is asked",
@@ -102,7 +106,9 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
     if not isinstance(judge, LlmJudge):
-        return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
+        screens = judgement.judge.pipeline == "offline"
+        what = "a lexical screen" if screens else f"the verifier {judgement.judge.model}"
+        return [ok("judge", target, f"{judgement.judge.label}, {what}, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     return [await _judges(judge, answered, limit_s), _price(judge)]

@@ -132,7 +132,7 @@ class Scorer:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
         slots, partition = self._slots, Partition(record.topic, record.partition)
         self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
-        if self._dead_letters.gate.circuit.is_open:
+        if self._dead_letters.gate.is_probing:
             self._dead_letters.gate.begun(partition)
         span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:

@@ -21,6 +21,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
+from monitor.judge.llm import yes_no
 from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
 from monitor.judge.llm.library import count_tokens, list_price, litellm
 from monitor.judge.llm.retries import Retries
@@ -31,9 +32,11 @@ from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
-from monitor.judge.pipeline.parsing import PassageOrder, passage_order
+from monitor.judge.pipeline.pairing import PairRequest
+from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
+from monitor.judge.pipeline.parsing import PassageOrder, VerifyRequest, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
-from monitor.judge.pipeline.plans import PLANS
+from monitor.judge.pipeline.plans import PLANS, joint
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.ports import CallObserver, Reply, Silent, Task
@@ -48,6 +51,7 @@ from monitor.judge.provider.faults import (
     fault_in,
 )
 from monitor.judge.provider.refusals import Action
+from monitor.judge.verifier import NamedPairJudge, verifier_of
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
 
@@ -56,6 +60,9 @@ __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
 class LlmJudge:
     """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    With a ``verifier``, given or of the settings, the model takes claims out of texts, and that
+    verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
     Judges with the same ``provider_gates`` share what their models bear.
@@ -72,13 +79,16 @@ class LlmJudge:
         listen: Callable[[str], None] | None = None,
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
+        verifier: NamedPairJudge | None = None,
     ) -> None:
         self._settings = settings
+        self._verifier = verifier or verifier_of(settings)
         self._listen = listen
         self._provider_gates = provider_gates or ProviderGates(rng=rng)
         quotes = settings.evidence == "quote"
         relates = settings.relevant_to_question == "judged"
-        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
+        pairs = settings.pipeline == "pairs"
+        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates, pairs=pairs)
         self._clients = tuple(
             LlmClient(
                 made,
@@ -97,14 +107,22 @@ class LlmJudge:
             asker,
             extract,
             self._identified,
-            planner=PLANS[settings.pipeline],
+            planner=PLANS.get(settings.pipeline, joint),
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
             quoter=Quoter(asker, settings.caps) if quotes else None,
             relevance=Relevance(asker, settings.relevance_caps) if relates else None,
             ceiling=settings.ceiling,
             at_once=settings.calls_at_once,
+            pair_verifier=self._pair_verifier(observe) if pairs else None,
         )
+
+    def _pair_verifier(self, observe: CallObserver | None) -> PairVerifier:
+        caps, threshold = self._settings.caps, self._settings.threshold
+        if self._verifier is not None:
+            return PairVerifier(self._verifier, caps, threshold, asks=False)
+        model = AskedModel(self._complete, self._prompts, observe)
+        return PairVerifier(model, caps, threshold)
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -113,7 +131,12 @@ class LlmJudge:
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
-        tasks: tuple[Task, ...] = ("verify_claims", "extract_claims")
+        if self._verifier is not None:
+            extracts = spent.models.get("extract_claims") or self._clients[-1].model_id
+            found = (self._verifier.name, extracts)
+            return identify(self._settings, self._prompts.hash, found)
+        verifies = PairRequest.task if self._settings.pipeline == "pairs" else VerifyRequest.task
+        tasks: tuple[Task, ...] = (verifies, "extract_claims")
         if len(self._clients) == 1:
             answered = next((spent.models[t] for t in tasks if t in spent.models), None)
             models: tuple[str, ...] = (answered or self._clients[0].model_id,)
@@ -134,9 +157,11 @@ class LlmJudge:
         return await client(task, system, user)
 
     async def prepare(self) -> None:
-        """Import the client library, which takes seconds."""
+        """Import the client library, which takes seconds, and load the verifier's model."""
         for client in self._clients:
             await client.prepare()
+        if self._verifier is not None:
+            await self._verifier.prepare()
 
     async def judge(
         self,
@@ -193,6 +218,7 @@ class LlmClient:
         self._rng = rng or random.Random()
         self._clock = clock
         self._route: _Route | None = None
+        self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str) -> Reply:
@@ -248,9 +274,28 @@ class LlmClient:
             self._observe.call_finished(task, self._clock() - started, usage, error)
 
     async def _send(self, task: Task, system: str, user: str, route: _Route) -> Reply:
+        if task != PairRequest.task:
+            return await self._sent(task, system, user, route)
+        try:
+            reply = await self._sent(task, system, user, route, weighed=self._weighs)
+        except _LogprobsRefused as refused:
+            if not may_ask_again(sum(map(estimated_tokens, (system, user)))):
+                raise CallFailed(refused.fault) from None
+            reply = await self._sent(task, system, user, route, weighed=False)
+            self._weighs = False
+        if reply.yes is None and not self._weighs_not:
+            self._weighs_not = True
+            logger().warning("judge_tells_no_probabilities", model=self._settings.model)
+        return reply
+
+    async def _sent(
+        self, task: Task, system: str, user: str, route: _Route, *, weighed: bool = False
+    ) -> Reply:
         arguments = {**_arguments(self._settings, system, user), **route.arguments}
-        form = response_format(route.structured, task, user)
-        if form is not None:
+        if task == PairRequest.task:
+            usual = self._settings.max_tokens
+            arguments = yes_no.arguments(arguments, usual, weighed=weighed)
+        elif (form := response_format(route.structured, task, user)) is not None:
             arguments["response_format"] = form
         heard = _Heard()
         try:
@@ -259,6 +304,8 @@ class LlmClient:
                 response = await litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
+                raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, (system, user), self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
@@ -283,6 +330,14 @@ class LlmClient:
 
 def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
+
+
+class _LogprobsRefused(Exception):
+    """The server refuses the request since it asks for probabilities; it may answer without."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.note)
+        self.fault = fault
 
 
 class _Heard:
@@ -399,6 +454,7 @@ def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str
     return Reply(
         text=text,
         finish_reason=getattr(choice, "finish_reason", None),
+        yes=yes_no.probability(choice),
         model=answered,
         # Some servers and gateways leave it out; limits and budget would hold nothing back.
         usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.material import estimated_tokens
+from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.pipeline.prompts import Prompts
 from monitor.judge.pipeline.quoting import QuoteRequest
@@ -50,6 +51,7 @@ class Asker:
             VerifyRequest.task: prompts.verify,
             QuoteRequest.task: prompts.quote,
             RelevanceRequest.task: prompts.relevance,
+            PairRequest.task: prompts.pair,
         }
         self.observe = observe or Silent()
 

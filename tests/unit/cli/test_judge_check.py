@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -80,7 +81,11 @@ def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, co
         ([CLAIM_PAIRS, "--judge", "llm"], "judge: model is missing"),
         (
             [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--pipeline", "joint,both"],
-            "--pipeline: found 'both', expected joint, single, ragas",
+            "--pipeline: found 'both', expected joint, single, ragas, pairs",
+        ),
+        (
+            [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--fit"],
+            "--fit: joint says yes or no and has no threshold; expected --pipeline pairs, or",
         ),
         ([CLAIM_PAIRS, "--fail-if", "kappa"], "--fail-if: found 'kappa', expected"),
         ([CLAIM_PAIRS, "--format", "native"], f"{CLAIM_PAIRS}:1: "),
@@ -91,6 +96,35 @@ def test_wrong_use(arguments: list[str], expected: str) -> None:
     result = rag_monitor("judge-check", *arguments)
     assert result.returncode == 2
     assert one_line(result).startswith(expected)
+
+
+def test_a_threshold_is_learned_and_taken_over() -> None:
+    """Printed with its interval, the same at every call; with it the judge is another one."""
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--fit")
+    assert "Threshold by these labels: 0." in result.stdout
+    learned = re.search(r"to take it over: (judge\.threshold=0\.\d+)", result.stdout)
+    assert learned is not None
+    plain, again = (
+        json.loads(rag_monitor("judge-check", CLAIM_PAIRS, "--fit", "--json", *more).stdout)
+        for more in ([], ["--set", learned[1]])
+    )
+    before, after = plain["judges"][0], again["judges"][0]
+    assert before["fit"]["threshold"] == after["fit"]["threshold"]
+    assert before["fit"]["configured"] < before["fit"]["fitted"] == after["fit"]["configured"]
+    assert before["judge"]["version"] != after["judge"]["version"]
+
+
+def test_a_verifier_is_measured_and_fit() -> None:
+    """A function in a model's place, with its scores."""
+    named = "judge.verifier=tests.stages.verifiers:tiny"
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--set", named, "--fit", "--json")
+    (judge,) = json.loads(result.stdout)["judges"]
+    assert judge["judge"]["model"] == "tests.stages.verifiers:tiny"
+    assert judge["fit"]["threshold"]["value"] == 0.6
+    assert judge["kinds"]["response_by_context"]["auc"]["value"] > 0.5
+    wrong = rag_monitor("judge-check", CLAIM_PAIRS, "--set", "judge.verifier=no_such:function")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert one_line(wrong).startswith("judge.verifier: no_such cannot be imported")
 
 
 def test_file_that_is_not_utf8(tmp_path: Path) -> None:

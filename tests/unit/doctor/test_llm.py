@@ -14,6 +14,8 @@ from monitor.doctor.llm import KNOWN_PAIRS, TINY
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.pipeline.identity import VerifierSettings
+from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.stub_judges import HABITS, Erring, Stub, known_pairs
@@ -156,3 +158,14 @@ async def test_the_offline_judge_answers() -> None:
     """It needs no price."""
     (line,) = await llm.examine(OfflineJudge("offline"), "offline", 60.0)
     assert (line.check, line.status) == ("judge", CheckStatus.OK)
+
+
+async def test_a_verifier_is_asked_too() -> None:
+    """It answers, and is named; one that gives no probabilities fails."""
+    for name, status in (("tiny", CheckStatus.OK), ("logits", CheckStatus.FAIL)):
+        settings = VerifierSettings(f"tests.stages.verifiers:{name}")
+        made = LlmSettings(model="", pipeline="pairs", verifier=settings)
+        judge = VerifierJudge(made, LocalVerifier(settings))
+        (line,) = await llm.examine(judge, "verifier", deadline_s=60.0)
+        assert line.status is status
+        assert "verifier" in line.found

@@ -13,16 +13,18 @@ EXTRACT_FILE = "extract_claims.v2.md"
 VERIFY_FILE = "verify_claims.v2.md"
 QUOTE_FILE = "quote_evidence.v1.md"
 RELEVANCE_FILE = "judge_relevance.v1.md"
+PAIR_FILE = "judge_pair.v1.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The system messages of the wire format; the last two are empty where they are not asked."""
+    """The system messages of the wire format; those that are not asked are empty."""
 
     extract: str
     verify: str
     quote: str = ""
     relevance: str = ""
+    pair: str = ""
 
     @property
     def hash(self) -> str:
@@ -32,19 +34,26 @@ class Prompts:
         False
         """
         digest = blake2b(digest_size=4)
-        for text in (self.extract, self.verify, *filter(None, [self.quote, self.relevance])):
+        seldom = filter(None, [self.quote, self.relevance, self.pair])
+        for text in (self.extract, self.verify, *seldom):
             raw = text.encode()
             digest.update(len(raw).to_bytes(8, "big") + raw)
         return digest.hexdigest()
 
 
-def load_prompts(*, evidence: bool = False, relevance: bool = False) -> Prompts:
-    """The prompt files of this version, those of evidence and relevance only if asked for."""
+def load_prompts(
+    *, evidence: bool = False, relevance: bool = False, pairs: bool = False
+) -> Prompts:
+    """The prompt files of this version, those of evidence and relevance only if asked for.
+
+    ``pairs``: claims are verified pair by pair, and not by the instructions of a batch.
+    """
     return Prompts(
         extract=_read(EXTRACT_FILE),
-        verify=_read(VERIFY_FILE),
+        verify="" if pairs else _read(VERIFY_FILE),
         quote=_read(QUOTE_FILE) if evidence else "",
         relevance=_read(RELEVANCE_FILE) if relevance else "",
+        pair=_read(PAIR_FILE) if pairs else "",
     )
 
 

@@ -22,6 +22,7 @@ PUBLISHED = {
     "verify_claims.v2.md": "0b8d16a78a997bb25da6e32e1c983358",
     "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
     "judge_relevance.v1.md": "4399ed19f206efd39d8b545cb8639481",
+    "judge_pair.v1.md": "d1c11fc9549b8c8e66aa73f50dec354a",
 }
 
 
@@ -110,7 +111,8 @@ def test_what_is_seldom_asked_is_in_the_hash_only_where_it_is_asked_for() -> Non
     """Without evidence and relevance the instructions are those of always."""
     assert (load_prompts().quote, load_prompts().relevance) == ("", "")
     hashes = {load_prompts(evidence=e, relevance=r).hash for e in OFF_ON for r in OFF_ON}
-    assert len(hashes) == 4
+    assert len(hashes | {load_prompts(pairs=True).hash}) == 5
+    assert load_prompts(pairs=True).verify == ""
 
 
 def test_prompts_fit_their_token_budget() -> None:
