@@ -39,6 +39,7 @@ from monitor.sampling.meters import Meter, Meters
 from monitor.sampling.pace import FIRST_LENGTH, Pace, PaceBounds
 from monitor.sampling.rules import Filter, RuleCase, compiled
 from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.canaries import CanaryWatch
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Picker, PickSettings
@@ -56,6 +57,7 @@ class ConfiguredJudge:
     limits: Limits
     provider_gates: ProviderGates
     recheck: Rechecks | None = None
+    canaries: CanaryWatch | None = None
 
 
 def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
@@ -98,7 +100,7 @@ def build_judges(
                 limits = Limits(section.concurrency, section.deadline_s)
                 configured_judges.append(ConfiguredJudge(section, screen, limits, provider_gates))
                 continue
-            made = _in_order(llm_settings(section, handled), section.fallback_models)
+            made = in_order(llm_settings(section, handled), section.fallback_models)
             asked = [provider_gates.all_of(one) for one in made]
             limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
@@ -126,7 +128,7 @@ def _tell(
         paused(name, "the provider does not answer" if is_silent else None)
 
 
-def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
+def in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
     """One judge for each model; another one has no extraction and no price of its own."""
     return [
         preferred,
@@ -281,6 +283,7 @@ def traffic(
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=configured.recheck,
+            canaries=configured.canaries,
             # What costs nothing waits for no money.
             budget=None if whole.judge.kind == "offline" else budget,
         )

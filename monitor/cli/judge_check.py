@@ -83,7 +83,8 @@ def judge_check(
 ) -> None:
     """Compare a judge's verdicts, claims and metrics with labels.
 
-    Exit code 1 when a --fail-if holds, or cannot be measured.
+    Exit code 1 when a --fail-if holds, or cannot be measured. Without any: when the judge is no
+    better than guessing.
     """
     import asyncio
     from random import Random
@@ -104,7 +105,7 @@ def judge_check(
     runs = asyncio.run(_runs(subjects, labelled, options))
     # The same labels give the same threshold.
     found = report(read, runs, Random(1).randrange if fit else None)
-    outcomes = [gates.judged(gate, found) for gate in asked]
+    outcomes = [gates.judged(gate, found) for gate in asked] or [gates.by_default(found)]
     _tell(found, outcomes, json)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)

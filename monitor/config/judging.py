@@ -240,6 +240,18 @@ class JudgeSettings(Section):
         description="share of the judged interactions that the llm judge judges again, one passage "
         "a call, to measure what batching costs; 0 switches it off",
     )
+    canaries: float = Field(
+        50,
+        ge=0,
+        allow_inf_nan=False,
+        description="judgements of the llm judge to one canary, an interaction with known verdicts "
+        "(or, up to 1, the share of canaries); 0: none, and nobody notices a judge that guesses",
+    )
+    not_judging: Literal["fail", "score"] = Field(
+        "fail",
+        description="what becomes of traffic while canaries say that the judge guesses: fail "
+        "(judge_failed with not_judging, and nobody is asked), or score, as if nothing were",
+    )
     price: Price = Price()
     cache: Cache = Cache()
 
@@ -261,6 +273,13 @@ class JudgeSettings(Section):
         if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
             raise ValueError(f"found {verifier!r}, expected module:function")
         return verifier
+
+    @property
+    def judgements_to_a_canary(self) -> int:
+        """At least 1; 0 where no canary is asked, as of the offline judge."""
+        if self.kind != "llm" or not self.canaries:
+            return 0
+        return round(self.canaries if self.canaries > 1 else 1 / self.canaries)
 
     @model_validator(mode="after")
     def _has_model(self) -> Self:

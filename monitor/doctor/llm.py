@@ -1,4 +1,4 @@
-"""The judge: does it answer in its wire format, and is its price known?"""
+"""The judge: does it answer in its wire format, does it judge, and is its price known?"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import JudgeFailed
+from monitor.judge.canaries import Canary
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
@@ -24,6 +25,24 @@ TINY = Interaction(
     retrieved_contexts=(Passage(text="The warranty lasts two years."),),
     source=Source(topic="none", partition=0, offset=0),
 )
+#: Six pairs whose verdicts are known, in one interaction: three hold. Nobody who takes turns, by
+#: verdict, claim or place, is right about more than four.
+KNOWN_PAIRS = Canary.of(
+    {
+        "language": "en, zh",
+        "question": "How long is the warranty, and where is the shop? 保修多久？商店在哪里？",
+        "passages": ["The warranty lasts two years and covers the battery.", "商店在火车站旁边。"],
+        "response": "The warranty lasts two years. It covers the battery. 商店就在火车站旁边。",
+        "claims": {
+            "c1": "The warranty lasts two years.",
+            "c2": "The warranty covers the battery.",
+            "c3": "商店在火车站旁边。",
+        },
+        "verdicts": {"c1": "1y 2n", "c2": "1y 2n", "c3": "1n 2y"},
+    }
+)
+#: Fewer right ones are no judgement: a guesser has as many or more once in nine times.
+LEAST_RIGHT = 5
 #: Reason of a failed judgement → what it means, and what to do.
 _REFUSALS = {
     "auth": (
@@ -92,7 +111,33 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         return [ok("judge", target, f"{judgement.judge.label}, {what}, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    return [answered, _price(judge)]
+    return [await _judges(judge, answered, limit_s), _price(judge)]
+
+
+async def _judges(judge: LlmJudge, answered: ReportLine, limit_s: float) -> ReportLine:
+    """The line of a judge that answers, or one that says that it judges nothing.
+
+    A model that gives no reply here has answered before: that alone fails nothing.
+    """
+    interaction = KNOWN_PAIRS.interaction("rag-monitor-doctor", TINY.event_time)
+    asked, mend = KNOWN_PAIRS.verdicts, "take another model; rag-monitor judge-check measures it"
+    try:
+        async with asyncio.timeout(limit_s):
+            judgement = await judge.judge(interaction, None, KNOWN_PAIRS.claims)
+    except (JudgeFailed, TimeoutError) as error:
+        why = error.reason if isinstance(error, JudgeFailed) else "timeout"
+        found = f"{answered.found}; no reply about {asked} pairs with known verdicts ({why})"
+        unread = why in ("malformed_reply", "output_limit")
+        return (
+            warn("judge", answered.target, found, mend)
+            if unread
+            else ok("judge", answered.target, found)
+        )
+    right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
+    if right < LEAST_RIGHT:
+        found = f"answers, but does not judge: {right} of {asked} right"
+        return fail("judge", answered.target, found, mend)
+    return ok("judge", answered.target, f"{answered.found}; {right} of {asked} known pairs right")
 
 
 def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:

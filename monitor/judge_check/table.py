@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from monitor.judge_check.fit import Fit
-from monitor.judge_check.gates import GateResult
+from monitor.judge_check.gates import GateResult, guessing
 from monitor.judge_check.labelled import Kind
 from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.judge_check.run import CheckCost
@@ -52,6 +52,11 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
         yield _kinds(judge)
     if judge.fit is not None:
         yield _fit(judge.fit)
+    if kinds := guessing(judge):
+        yield (
+            f"No better than guessing on {', '.join(kinds)}: the interval of the balanced accuracy "
+            "includes 0.5."
+        )
     for name, groups in judge.by.items():
         if any(len(buckets) > 1 for buckets in groups.values()):
             yield _grouped(_TITLES[name], groups)

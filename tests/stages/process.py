@@ -78,6 +78,7 @@ def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
     """Settings of a scorer that asks this judge, each thing once unless told otherwise."""
     return {
         "judge__recheck_rate": 0,
+        "judge__canaries": 0,
         "judge__kind": "llm",
         "judge__model": "openai/judge",
         "judge__api_base": judge.url,

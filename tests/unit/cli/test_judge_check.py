@@ -16,8 +16,10 @@ import pytest
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
+from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled_set import changed, entries, made_up
+from tests.stages.stub_judges import HABITS, Stub
 
 ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
@@ -155,6 +157,32 @@ async def test_llm_judge_in_three_pipelines(tmp_path: Path) -> None:
     compared = [c for c in report["comparisons"] if c["kind"] == "response_by_passage"]
     assert [c["paired"]["p"] for c in compared] == [1.0] * 3
     assert report["gates"] == [{"gate": "flips>0", "failed": []}]
+
+
+@pytest.mark.parametrize("habit", ["always n", "always y", "alternates by reply"])
+async def test_a_judge_that_guesses_fails_by_default(tmp_path: Path, habit: str) -> None:
+    """It is said in words, with exit code 1; another condition takes the default's place."""
+    path = made_up(12).write(tmp_path / "made-up.jsonl")
+    async with StubJudgeServer(Stub(HABITS[habit])) as server:
+        asked: list[str | Path] = [
+            "judge-check", path, "--judge", "llm", "--model", "judge", "--no-extraction",
+            "--set", f"judge.api_base={server.url}",
+        ]  # fmt: skip
+        result = await asyncio.to_thread(rag_monitor, *asked)
+        other = await asyncio.to_thread(rag_monitor, *asked, "--fail-if", "failed>0")
+    assert result.returncode == 1
+    assert "No better than guessing on response_by_passage" in result.stdout
+    assert "fail if the judge is no better than guessing: FAIL: joint" in result.stdout
+    assert other.returncode == 0
+    assert "No better than guessing on response_by_passage" in other.stdout
+
+
+def test_a_judge_that_does_better_passes_by_default() -> None:
+    """The offline judge does, on the labels that come with it."""
+    result = rag_monitor("judge-check")
+    assert result.returncode == 0
+    assert "No better than guessing" not in result.stdout
+    assert "fail if the judge is no better than guessing: ok" in result.stdout
 
 
 async def test_judge_that_answers_nothing(tmp_path: Path) -> None:
