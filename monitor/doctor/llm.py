@@ -11,6 +11,7 @@ from monitor.judge.canaries import Canary
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
+from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction, Passage, Source, Usage
 
 #: Seconds; a model that thinks for longer is said to be slow.
@@ -105,10 +106,11 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         mend = _REFUSALS["timeout"][1]
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
+    if isinstance(judge, VerifierJudge):
+        found = f"{judgement.judge.label}, the verifier {judgement.judge.model}, answers"
+        return [await _judges(judge, ok("judge", target, found), limit_s)]
     if not isinstance(judge, LlmJudge):
-        screens = judgement.judge.pipeline == "offline"
-        what = "a lexical screen" if screens else f"the verifier {judgement.judge.model}"
-        return [ok("judge", target, f"{judgement.judge.label}, {what}, answers")]
+        return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     if not judge.has_verifier:  # which may know one language only
@@ -116,7 +118,9 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
     return [answered, _price(judge)]
 
 
-async def _judges(judge: LlmJudge, answered: ReportLine, limit_s: float) -> ReportLine:
+async def _judges(
+    judge: LlmJudge | VerifierJudge, answered: ReportLine, limit_s: float
+) -> ReportLine:
     """The line of a judge that answers, or one that says that it judges nothing.
 
     A model that gives no reply here has answered before: that alone fails nothing.

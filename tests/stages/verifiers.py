@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from tests.stages.stub_judges import known_pairs
+
 Pairs = Sequence[tuple[str, str]]
 
 #: What ``tiny`` was called with: how many pairs, and the device.
@@ -16,6 +18,16 @@ def tiny(pairs: Pairs, *, device: str | None = None) -> list[float]:
     """A model of two weights: 0.9 where the document holds the claim, else 0.2."""
     CALLS.append((len(pairs), device))
     return [0.9 if claim in document else 0.2 for document, claim in pairs]
+
+
+def knowing(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """A good one, as far as ``doctor`` asks: it knows which of those pairs hold."""
+    return [float((c, d) in known_pairs().supported or c in d) for d, c in pairs]
+
+
+def constant(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """What a model that was loaded wrong may say."""
+    return [0.1 for _ in pairs]
 
 
 def versioned(pairs: Pairs, *, device: str | None = None) -> list[float]:

@@ -160,12 +160,35 @@ async def test_the_offline_judge_answers() -> None:
     assert (line.check, line.status) == ("judge", CheckStatus.OK)
 
 
-async def test_a_verifier_is_asked_too() -> None:
-    """It answers, and is named; one that gives no probabilities fails."""
-    for name, status in (("tiny", CheckStatus.OK), ("logits", CheckStatus.FAIL)):
-        settings = VerifierSettings(f"tests.stages.verifiers:{name}")
-        made = LlmSettings(model="", pipeline="pairs", verifier=settings)
-        judge = VerifierJudge(made, LocalVerifier(settings))
-        (line,) = await llm.examine(judge, "verifier", deadline_s=60.0)
-        assert line.status is status
-        assert "verifier" in line.found
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("knowing", CheckStatus.OK, "the verifier tests.stages.verifiers:knowing, answers; 6 of 6"),
+        ("constant", CheckStatus.FAIL, "answers, but does not judge: 3 of 6 right"),
+        ("logits", CheckStatus.FAIL, "judge.verifier does not give a probability for each pair"),
+    ],
+)
+async def test_a_verifier_is_asked_too(name: str, status: CheckStatus, said: str) -> None:
+    """It is named; one that says the same always, or gives no probabilities, fails."""
+    settings = VerifierSettings(f"tests.stages.verifiers:{name}")
+    made = LlmSettings(model="", pipeline="pairs", verifier=settings)
+    judge = VerifierJudge(made, LocalVerifier(settings))
+    (line,) = await llm.examine(judge, "verifier", deadline_s=60.0)
+    assert line.status is status
+    assert said in line.found
+
+
+async def test_pairs_that_are_all_no_are_no_judgement() -> None:
+    """A model that answers every pair alike is found out, in this pipeline as in any other."""
+
+    class No(Stub):
+        def answer(self, user: str) -> str:
+            return "no" if json.loads(user)["task"] == "judge_pair" else super().answer(user)
+
+    async with StubJudgeServer(No()) as server:
+        settings = LlmSettings("openai/judge", api_base=server.url, api_key=KEY, pipeline="pairs")
+        judge = LlmJudge(settings)
+        judged, _ = await llm.examine(judge, "judge", deadline_s=60.0)
+        await judge.aclose()
+    assert judged.status is CheckStatus.FAIL
+    assert judged.found == "answers, but does not judge: 3 of 6 right"
