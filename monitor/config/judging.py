@@ -276,8 +276,8 @@ class JudgeSettings(Section):
 
     @property
     def judgements_to_a_canary(self) -> int:
-        """At least 1; 0 where no canary is asked, as of the offline judge."""
-        if self.kind != "llm" or not self.canaries:
+        """At least 1; 0 where no canary is asked: without a model that verifies, as well."""
+        if self.kind != "llm" or self.verifier is not None or not self.canaries:
             return 0
         return round(self.canaries if self.canaries > 1 else 1 / self.canaries)
 

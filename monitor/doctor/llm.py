@@ -113,7 +113,9 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    return [await _judges(judge, answered, limit_s), _price(judge)]
+    if not judge.has_verifier:  # which may know one language only
+        answered = await _judges(judge, answered, limit_s)
+    return [answered, _price(judge)]
 
 
 async def _judges(
@@ -131,12 +133,9 @@ async def _judges(
     except (JudgeFailed, TimeoutError) as error:
         why = error.reason if isinstance(error, JudgeFailed) else "timeout"
         found = f"{answered.found}; no reply about {asked} pairs with known verdicts ({why})"
-        unread = why in ("malformed_reply", "output_limit")
-        return (
-            warn("judge", answered.target, found, mend)
-            if unread
-            else ok("judge", answered.target, found)
-        )
+        if why in ("malformed_reply", "output_limit"):
+            return warn("judge", answered.target, found, mend)
+        return ok("judge", answered.target, found)
     right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
     if right < LEAST_RIGHT:
         found = f"answers, but does not judge: {right} of {asked} right"

@@ -117,6 +117,7 @@ class CanaryWatch:
         self._tasks = set[asyncio.Task[None]]()
         self._since = every - max(1, every // FIRST)
         self._known = self._tried = 0
+        self._closed = False
         self._is_readable = True
         for each in models:
             telemetry.not_judging.labels(each.model).set(0)
@@ -135,13 +136,23 @@ class CanaryWatch:
             return  # who does not answer has other alerts, and is not asked more
         if answered or unreadable:
             self._is_readable = answered
-        self._since += 1
-        if self._since >= self._pause() and len(self._tasks) < MOST_UNDER_WAY:
-            self._since = 0
+        # No more than is made up for: what is turned away passes faster than canaries do.
+        self._since = min(self._every, self._since + 1)
+        self._begin_due()
+
+    def _begin_due(self) -> None:
+        while not self._closed and len(self._tasks) < MOST_UNDER_WAY:
+            if self._since < (pause := self._pause()):
+                return
+            self._since -= pause
             self._tried += 1
             task = asyncio.create_task(self._counted(next(self._canaries)))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._begin_due()
 
     def _pause(self) -> int:
         """Judgements from one canary to the next, as things stand."""
@@ -151,7 +162,7 @@ class CanaryWatch:
 
     async def aclose(self) -> None:
         """Drop what has not ended, and give back connections."""
-        tasks = list(self._tasks)
+        self._closed, tasks = True, list(self._tasks)
         for task in tasks:
             task.cancel()
         if tasks:
@@ -172,7 +183,8 @@ class CanaryWatch:
     async def _judged(self, canary: Canary) -> str:
         now = datetime.fromtimestamp(self._clock(), UTC)
         interaction = canary.interaction(f"{self._rng.getrandbits(128):032x}", now)
-        async with self._limits.admitted():
+        # Before the traffic that waits: behind a backlog it would say too late what it says.
+        async with self._limits.admitted(first=True):
             number = chosen()
             if not self._affords():
                 return "over_budget"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from random import Random
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
@@ -72,7 +72,7 @@ class StubJudge:
 async def others_ended() -> None:
     """Wait for all tasks but the one that asks."""
     current = asyncio.current_task()
-    if others := {task for task in asyncio.all_tasks() if task is not current}:
+    while others := {task for task in asyncio.all_tasks() if task is not current}:
         await asyncio.wait(others)
 
 
@@ -117,13 +117,17 @@ class CanaryBench:
             lambda: NOON,
         )
 
-    async def score(self, number: int, **texts: Any) -> None:
+    async def score(self, number: int) -> None:
         """Consume so many records to their ends, and let each canary end before the next."""
         for _ in range(number):
-            work = self.scorer.begin(Record(json.dumps({**TEXTS, **texts}).encode()))
-            assert work is not None
-            await work.start()
+            await self.begun().start()
             await others_ended()
+
+    def begun(self) -> Work:
+        """The work of one more record, not started."""
+        work = self.scorer.begin(Record(json.dumps(TEXTS).encode()))
+        assert work is not None
+        return work
 
     def answers(self, model: Stub) -> None:
         """From now on another model does, traffic and canaries alike."""

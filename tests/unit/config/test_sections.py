@@ -162,3 +162,24 @@ def test_a_cache_in_redis_needs_to_know_where() -> None:
     address = {"judge.cache.kind": "redis", "judge.cache.url": "redis://:sesame@host"}
     settings = load({}, flags=address)
     assert "sesame" not in f"{settings!r}{settings.model_dump(mode='json')}"
+
+
+@pytest.mark.parametrize(
+    ("said", "judgements"), [("50", 50), ("0.02", 50), ("1", 1), ("2.6", 3), ("0", 0)]
+)
+def test_canaries_are_one_in_so_many_or_a_share(said: str, judgements: int) -> None:
+    """50 and 0.02 are the same; 0: none, as where no model verifies."""
+    llm = {"RAG_MONITOR_JUDGE__KIND": "llm", "RAG_MONITOR_JUDGE__MODEL": "openai/m"}
+    told = {"RAG_MONITOR_JUDGE__CANARIES": said}
+    assert load({**llm, **told}).judge.judgements_to_a_canary == judgements
+    assert load(llm).judge.judgements_to_a_canary == 50
+    assert load(told).judge.judgements_to_a_canary == 0
+    local = {"RAG_MONITOR_JUDGE__VERIFIER": "module:function"}
+    assert load({**llm, **told, **local}).judge.judgements_to_a_canary == 0
+
+
+def test_wrong_settings_of_canaries_are_named() -> None:
+    """What was found, and what could stand there."""
+    assert refusal(JUDGE__CANARIES="-1").startswith("judge.canaries: found '-1', expected")
+    assert refusal(JUDGE__CANARIES="nan").startswith("judge.canaries: found 'nan', expected")
+    assert "'fail' or 'score'" in refusal(JUDGE__NOT_JUDGING="stop")

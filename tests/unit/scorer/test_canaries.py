@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from random import Random
 
@@ -122,6 +123,19 @@ async def test_a_judge_that_judges_again_gets_its_traffic_back() -> None:
     scored = bench.ended("scored")
     await bench.score(5)
     assert bench.ended("scored") == scored + 5
+
+
+async def test_traffic_that_passes_at_once_is_enough_for_a_return() -> None:
+    """What is turned away takes no time, and canaries do: they are made up for, up to a bound."""
+    bench = CanaryBench(Stub(HABITS["always y"]))
+    await bench.score(50)
+    bench.answers(Erring(0.0, seed=1))
+    asked = bench.second.asked
+    work = [bench.begun() for _ in range(500)]
+    await asyncio.gather(*(each.start() for each in work))
+    await others_ended()
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert 15 <= bench.second.asked - asked <= 40
 
 
 async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
