@@ -113,9 +113,7 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    if not judge.has_verifier:  # which may know one language only
-        answered = await _judges(judge, answered, limit_s)
-    return [answered, _price(judge)]
+    return [await _judges(judge, answered, limit_s), _price(judge)]
 
 
 async def _judges(
