@@ -32,6 +32,10 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Members = Annotated[int, Field(ge=1, le=2**60)]
 
 
+#: What Kafka has for an offset.
+Offset = Annotated[int, Field(ge=0, lt=2**63)]
+
+
 class UnscoredMark(Frozen):
     """A metric without a value, as it stands on a score record."""
 
@@ -41,8 +45,8 @@ class UnscoredMark(Frozen):
 class SamplingRecord(Frozen):
     """The slot of a pick and its weights; nulls on a forced record."""
 
-    first_offset: int | None
-    last_offset: int | None
+    first_offset: Offset | None
+    last_offset: Offset | None
     kind: Kind
     m: int | None = Field(1, ge=1)
     q: float | None = Field(1.0, gt=0.0, le=1.0)

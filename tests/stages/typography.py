@@ -12,6 +12,9 @@ RAISED = dict(zip(map(ord, "0123456789"), "⁰¹²³⁴⁵⁶⁷⁸⁹", strict=
 CIRCLED = dict(zip(map(ord, "0123456789"), "⓪①②③④⑤⑥⑦⑧⑨", strict=True))
 #: What stands between groups instead of a blank.
 BETWEEN = {
+    "braille_blank": "\u2800",
+    "hair_entity": "&hairsp;",
+    "figure_entity": "&numsp;",
     "narrow_no_break_space": "\u202f",
     "thin_space": "\u2009",
     "figure_space": "\u2007",
@@ -22,7 +25,15 @@ BETWEEN = {
     "hyphen_with_blanks": " - ",
 }
 #: What has no width, in the middle of a value.
-NO_WIDTH = {"zero_width_space": "\u200b", "word_joiner": "\u2060", "soft_hyphen": "\u00ad"}
+NO_WIDTH = {
+    "zero_width_space": "\u200b",
+    "word_joiner": "\u2060",
+    "soft_hyphen": "\u00ad",
+    "far_variation_selector": "\U000e0100",
+    "mongolian_selector": "\u180f",
+    "musical_sign": "\U0001d173",
+    "khmer_vowel": "\u17b4",
+}
 
 
 def inside(value: str, sign: str) -> str:
@@ -39,6 +50,10 @@ SPELLINGS = {
     **{f"phone_{name}": (PHONE, inside(PHONE, sign)) for name, sign in NO_WIDTH.items()},
     **{f"email_{name}": (EMAIL, inside(EMAIL, sign)) for name, sign in NO_WIDTH.items()},
     "card_arabic_digits": (CARD, CARD.translate(ARABIC)),
+    "card_segmented_digits": (
+        CARD,
+        CARD.translate({ord("0") + n: 0x1FBF0 + n for n in range(10)}),
+    ),
     "card_full_width": (CARD, CARD.translate(WIDE)),
     "iban_full_width": (IBAN, IBAN.translate(WIDE)),
     "phone_full_width": (PHONE, PHONE.translate(WIDE)),

@@ -13,8 +13,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
 from functools import lru_cache
+from io import StringIO
 from typing import NamedTuple
 
 #: Signs of a format that can be seen, before numbers of Arabic scripts.
@@ -24,11 +26,13 @@ _LIGATURES = "".join(map(chr, range(0xFB00, 0xFB07)))
 _MATHEMATICAL = "".join(map(chr, range(0x1D400, 0x1D800)))
 _WIDE = "".join(map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))))
 #: Signs without a width that are no signs of a format: marks and fillers that cannot be seen.
-_UNSEEN = "".join(map(chr, (0x34F, 0x115F, 0x1160, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10))))
+_UNSEEN_PLACES = (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, 0xFFA0)
+_UNSEEN = "".join(map(chr, (*_UNSEEN_PLACES, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 _SIGNS = "\uff20\ufe6b\uff0e\ufe52\u2024\uff0b\ufe62\uff0f\uff3f"
 #: Where spaces, digits and signs without a width have their places.
 _LOOKED_AT = (*range(0x80, 0x3100), *range(0xA000, 0xAC00), 0xFEFF, *range(0xFFF9, 0xFFFC))
-_LOOKED_AT += (*range(0x10000, 0x1D000), *range(0x1E000, 0x1EA00), *range(0xE0000, 0xE0080))
+_LOOKED_AT += (*range(0x10000, 0x1D400), *range(0x1E000, 0x1EA00), *range(0x1FBF0, 0x1FBFA))
+_LOOKED_AT += tuple(range(0xE0000, 0xE0080))
 
 
 def _plain() -> dict[str, str]:
@@ -44,7 +48,7 @@ def _plain() -> dict[str, str]:
             found[sign] = "\n"
         elif category == "Nd":
             found[sign] = str(unicodedata.digit(sign))
-    found |= dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_UNSEEN, "")
+    found |= dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_UNSEEN, "") | {"\u2800": " "}
     for sign in (*_LIGATURES, *_MATHEMATICAL, *_WIDE, *_SIGNS):
         found[sign] = unicodedata.normalize("NFKC", sign)
     return found
@@ -80,12 +84,13 @@ _DOTS_PLAIN = str.maketrans(dict.fromkeys(_DOTS, "."))
 #: Entities, also of a text that was escaped twice, and the end of a line.
 _ENTITY = re.compile(
     "<[bB][rR] ?/?>|&(?:amp;)?(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|lowbar|plus"
-    "|sol|nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|dash|hyphen|minus|ndash|mdash);"
+    "|sol|nbsp|ensp|emsp|emsp13|emsp14|thinsp|hairsp|numsp|puncsp|shy|zwnj|zwj|dash|hyphen|minus"
+    "|ndash|mdash);"
 )
 _SAME_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) == 1}
 _OTHER_LENGTH = {sign: plain for sign, plain in _PLAIN.items() if len(plain) != 1}
 # By ranges where a sign takes four bytes: one by one they would be tried one by one.
-_FAR = "\U00010000-\U0001eaff\U000e0000-\U000e007f"
+_FAR = "\U00010000-\U0001eaff\U0001fbf0-\U0001fbf9\U000e0000-\U000e01ef"
 _NEAR = re.escape("".join(sign for sign in _PLAIN if sign <= "\uffff"))
 _ANY = re.compile(f"[{_NEAR}{_FAR}]")
 #: What fills the books; the rest is looked for all at once.
@@ -107,26 +112,31 @@ class _Odd(NamedTuple):
 
 
 class Shadow:
-    """The shadow of a text, ``said``, with the way back to places in the text."""
+    """The shadow of a text, ``said``, with the way back to places in the text.
 
-    def __init__(self, said: str, odd: tuple[_Odd, ...] = ()) -> None:
+    ``odds`` are the numbers of all ``_Odd``, one after the other: there may be millions.
+    """
+
+    __slots__ = ("_odds", "said")
+
+    def __init__(self, said: str, odds: array[int] | None = None) -> None:
         self.said = said
-        self._odd = odd
-        self._starts = [one.start for one in odd]
+        self._odds = odds
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text ``said[start:end]`` stands; signs without a width around it do not."""
-        if not self._odd:
+        if self._odds is None:
             return start, end
-        first = self._before(start)
+        first = _before(self._odds, start)
         begin = start if first is None else _within(first, start, first.begin)
-        last = self._before(end - 1)
+        last = _before(self._odds, end - 1)
         return begin, end if last is None else _within(last, end, last.end)
 
-    def _before(self, place: int) -> _Odd | None:
-        """The last one that begins there or before."""
-        i = bisect_right(self._starts, place)
-        return self._odd[i - 1] if i else None
+
+def _before(odds: array[int], place: int) -> _Odd | None:
+    """The last one that begins there in the shadow, or before."""
+    i = 4 * bisect_right(range(len(odds) // 4), place, key=lambda i: odds[4 * i])
+    return _Odd(*odds[i - 4 : i]) if i else None
 
 
 def _within(odd: _Odd, place: int, inside: int) -> int:
@@ -175,7 +185,7 @@ def _in_place(text: str) -> str:
 
 def _moved(text: str) -> Shadow:
     """With the signs of another length, so that places have to be remembered."""
-    parts, odd = [], []
+    parts, odds = StringIO(), array("I")
     last = length = 0
     for match in _MOVING.finditer(text):
         begin, end = match.span()
@@ -184,11 +194,12 @@ def _moved(text: str) -> Shadow:
         if plain == sign:
             continue
         start = length + begin - last
-        parts += [text[last:begin], plain]
+        parts.write(text[last:begin])
+        parts.write(plain)
         last, length = end, start + len(plain)
-        odd.append(_Odd(start, length, begin, end))
-    parts.append(text[last:])
-    return Shadow("".join(parts), tuple(odd))
+        odds.extend((start, length, begin, end))
+    parts.write(text[last:])
+    return Shadow(parts.getvalue(), odds)
 
 
 @lru_cache(1024)

@@ -131,6 +131,8 @@ def test_a_schema_that_is_none_is_malformed(schema: object) -> None:
         (weighed(forced=True), "sampling"),
         (weighed(m=None), "sampling"),
         (weighed(first_offset=None), "sampling"),
+        (weighed(first_offset=-(10**30)), "sampling.first_offset"),
+        (weighed(last_offset=10**400), "sampling.last_offset"),
         (b"", "record"),
         (b"[]", "record"),
         (b"\xff", "record"),

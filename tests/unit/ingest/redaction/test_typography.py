@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +128,17 @@ def test_places_in_a_shadow_lead_back(text: str) -> None:
 def test_a_plain_text_is_its_own_shadow(text: str) -> None:
     """Not even copied: who types pays nothing."""
     assert shadow(text).said is text
+
+
+@pytest.mark.parametrize("unit", ["4\u00ad", "&amp;nbsp;", "\u202f\u00ad1"])
+def test_the_way_back_takes_few_bytes_a_sign(unit: str) -> None:
+    """Millions of them come in one record: with an object each they would fill the memory."""
+    text = unit * 50_000
+    tracemalloc.start()
+    try:
+        found = shadow(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found.said) < len(text)
+    assert most < 100 * 50_000
