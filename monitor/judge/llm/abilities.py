@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from monitor.judge.pipeline.identity import Effort, Structured
-from monitor.judge.pipeline.parsing import ExtractRequest
-from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
 from monitor.judge.ports import Task
 
+Properties = Callable[[], Mapping[str, Mapping[str, object]]]
 _EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
 _JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
 #: Thinking costs output tokens: so much room is given to it beside that of the reply.
@@ -57,37 +55,36 @@ class Abilities:
         return wanted
 
 
-def response_format(structured: Structured, task: Task, user: str) -> Mapping[str, Any] | None:
+def response_format(
+    structured: Structured, task: Task, properties: Properties | None
+) -> Mapping[str, Any] | None:
     """The parameter of that name, or None; no traffic text is in it.
 
-    ``user`` is the message of the call: a schema asks for its claims or pairs by their ids.
+    ``properties`` gives the keys of the reply, each with the JSON schema of its value.
     """
     if structured == "json_object":
         return _JSON_OBJECT
-    if structured != "json_schema":
+    if structured != "json_schema" or properties is None:
         return None
+    named = {key: _plain(schema) for key, schema in properties().items()}
     return {
         "type": "json_schema",
-        "json_schema": {"name": task, "strict": True, "schema": _schema(task, user)},
+        "json_schema": {"name": task, "strict": True, "schema": _schema(named)},
     }
 
 
-def _schema(task: Task, user: str) -> dict[str, Any]:
-    properties: dict[str, Any]
-    if task == ExtractRequest.task:
-        properties = {"claims": {"type": "array", "items": {"type": "string"}}}
-    else:
-        properties = {"n": {"type": "integer"}}
-        body = json.loads(user)
-        asked = body.get("pairs", body.get("claims"))
-        keys = [ANSWER] if task == RelevanceRequest.task else asked
-        properties |= {key: {"type": "string"} for key in keys}
+def _schema(properties: Mapping[str, Mapping[str, object]]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _plain(schema: Mapping[str, object]) -> dict[str, object]:
+    """The schema of a value by its type alone, which every provider takes."""
+    return {key: value for key, value in schema.items() if key in ("type", "items")}
 
 
 def _efforts(provider: str, info: Mapping[str, Any]) -> tuple[Effort, ...]:

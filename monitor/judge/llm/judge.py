@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import stamina
 
@@ -27,6 +27,7 @@ from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.evidence import Quoter
+from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, Structured, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
@@ -36,7 +37,7 @@ from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
-from monitor.judge.ports import CallObserver, Reply, Silent, Task
+from monitor.judge.ports import CallObserver, Reply, Silent, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.judge.provider.answered import written_in
 from monitor.judge.provider.faults import (
@@ -52,6 +53,10 @@ from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
+
+#: Tokens of a reply whose length nobody knows before: claims, quotes.
+MAX_TOKENS: Final = 2_048
+_PLAIN: Final = Terms()
 
 
 class LlmJudge:
@@ -89,7 +94,8 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        asker = Asker(self._complete, self._prompts, observe)
+        self.examples = ExampleChoice(settings.examples, self._told_of_examples)
+        asker = Asker(self._complete, self._prompts, observe, self.examples)
         extract: Extract = Extractor(asker)
         if cache is not None:
             extract = CachedExtractor(extract, cache, self._extraction_version)
@@ -109,7 +115,7 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(CostMeter())
+        return self._identified(CostMeter(shaped=self.examples.shaped))
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
@@ -120,18 +126,22 @@ class LlmJudge:
         else:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
-        return identify(self._settings, self._prompts.hash, models)
+        return identify(self._settings, self._prompts.hash, models, shaped=spent.shaped)
+
+    def _told_of_examples(self) -> None:
+        """From here on it is another version of the judge."""
+        logger().warning("judge_examples_shaped", model=self._settings.model)
 
     def _extraction_version(self) -> tuple[str, ...]:
         model = self._clients[-1].model_id
-        return extraction_version(self._settings, self._prompts.extract, model)
+        return extraction_version(self._settings, self._prompts.longest("extract_claims"), model)
 
-    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+    async def _complete(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         """The port of the pipeline: extraction to the last client, all else to the first."""
         if self._listen is not None:
             self._listen(user)
         client = self._clients[-1 if task == "extract_claims" else 0]
-        return await client(task, system, user)
+        return await client(task, system, user, terms)
 
     async def prepare(self) -> None:
         """Import the client library, which takes seconds."""
@@ -191,16 +201,17 @@ class LlmClient:
         self._provider_gate = provider_gate or ProviderGates(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
-        self._clock = clock
+        self._clock, self._thinks = clock, False
         self._route: _Route | None = None
         self.model_id = settings.model
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
         retries = self._settings.retries
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
-        tokens, size = sum(map(estimated_tokens, (system, user))), _bytes(system, user)
+        asked = _Asked(task, system, user, terms)
+        tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
         waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
         async for attempt in stamina.retry_context(waits, attempts=retries + 1, timeout=limit_s):
@@ -208,7 +219,7 @@ class LlmClient:
                 route = await self.prepare()
                 try:
                     async with self._provider_gate.call(task, size) as call:
-                        reply = await self._attempt(task, system, user, route, call)
+                        reply = await self._attempt(asked, route, call)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
                     raise
@@ -229,27 +240,28 @@ class LlmClient:
             await library.close_litellm_async_clients()
             library.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(
-        self, task: Task, system: str, user: str, route: _Route, call: Call
-    ) -> Reply:
+    async def _attempt(self, asked: _Asked, route: _Route, call: Call) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._send(task, system, user, route)
+            reply = await self._send(asked, route)
             usage, error = reply.usage, None
             call.tokens = usage.tokens
+            self._thinks = self._thinks or _was_thinking(reply)
             return reply
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
             call.tokens = usage.tokens or None
             raise
         finally:
-            self._observe.call_finished(task, self._clock() - started, usage, error)
+            self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
-    async def _send(self, task: Task, system: str, user: str, route: _Route) -> Reply:
-        arguments = {**_arguments(self._settings, system, user), **route.arguments}
-        form = response_format(route.structured, task, user)
+    async def _send(self, asked: _Asked, route: _Route) -> Reply:
+        arguments = {**_arguments(self._settings, asked), **route.arguments}
+        if route.reasons or self._thinks:
+            arguments["max_tokens"] += REASONING_TOKENS
+        form = response_format(route.structured, asked.task, asked.terms.properties)
         if form is not None:
             arguments["response_format"] = form
         heard = _Heard()
@@ -259,14 +271,14 @@ class LlmClient:
                 response = await litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
-            usage = _unread(answer, fault, (system, user), self._settings)
+            usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
-            reply = _reply(response, self._settings, self.model_id, (system, user))
+            reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         self._answered(getattr(response, "model", None))
-        return _reply(response, self._settings, self.model_id, (system, user))
+        return _reply(response, self._settings, self.model_id, asked.texts)
 
     def _answered(self, model_id: object) -> None:
         """Who has answered, as far as that can be told: no record shows what was sent in trust."""
@@ -325,13 +337,39 @@ def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
     return rejected
 
 
-def _arguments(settings: LlmSettings, system: str, user: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One question, with all that is sent with it."""
+
+    task: Task
+    system: str
+    user: str
+    terms: Terms
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of it, in the order of sending."""
+        return self.system, *(text for turn in self.terms.turns for text in turn), self.user
+
+    def messages(self) -> list[dict[str, str]]:
+        """As providers take them: system, turns of user and assistant, user."""
+        roles = ("system", *("user", "assistant") * len(self.terms.turns), "user")
+        pairs = zip(roles, self.texts, strict=True)
+        return [{"role": role, "content": text} for role, text in pairs]
+
+
+def _was_thinking(reply: Reply) -> bool:
+    """Whether a reply was cut before its first word: its tokens went into thoughts."""
+    return reply.finish_reason == "length" and not reply.text.strip()
+
+
+def _arguments(settings: LlmSettings, asked: _Asked) -> dict[str, Any]:
     return {
         "model": settings.model,
-        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "messages": asked.messages(),
         "temperature": settings.temperature,
         "seed": settings.seed,
-        "max_tokens": settings.max_tokens,
+        "max_tokens": settings.max_tokens or asked.terms.tokens or MAX_TOKENS,
         "timeout": settings.attempt_timeout_s,
         "max_retries": 0,
         "drop_params": True,
@@ -347,6 +385,7 @@ class _Route:
 
     arguments: Mapping[str, Any]
     structured: Structured
+    reasons: bool
 
 
 def _route(settings: LlmSettings) -> _Route:
@@ -355,9 +394,8 @@ def _route(settings: LlmSettings) -> _Route:
     effort = abilities.effort(settings.reasoning_effort)
     if effort is not None:
         arguments["reasoning_effort"] = effort
-    if effort not in (None, "none"):
-        arguments["max_tokens"] = settings.max_tokens + REASONING_TOKENS
-    return _Route(arguments, abilities.structured(settings.structured))
+    reasons = effort not in (None, "none")
+    return _Route(arguments, abilities.structured(settings.structured), reasons)
 
 
 def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
@@ -391,7 +429,7 @@ def _abilities(model: str, provider: str) -> Abilities:
     return Abilities.read(provider, frozenset(parameters), info)
 
 
-def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, str]) -> Reply:
+def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, ...]) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     text = content if isinstance(content, str) else ""
@@ -410,7 +448,7 @@ def _is_whole(usage: Usage, text: str) -> bool:
     return usage.prompt_tokens > 0 and (usage.tokens > usage.prompt_tokens or not text)
 
 
-def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
+def _counted(asked: tuple[str, ...], text: str, settings: LlmSettings) -> Usage:
     """The usage of a reply that says none."""
     prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
     return Usage(
@@ -422,7 +460,7 @@ def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
 
 
 def _unread(
-    answer: ProviderAnswer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+    answer: ProviderAnswer, fault: Fault | None, asked: tuple[str, ...], settings: LlmSettings
 ) -> Usage | None:
     """The usage of an answer that the library rejects, where a model has written something.
 

@@ -47,14 +47,14 @@ class Pipeline:
         at_once: int | None = None,
     ) -> None:
         self._observe = asker.observe
-        self._instructions = asker.systems[VerifyRequest.task]
+        self._asker = asker
         self._extract = extract
         self._identity = identity
         self._order = order
         self._quoter = quoter
         self._relevance = relevance
         self._verifier = Verifier(asker, planner, caps or Caps())
-        self._sizes = Sizes(asker.systems, planner, caps or Caps())
+        self._sizes = Sizes(asker.instructions, planner, caps or Caps())
         self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(
@@ -163,7 +163,8 @@ class Pipeline:
         return await self._relevance.of(interaction, requests, spent)
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
-        return Material.of(interaction, claims, self._order, self._instructions)
+        instructions = self._asker.instructions(VerifyRequest.task)
+        return Material.of(interaction, claims, self._order, instructions)
 
     async def _settle(
         self,

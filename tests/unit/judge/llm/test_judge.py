@@ -75,8 +75,18 @@ async def test_a_model_is_told_what_it_can_be_told(
         for entry in server.log:
             sent = dict(entry.parameters)
             sent["max"] = sent.get("max_completion_tokens", sent.get("max_tokens"))
+            if entry.task == "verify_claims":
+                # Its reply is as long as what is asked: here four claims and five documents.
+                sent["max"] += 2_048 - 2 * (16 + 4 * (8 + 4 * 5))
             sent["response_format"] = (sent.get("response_format") or {}).get("type")
             assert {key: sent.get(key) for key in expected} == expected
+
+
+async def test_replies_may_be_as_long_as_it_is_set() -> None:
+    """Of every kind alike, and for reasoning there is room beside."""
+    async with JudgeServer(LABELS) as server:
+        await judged(settings(server, max_tokens=777))
+        assert {entry.parameters["max_tokens"] for entry in server.log} == {777}
 
 
 async def test_extraction_and_verification_by_separate_models() -> None:
@@ -331,7 +341,7 @@ async def test_what_broke_off_is_on_the_cost_meter_of_a_failure() -> None:
         made = LlmSettings(model="openai/judge", api_base=server.url, api_key=KEY, retries=2)
         client = LlmClient(made)
         text = json.dumps({"task": "extract_claims", "question": QUESTION, "text": RESPONSE})
-        system = load_prompts().extract
+        system = load_prompts().of("extract_claims", "")
         with pytest.raises(CallFailed) as caught:
             await client("extract_claims", system, text)
         await client.aclose()

@@ -40,6 +40,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
+    versions += [identify(SHIPPED, "p", ("m",), shaped=True).version]
     assert len(set(versions)) == len(versions)
     assert all(len(found) == 6 for found in versions)
 
@@ -147,16 +148,16 @@ def test_the_cheapest_way_to_json_that_a_model_keeps_to(
 def test_a_schema_holds_ids_and_no_texts() -> None:
     """The keys of the reply in the order asked, all required, and nothing of the traffic."""
     verify = VerifyRequest(742, "secret?", {"1": "secret"}, {"c9": "secret", "r2": "secret"})
-    found = response_format("json_schema", "verify_claims", verify.message()) or {}
+    found = response_format("json_schema", "verify_claims", verify.properties) or {}
     schema = found["json_schema"]["schema"]
     assert schema["required"] == list(schema["properties"]) == ["n", "c9", "r2"]
     assert "secret" not in str(found)
     relevance = RelevanceRequest(742, "secret?", {"1": "secret"})
-    found = response_format("json_schema", "judge_relevance", relevance.message()) or {}
+    found = response_format("json_schema", "judge_relevance", relevance.properties) or {}
     schema = found["json_schema"]["schema"]
     assert schema["required"] == list(schema["properties"]) == ["n", "relevant"]
     assert "secret" not in str(found)
     extract = ExtractRequest("secret?", "secret")
-    found = response_format("json_schema", "extract_claims", extract.message()) or {}
+    found = response_format("json_schema", "extract_claims", extract.properties) or {}
     assert list(found["json_schema"]["schema"]["properties"]) == ["claims"]
-    assert response_format("prompt", "extract_claims", extract.message()) is None
+    assert response_format("prompt", "extract_claims", extract.properties) is None
