@@ -21,7 +21,13 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
-from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.llm.abilities import (
+    REASONING_TOKENS,
+    Abilities,
+    Form,
+    has_patterns,
+    response_format,
+)
 from monitor.judge.llm.library import count_tokens, list_price, litellm
 from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
@@ -29,7 +35,7 @@ from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extract, Extractor
-from monitor.judge.pipeline.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
 from monitor.judge.pipeline.parsing import PassageOrder, passage_order
@@ -54,6 +60,8 @@ from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
+#: Reason of a call that the provider refuses as it is.
+REJECTED: Final = "rejected"
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
@@ -176,6 +184,11 @@ class LlmJudge:
         made = map(self._settings.of_model, self._settings.models())
         return [one.model for one in made if _price_per_million(one) is None]
 
+    @property
+    def refuses_patterns(self) -> bool:
+        """Whether a provider has refused the schema that allows no reply off the format."""
+        return any(client.refuses_patterns for client in self._clients)
+
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
         for client in self._clients:
@@ -183,7 +196,10 @@ class LlmJudge:
 
 
 class LlmClient:
-    """The port ``Complete`` over litellm; keeps the id of the model that answered last."""
+    """The port ``Complete`` over litellm; keeps the id of the model that answered last.
+
+    ``refuses_patterns``: its provider has refused a schema with patterns, and takes another form.
+    """
 
     def __init__(
         self,
@@ -202,6 +218,7 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock, self._thinks = clock, False
+        self._takes_patterns = self.refuses_patterns = False
         self._route: _Route | None = None
         self.model_id = settings.model
 
@@ -219,7 +236,7 @@ class LlmClient:
                 route = await self.prepare()
                 try:
                     async with self._provider_gate.call(task, size) as call:
-                        reply = await self._attempt(asked, route, call)
+                        reply = await self._attempt(asked, route, call, tokens)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
                     raise
@@ -240,12 +257,12 @@ class LlmClient:
             await library.close_litellm_async_clients()
             library.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(self, asked: _Asked, route: _Route, call: Call) -> Reply:
+    async def _attempt(self, asked: _Asked, route: _Route, call: Call, tokens: int) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._send(asked, route)
+            reply = await self._formed(asked, route, tokens)
             usage, error = reply.usage, None
             call.tokens = usage.tokens
             self._thinks = self._thinks or _was_thinking(reply)
@@ -257,11 +274,30 @@ class LlmClient:
         finally:
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
-    async def _send(self, asked: _Asked, route: _Route) -> Reply:
+    async def _formed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+        """The reply to it in the first form; in the second where the provider refuses the first."""
+        first, *others = route.forms
+        if not others or self.refuses_patterns:
+            return await self._send(asked, route, others[0] if others else first)
+        try:
+            reply = await self._send(asked, route, first)
+        except CallFailed as failure:
+            if self._takes_patterns or failure.reason != REJECTED or not may_ask_again(tokens):
+                raise
+        else:
+            self._takes_patterns = self._takes_patterns or has_patterns(asked.terms.properties)
+            return reply
+        reply = await self._send(asked, route, others[0])
+        if not self.refuses_patterns:
+            self.refuses_patterns = True
+            logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
+        return reply
+
+    async def _send(self, asked: _Asked, route: _Route, shape: Form) -> Reply:
         arguments = {**_arguments(self._settings, asked), **route.arguments}
         if route.reasons or self._thinks:
             arguments["max_tokens"] += REASONING_TOKENS
-        form = response_format(route.structured, asked.task, asked.terms.properties)
+        form = response_format(shape, asked.task, asked.terms.properties)
         if form is not None:
             arguments["response_format"] = form
         heard = _Heard()
@@ -384,7 +420,7 @@ class _Route:
     """How a model is reached and told what it can be told: found once, the same for all calls."""
 
     arguments: Mapping[str, Any]
-    structured: Structured
+    forms: tuple[Form, ...]
     reasons: bool
 
 
@@ -395,7 +431,7 @@ def _route(settings: LlmSettings) -> _Route:
     if effort is not None:
         arguments["reasoning_effort"] = effort
     reasons = effort not in (None, "none")
-    return _Route(arguments, abilities.structured(settings.structured), reasons)
+    return _Route(arguments, abilities.forms(settings.structured), reasons)
 
 
 def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:

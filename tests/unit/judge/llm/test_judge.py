@@ -47,7 +47,7 @@ async def judged(
     [
         # A name that the library does not know, at an address of one's own.
         ("openai/judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
-        ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_schema"}),
         ("gpt-4o-mini", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
         ("openai/judge", {"structured": "json_schema"}, {"response_format": "json_schema"}),
         ("openai/judge", {"structured": "prompt"}, {"response_format": None}),
@@ -80,6 +80,62 @@ async def test_a_model_is_told_what_it_can_be_told(
                 sent["max"] += 2_048 - 2 * (16 + 4 * (8 + 4 * 5))
             sent["response_format"] = (sent.get("response_format") or {}).get("type")
             assert {key: sent.get(key) for key in expected} == expected
+
+
+class Refusing:
+    """A server in front of the judge that knows no schema, or none with patterns."""
+
+    def __init__(self, word: str) -> None:
+        self._word, self.refused = word, 0
+
+    async def __call__(self, text: str) -> web.Response | None:
+        if self._word not in json.dumps(json.loads(text).get("response_format")):
+            return None
+        self.refused += 1
+        error = {"message": f"unsupported: {self._word}", "type": "invalid_request_error"}
+        return web.json_response({"error": error}, status=400)
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "word", "taken"),
+    [
+        ("judge", {}, "json_schema", "json_object"),
+        ("openai/judge", {"structured": "json_schema"}, "pattern", "json_schema"),
+    ],
+)
+async def test_a_provider_that_refuses_patterns_is_asked_without(
+    model: str, more: dict[str, Any], word: str, taken: str
+) -> None:
+    """Said once and remembered; the judgement is made all the same."""
+    refusing = Refusing(word)
+    async with JudgeServer(LABELS, gate=refusing) as server:
+        judge = LlmJudge(settings(server, model, **more))
+        async with aclosing(judge):
+            first = await judge.judge(interaction())
+            refused = refusing.refused
+            await judge.judge(interaction())
+        forms = [
+            (entry.parameters.get("response_format") or {}).get("type") for entry in server.log
+        ]
+    assert first.verdicts.response_by_context == (True, False)
+    assert set(forms) == {taken}
+    assert judge.refuses_patterns
+    assert 1 <= refused == refusing.refused
+
+
+async def test_what_is_refused_in_any_form_is_a_failure() -> None:
+    """With the provider's own reason; the next judgement tries the first form again."""
+    refusing = Refusing("")
+    async with JudgeServer(LABELS, gate=refusing) as server:
+        judge = LlmJudge(settings(server, "judge"))
+        async with aclosing(judge):
+            with pytest.raises(JudgeFailed) as caught:
+                await judge.judge(interaction())
+    assert caught.value.reason == "rejected"
+    assert not judge.refuses_patterns
 
 
 async def test_replies_may_be_as_long_as_it_is_set() -> None:
