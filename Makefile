@@ -18,8 +18,9 @@ help: ## this list
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
 STAMPS = $(patsubst %,.venv/%.stamp,core dev bench)
-# They say nothing of a checkout that was moved, or of a Python that is asked for.
-ifneq ($(PYTHON)$(shell cat .venv/root 2>&1),$(CURDIR))
+# They say nothing of a checkout that was moved, of an install that was cut off, or of a Python that
+# is asked for.
+ifneq ($(PYTHON)$(wildcard .venv/half-made)$(shell cat .venv/root 2>&1),$(CURDIR))
 .PHONY: $(STAMPS)
 endif
 $(STAMPS): .venv/%.stamp: requirements/%.txt pyproject.toml

@@ -6,7 +6,17 @@ from grafana.frame import Band, Section, dashboard, judge_changes
 from grafana.judge_bursts import BURSTS
 from grafana.judge_calls import MONEY, calls, latency, whole
 from grafana.judge_tiles import tiles
-from grafana.judge_trust import agreement, cache, checks, errors, failures, judges, retries
+from grafana.judge_trust import (
+    agreement,
+    cache,
+    canaries,
+    checks,
+    errors,
+    failures,
+    judges,
+    retries,
+    yes_shares,
+)
 from grafana.parts import Json
 from grafana.pauses import band, pauses
 
@@ -22,7 +32,13 @@ def judge() -> Json:
             Section("Calls", [Band(8, [(8, calls()), (8, latency()), (8, whole())])]),
             Section("Money and limits", [Band(8, [(6, panel()) for panel in MONEY])]),
             Section("Failures", [Band(8, [(8, failures()), (8, errors()), (8, retries())])]),
-            Section("Trust", [Band(8, [(8, agreement()), (8, checks()), (8, cache())])]),
+            Section(
+                "Trust",
+                [
+                    Band(8, [(8, agreement()), (8, checks()), (8, cache())]),
+                    Band(8, [(12, canaries()), (12, yes_shares())]),
+                ],
+            ),
             Section("Bursts", [Band(7, [(8, panel()) for panel in BURSTS])]),
             Section("Judges", [Band(5, [(24, judges())])]),
         ],

@@ -64,7 +64,6 @@ def retries() -> Json:
 
 def agreement() -> Json:
     """Agreement with itself, with its interval."""
-    name = "rag_monitor_judge_agreement"
     texts = Texts(
         "Agreement with itself",
         "Share of equal verdicts in the latest second judgements (`rag_monitor_judge_agreement`) "
@@ -72,8 +71,39 @@ def agreement() -> Json:
         "`_interactions` says how many it was.",
         "percentunit",
     )
+    return _bounded(texts, "rag_monitor_judge_agreement", "not asked twice", 0.9, 0.8)
+
+
+def canaries() -> Json:
+    """Right verdicts on canaries, with their interval."""
+    texts = Texts(
+        "Right on canaries",
+        "Share of right verdicts on interactions with known answers "
+        "(`rag_monitor_judge_canary_accuracy`) with its 95 % interval (`_lower`, `_upper`; thin), "
+        "by what claims were checked against. A judge that guesses is at 50 %, and "
+        "`rag_monitor_judge_not_judging` is then 1.",
+        "percentunit",
+    )
+    return _bounded(texts, "rag_monitor_judge_canary_accuracy", "no canary yet", 0.9, 0.4)
+
+
+def yes_shares() -> Json:
+    """How verdicts on the traffic are spread."""
+    texts = Texts(
+        "Share of y",
+        "Share of y among the latest 1,000 verdicts on traffic (`rag_monitor_judge_yes_ratio`), by "
+        "what claims were checked against; together: of + among claims that might have one. The "
+        "same for all, 0 or 1, is no judgement.",
+        "percentunit",
+    )
+    query = or_unknown("avg by (kind) (rag_monitor_judge_yes_ratio)", "kind", "no verdict yet")
+    return lines(texts, Query(query, "{{kind}}"), min=0, max=1, noValue="No verdicts yet")
+
+
+def _bounded(texts: Texts, name: str, absent: str, good: float, low: float) -> Json:
+    """A share by kind with its bounds; green from ``good`` on, shown from ``low`` on at least."""
     queries = [
-        Query(or_unknown(f"min by (kind) ({name}{end})", "kind", "not asked twice"), legend)
+        Query(or_unknown(f"min by (kind) ({name}{end})", "kind", absent), legend)
         for end, legend in (
             ("", "{{kind}}"),
             ("_lower", "{{kind}} low"),
@@ -90,10 +120,10 @@ def agreement() -> Json:
         texts,
         *queries,
         overrides=[thin],
-        steps=((None, WORSE), (0.9, GOOD)),
+        steps=((None, WORSE), (good, GOOD)),
         max=1,
-        custom={"axisSoftMin": 0.8},
-        noValue="No second judgements yet",
+        custom={"axisSoftMin": low},
+        noValue="None yet",
     )
 
 

@@ -208,6 +208,7 @@ class ScorerTelemetry:
         self._limits(registry)
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
+        self.canary = CanaryTelemetry(registry)
         self.applications = LabelCap(monotonic=monotonic, forget=self._forget_scores)
         self._scored = defaultdict[str, set[str]](set)
 
@@ -604,55 +605,36 @@ class CacheTelemetry:
         self._hit_ratio.labels(what).set(saved / all_)
 
 
-class RecheckTelemetry:
-    """The live self-check: what a second judgement, one passage a call, says of the first."""
+class AsideTelemetry:
+    """Judgements beside the traffic: what they say by kind of verdict, and what they cost.
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._agreement(registry)
-        self.results = Counter(
-            "rag_monitor_judge_rechecks",
-            "Second judgements, by result: done, dropped, or why they failed.",
-            ["result"],
-            registry=registry,
-        )
-        self.misses = Counter(
-            "rag_monitor_judge_recheck_misses",
-            "Claims that a second judgement does not find in the text they were extracted from.",
-            registry=registry,
-        )
+    ``gauge`` is the name of what they say, with what its value, bounds and two counts mean.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, gauge: str, meanings: tuple[str, ...], name: str
+    ) -> None:
+        ends = ("", "_lower", "_upper", "_verdicts", "_interactions")
+        self._gauges = [
+            Gauge(f"rag_monitor_judge_{gauge}{end}", text, ["kind", "judge"], registry=registry)
+            for end, text in zip(ends, meanings, strict=True)
+        ]
+        what = {"recheck": "second judgements", "canary": "canaries"}[name]
         self.calls = Counter(
-            "rag_monitor_judge_recheck_calls",
-            "Calls for second judgements, by result (ok or the error).",
+            f"rag_monitor_judge_{name}_calls",
+            f"Calls for {what}, by result (ok or the error).",
             ["result"],
             registry=registry,
         )
         self.tokens = Counter(
-            "rag_monitor_judge_recheck_tokens",
-            "Tokens used by second judgements.",
+            f"rag_monitor_judge_{name}_tokens",
+            f"Tokens used by {what}.",
             ["kind"],
             registry=registry,
         )
         self.usd = Counter(
-            "rag_monitor_judge_recheck_usd",
-            "US dollars spent on second judgements.",
-            registry=registry,
+            f"rag_monitor_judge_{name}_usd", f"US dollars spent on {what}.", registry=registry
         )
-
-    def _agreement(self, registry: CollectorRegistry) -> None:
-        meanings = {
-            "": "Share of equal verdicts in the latest second judgements, by what claims were "
-            "checked against.",
-            "_lower": "Lower bound of its 95 % interval, clustered by interaction.",
-            "_upper": "Upper bound of its 95 % interval, clustered by interaction.",
-            "_verdicts": "Pairs of verdicts behind it.",
-            "_interactions": "Interactions behind it.",
-        }
-        self._gauges = {
-            end: Gauge(
-                f"rag_monitor_judge_agreement{end}", text, ["kind", "judge"], registry=registry
-            )
-            for end, text in meanings.items()
-        }
 
     def show(
         self,
@@ -665,18 +647,77 @@ class RecheckTelemetry:
         verdicts: int,
         interactions: int,
     ) -> None:
-        """Show the agreement of one judge's verdicts of one kind; what is None is left out."""
+        """Show what is known of one judge's verdicts of one kind; what is None is left out."""
         shown = (value, lower, upper, verdicts, interactions)
-        for gauge, number in zip(self._gauges.values(), shown, strict=True):
+        for gauge, number in zip(self._gauges, shown, strict=True):
             if number is not None:
                 gauge.labels(kind, judge).set(number)
 
     def hide(self, judge: str, kinds: Iterable[str]) -> None:
-        """Show a judge's agreement no longer."""
+        """Show a judge no longer."""
         for kind in kinds:
-            for gauge in self._gauges.values():
+            for gauge in self._gauges:
                 with suppress(KeyError):  # a bound that was left out has no series
                     gauge.remove(kind, judge)
+
+
+class RecheckTelemetry(AsideTelemetry):
+    """The live self-check: what a second judgement, one passage a call, says of the first."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        meanings = (
+            "Share of equal verdicts in the latest second judgements, by what claims were "
+            "checked against.",
+            "Lower bound of its 95 % interval, clustered by interaction.",
+            "Upper bound of its 95 % interval, clustered by interaction.",
+            "Pairs of verdicts behind it.",
+            "Interactions behind it.",
+        )
+        super().__init__(registry, "agreement", meanings, "recheck")
+        self.results = Counter(
+            "rag_monitor_judge_rechecks",
+            "Second judgements, by result: done, dropped, or why they failed.",
+            ["result"],
+            registry=registry,
+        )
+        self.misses = Counter(
+            "rag_monitor_judge_recheck_misses",
+            "Claims that a second judgement does not find in the text they were extracted from.",
+            registry=registry,
+        )
+
+
+class CanaryTelemetry(AsideTelemetry):
+    """Does the judge judge? What canaries say, and how its verdicts on traffic are spread."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        meanings = (
+            "Share of right verdicts on the latest canaries, by what claims were checked against.",
+            "Lower bound of its 95 % interval, clustered by canary.",
+            "Upper bound of its 95 % interval, clustered by canary.",
+            "Verdicts behind it.",
+            "Canaries behind it.",
+        )
+        super().__init__(registry, "canary_accuracy", meanings, "canary")
+        self.results = Counter(
+            "rag_monitor_judge_canaries",
+            "Canaries, by result: right, wrong (at least one verdict), or why they have none.",
+            ["result"],
+            registry=registry,
+        )
+        self.not_judging = Gauge(
+            "rag_monitor_judge_not_judging",
+            "1 while a judge's model answers canaries as a guesser does.",
+            ["model"],
+            registry=registry,
+        )
+        self.yes_ratio = Gauge(
+            "rag_monitor_judge_yes_ratio",
+            "Share of y among the latest 1,000 verdicts on traffic, by what claims were checked "
+            "against; together: of + among claims that might have one.",
+            ["kind", "model"],
+            registry=registry,
+        )
 
 
 class ExporterTelemetry:

@@ -1,1 +1,1 @@
-"""From settings to objects, and the process that they make up."""
+"""Where settings become objects, and the process that these make up."""

@@ -27,15 +27,19 @@ from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.complaints import ReplyTally
+from monitor.judge.pipeline.identity import VerifierSettings
 from monitor.judge.pipeline.model_ids import Ids
+from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.recheck_choice import other_order
 from monitor.judge.protocol import Judge
+from monitor.judge.verifier import VerifierJudge, verifier_of
 from monitor.runtime.threads import Threads
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.meters import Meter, Meters
 from monitor.sampling.pace import FIRST_LENGTH, Pace, PaceBounds
 from monitor.sampling.rules import Filter, RuleCase, compiled
 from monitor.sampling.slot_buffer import SlotBuffer
+from monitor.scorer.canaries import CanaryWatch
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Picker, PickSettings
@@ -53,6 +57,7 @@ class ConfiguredJudge:
     limits: Limits
     provider_gates: ProviderGates
     recheck: Rechecks | None = None
+    canaries: CanaryWatch | None = None
 
 
 def build_redactor(settings: Settings, telemetry: ScorerTelemetry) -> Redactor:
@@ -91,11 +96,11 @@ def build_judges(
         if all(section != configured.section for configured in configured_judges):
             handled = handling(section, redaction_rules(settings))
             if section.kind == "offline":
-                screen = OfflineJudge(section.label_name, redaction=handled)
+                screen = local_judge(section, handled)
                 limits = Limits(section.concurrency, section.deadline_s)
                 configured_judges.append(ConfiguredJudge(section, screen, limits, provider_gates))
                 continue
-            made = _in_order(llm_settings(section, handled), section.fallback_models)
+            made = in_order(llm_settings(section, handled), section.fallback_models)
             asked = [provider_gates.all_of(one) for one in made]
             limits = Limits(section.concurrency, section.deadline_s, asked[0], asked[1:])
             keep = caches.claims(section.cache) if caches else None
@@ -123,7 +128,7 @@ def _tell(
         paused(name, "the provider does not answer" if is_silent else None)
 
 
-def _in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
+def in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]:
     """One judge for each model; another one has no extraction and no price of its own."""
     return [
         preferred,
@@ -181,10 +186,11 @@ def with_rechecks(
     aggregator = AgreementTracker(telemetry)
 
     def rechecked(configured: ConfiguredJudge) -> ConfiguredJudge:
-        share = configured.section.recheck_rate
-        if configured.section.kind != "llm" or not share:
+        section, share = configured.section, configured.section.recheck_rate
+        # Pair by pair nothing is batched, and no order is left to be changed.
+        if section.kind != "llm" or section.asks_pairs or not share:
             return configured
-        settings = replace(llm_settings(configured.section), pipeline="single", evidence="off")
+        settings = replace(llm_settings(section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
         second = LlmJudge(
             settings, observe=observe, order=other_order, provider_gates=configured.provider_gates
@@ -277,6 +283,7 @@ def traffic(
             whole.metrics,
             labels_win=whole.judge.relevance == "labels",
             recheck=configured.recheck,
+            canaries=configured.canaries,
             # What costs nothing waits for no money.
             budget=None if whole.judge.kind == "offline" else budget,
         )
@@ -380,16 +387,31 @@ def handling(judge: JudgeSettings, rules: Rules | None) -> str:
     return f"{tag}, labels win" if judge.relevance == "labels" else tag
 
 
+def local_judge(judge: JudgeSettings, handled: str = OFF) -> OfflineJudge | VerifierJudge:
+    """The judge of a section of kind ``offline``; raises ``ConfigurationError``."""
+    settings = llm_settings(judge, handled)
+    if (verifier := verifier_of(settings)) is not None:
+        return VerifierJudge(settings, verifier)
+    return OfflineJudge(judge.label_name, redaction=handled, threshold=judge.threshold)
+
+
 def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
     """How the section of an LLM judge says that the model is asked."""
+    verifier, extracts = None, judge.extract_model
+    if judge.verifier is not None:
+        # One model is left to be asked, and what is verified is pairs.
+        verifier = VerifierSettings(judge.verifier, judge.verifier_batch, judge.verifier_device)
+        extracts = None
     return LlmSettings(
-        model=judge.model or "",
+        model=(judge.extract_model if verifier else None) or judge.model or "",
         name=judge.label_name,
         api_base=judge.api_base,
         api_key=judge.api_key.get_secret_value() if judge.api_key else None,
         headers={key: value.get_secret_value() for key, value in judge.headers.items()},
-        pipeline=judge.pipeline,
-        extract_model=judge.extract_model,
+        pipeline="pairs" if verifier else judge.pipeline,
+        verifier=verifier,
+        threshold=THRESHOLD if judge.threshold is None else judge.threshold,
+        extract_model=extracts,
         claims_per_call=judge.claims_per_call,
         passages_per_call=judge.passages_per_call,
         prompt_tokens=judge.prompt_tokens,

@@ -6,9 +6,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from random import Random
 from typing import ClassVar
 
 from monitor.app.caches import Caches
+from monitor.app.canaries import with_canaries
 from monitor.app.policies import (
     ConfiguredJudge,
     build_budget,
@@ -111,8 +113,9 @@ class ScoreRole:
                 logger().info("scorer_starting", judge=identity.label, model=identity.model)
                 stack.push_async_callback(each.provider_gates.aclose)
                 stack.push_async_callback(each.judge.aclose)
-                if each.recheck is not None:
-                    stack.push_async_callback(each.recheck.aclose)
+                for aside in (each.recheck, each.canaries):
+                    if aside is not None:
+                        stack.push_async_callback(aside.aclose)
             if budget is not None:
                 await self._priced(judges, budget)
             await stack.enter_async_context(self._controlled())
@@ -139,7 +142,15 @@ class ScoreRole:
         if why := unused_floors(self._settings):
             logger().warning("floors_unused", what=why)
         spend, affords = _spend(budget, self._clock), _affords(budget, self._clock)
-        return with_rechecks(judges, self._telemetry.recheck, spend, affords)
+        return with_canaries(
+            with_rechecks(judges, self._telemetry.recheck, spend, affords),
+            self._telemetry.canary,
+            spend=spend,
+            affords=affords,
+            tell=self._does_not_judge,
+            clock=self._clock,
+            rng=Random(),
+        )
 
     def _last_share(self) -> float:
         """The part of the group's partitions that is ours, as last seen."""
@@ -198,6 +209,13 @@ class ScoreRole:
             self._health.ready(f"judge {judge}")
         else:
             self._health.waits(f"judge {judge}", why)
+
+    def _does_not_judge(self, judge: str, why: str | None) -> None:
+        """A judge that guesses is not ready: gauges would be about its guesses."""
+        if why is None:
+            self._health.ready(f"canaries of {judge}")
+        else:
+            self._health.waits(f"canaries of {judge}", why)
 
     async def _prepare(
         self,

@@ -34,7 +34,7 @@ Model = Annotated[
 ]
 Pipelines = Annotated[
     str | None,
-    typer.Option("--pipeline", help="joint, single, ragas: one or several, with commas."),
+    typer.Option("--pipeline", help="joint, single, ragas, pairs: one or several, with commas."),
 ]
 FormatOption = Annotated[
     str | None,
@@ -49,6 +49,9 @@ Extraction = Annotated[
         "--extraction/--no-extraction",
         help="Also judge as in production, with claims of the judge's own.",
     ),
+]
+FitThreshold = Annotated[
+    bool, typer.Option("--fit", help="Learn judge.threshold from the labels, with its interval.")
 ]
 FailIf = Annotated[
     list[str] | None,
@@ -72,6 +75,7 @@ def judge_check(
     format_: FormatOption = None,
     permute: Permute = 0,
     extraction: Extraction = True,
+    fit: FitThreshold = False,
     fail_if: FailIf = None,
     config: ConfigFile = None,
     set_: Overrides = None,
@@ -79,9 +83,11 @@ def judge_check(
 ) -> None:
     """Compare a judge's verdicts, claims and metrics with labels.
 
-    Exit code 1 when a --fail-if holds, or cannot be measured.
+    Exit code 1 when a --fail-if holds, or cannot be measured. Without any: when the judge is no
+    better than guessing.
     """
     import asyncio
+    from random import Random
 
     from monitor.judge_check import gates
     from monitor.judge_check.measure import Options
@@ -94,9 +100,12 @@ def judge_check(
     labels_win = section.relevance == "labels"
     options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
     subjects = _subjects(settings, pipeline)
+    if fit:
+        _require_scores(subjects)
     runs = asyncio.run(_runs(subjects, labelled, options))
-    found = report(read, runs)
-    outcomes = [gates.judged(gate, found) for gate in asked]
+    # The same labels give the same threshold.
+    found = report(read, runs, Random(1).randrange if fit else None)
+    outcomes = [gates.judged(gate, found) for gate in asked] or [gates.by_default(found)]
     _tell(found, outcomes, json)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
@@ -154,11 +163,12 @@ def _text(file: Path) -> str:
 
 def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
-    from monitor.app.policies import handling, llm_settings, redaction_rules
+    from typing import get_args
+
+    from monitor.app.policies import handling, llm_settings, local_judge, redaction_rules
     from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
-    from monitor.judge.offline.judge import OfflineJudge
-    from monitor.judge.pipeline.plans import PLANS
+    from monitor.judge.pipeline.plans import PipelineName
     from monitor.judge_check.subject import LlmSubject, OfflineSubject
 
     section = settings.judge
@@ -166,14 +176,28 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     if section.kind == "offline":
         if pipelines is not None:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
-        return [OfflineSubject(OfflineJudge(section.label_name, redaction=handled))]
+        return [OfflineSubject(local_judge(section, handled))]
+    if section.verifier is not None and pipelines not in (None, "pairs"):
+        raise ConfigurationError("--pipeline: judge.verifier verifies pairs; leave it out")
     names = list(dict.fromkeys((pipelines or section.pipeline).split(",")))
-    if unknown := [name for name in names if name not in PLANS]:
-        raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(PLANS)}")
+    known = get_args(PipelineName)
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigurationError(f"--pipeline: found {unknown[0]!r}, expected {', '.join(known)}")
     sections = [
         JudgeSettings.model_validate({**section.model_dump(), "pipeline": n}) for n in names
     ]
     return [LlmSubject(llm_settings(each, handled)) for each in sections]
+
+
+def _require_scores(subjects: Sequence[Subject]) -> None:
+    from monitor.errors import ConfigurationError
+
+    names = [subject.name for subject in subjects]
+    if not {"offline", "pairs"} & set(names):
+        raise ConfigurationError(
+            f"--fit: {', '.join(names)} says yes or no and has no threshold; expected --pipeline "
+            "pairs, or the offline judge"
+        )
 
 
 async def _runs(

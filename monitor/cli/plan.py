@@ -159,10 +159,11 @@ def _typical(settings: Settings) -> Takes:
     judge = settings.judge
     if judge.kind == "offline":
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
-    calls, prompt, completion = TYPICAL[judge.pipeline]
+    usual = "verifier" if judge.verifier else judge.pipeline
+    calls, prompt, completion = TYPICAL[usual]
     price = _require_price(settings)
     usd = (prompt * price[0] + completion * price[1]) / 1e6
-    return Takes(calls, prompt, completion, usd, f"usual with the pipeline {judge.pipeline}")
+    return Takes(calls, prompt, completion, usd, f"usual with the pipeline {usual}")
 
 
 def _require_price(settings: Settings) -> tuple[float, float]:

@@ -158,8 +158,27 @@ class JudgeSettings(Section):
         description="models that are asked in this order when model does not answer or will not "
         "judge; each is a judge version of its own",
     )
-    pipeline: Literal["joint", "single", "ragas"] = Field(
-        "joint", description="call structure of the llm judge"
+    pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
+        "joint",
+        description="call structure of the llm judge; pairs: one claim and one document a call, "
+        "for small and local models",
+    )
+    threshold: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="pipeline pairs: probability from which a document supports a claim, between 0 "
+        "and 1; default: 0.5; offline judge: score from which it does; default: 0.4; "
+        "judge-check --fit learns it from labels",
+    )
+    verifier: str | None = Field(
+        None,
+        description="module:function that verifies in a model's place: (document, claim) pairs in, "
+        "probabilities out; with kind offline claims are sentences, with llm the model finds them",
+    )
+    verifier_batch: int = Field(32, ge=1, description="pairs in one call of the verifier")
+    verifier_device: str | None = Field(
+        None, description="given to the verifier as device, like cpu or cuda:0"
     )
     relevance: Literal["reference", "labels"] = Field(
         "reference",
@@ -233,13 +252,46 @@ class JudgeSettings(Section):
         description="share of the judged interactions that the llm judge judges again, one passage "
         "a call, to measure what batching costs; 0 switches it off",
     )
+    canaries: float = Field(
+        50,
+        ge=0,
+        allow_inf_nan=False,
+        description="judgements of the llm judge to one canary, an interaction with known verdicts "
+        "(or, up to 1, the share of canaries); 0: none, and nobody notices a judge that guesses",
+    )
+    not_judging: Literal["fail", "score"] = Field(
+        "fail",
+        description="what becomes of traffic while canaries say that the judge guesses: fail "
+        "(judge_failed with not_judging, and nobody is asked), or score, as if nothing were",
+    )
     price: Price = Price()
     cache: Cache = Cache()
 
     @property
     def label_name(self) -> str:
         """First part of the label ``judge``."""
-        return self.name or self.kind
+        local = self.kind == "offline" and self.verifier is not None
+        return self.name or ("verifier" if local else self.kind)
+
+    @property
+    def asks_pairs(self) -> bool:
+        """Whether claims are verified pair by pair."""
+        return self.pipeline == "pairs" or self.verifier is not None
+
+    @field_validator("verifier")
+    @classmethod
+    def _is_path(cls, verifier: str | None) -> str | None:
+        module, _, function = (verifier or "a:b").partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
+            raise ValueError(f"found {verifier!r}, expected module:function")
+        return verifier
+
+    @property
+    def judgements_to_a_canary(self) -> int:
+        """At least 1; 0 where no canary is asked: without a model that verifies, as well."""
+        if self.kind != "llm" or self.verifier is not None or not self.canaries:
+            return 0
+        return round(self.canaries if self.canaries > 1 else 1 / self.canaries)
 
     @model_validator(mode="after")
     def _has_model(self) -> Self:

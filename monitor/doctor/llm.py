@@ -1,4 +1,4 @@
-"""The judge: does it answer in its wire format, and is its price known?"""
+"""The judge: does it answer in its wire format, does it judge, and is its price known?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 
 from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import JudgeFailed
+from monitor.judge.canaries import Canary
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
+from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction, Passage, Source, Usage
 
 #: Seconds; a model that thinks for longer is said to be slow.
@@ -24,6 +26,24 @@ TINY = Interaction(
     retrieved_contexts=(Passage(text="The warranty lasts two years."),),
     source=Source(topic="none", partition=0, offset=0),
 )
+#: Six pairs whose verdicts are known, in one interaction: three hold. Nobody who takes turns, by
+#: verdict, claim or place, is right about more than four.
+KNOWN_PAIRS = Canary.of(
+    {
+        "language": "en, zh",
+        "question": "How long is the warranty, and where is the shop? 保修多久？商店在哪里？",
+        "passages": ["The warranty lasts two years and covers the battery.", "商店在火车站旁边。"],
+        "response": "The warranty lasts two years. It covers the battery. 商店就在火车站旁边。",
+        "claims": {
+            "c1": "The warranty lasts two years.",
+            "c2": "The warranty covers the battery.",
+            "c3": "商店在火车站旁边。",
+        },
+        "verdicts": {"c1": "1y 2n", "c2": "1y 2n", "c3": "1n 2y"},
+    }
+)
+#: Fewer right ones are no judgement: a guesser has as many or more once in nine times.
+LEAST_RIGHT = 5
 #: Reason of a failed judgement → what it means, and what to do.
 _REFUSALS = {
     "auth": (
@@ -54,6 +74,10 @@ _REFUSALS = {
         "the model does not keep to the JSON it is told",
         "take a stronger model, or set judge.structured to what its provider knows",
     ),
+    "verifier": (
+        "judge.verifier does not give a probability for each pair",
+        "call the function with one pair, as the page verifier shows",
+    ),
     "output_limit": (
         "the reply is cut at the output limit",
         "take a model that says only what it is asked",
@@ -82,6 +106,9 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         mend = _REFUSALS["timeout"][1]
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
+    if isinstance(judge, VerifierJudge):
+        found = f"{judgement.judge.label}, the verifier {judgement.judge.model}, answers"
+        return [await _judges(judge, ok("judge", target, found), limit_s)]
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
@@ -89,7 +116,34 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
     if judge.refuses_patterns:
         found = f"{answered.found}; it refuses patterns in a JSON schema, and is asked without"
         answered = answered._replace(found=found)
+    if not judge.has_verifier:  # which may know one language only
+        answered = await _judges(judge, answered, limit_s)
     return [answered, _price(judge)]
+
+
+async def _judges(
+    judge: LlmJudge | VerifierJudge, answered: ReportLine, limit_s: float
+) -> ReportLine:
+    """The line of a judge that answers, or one that says that it judges nothing.
+
+    A model that gives no reply here has answered before: that alone fails nothing.
+    """
+    interaction = KNOWN_PAIRS.interaction("rag-monitor-doctor", TINY.event_time)
+    asked, mend = KNOWN_PAIRS.verdicts, "take another model; rag-monitor judge-check measures it"
+    try:
+        async with asyncio.timeout(limit_s):
+            judgement = await judge.judge(interaction, None, KNOWN_PAIRS.claims)
+    except (JudgeFailed, TimeoutError) as error:
+        why = error.reason if isinstance(error, JudgeFailed) else "timeout"
+        found = f"{answered.found}; no reply about {asked} pairs with known verdicts ({why})"
+        if why in ("malformed_reply", "output_limit"):
+            return warn("judge", answered.target, found, mend)
+        return ok("judge", answered.target, found)
+    right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
+    if right < LEAST_RIGHT:
+        found = f"answers, but does not judge: {right} of {asked} right"
+        return fail("judge", answered.target, found, mend)
+    return ok("judge", answered.target, f"{answered.found}; {right} of {asked} known pairs right")
 
 
 def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:

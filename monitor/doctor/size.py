@@ -9,6 +9,7 @@ from monitor.config import Settings
 from monitor.errors import TooLarge
 from monitor.judge.llm.dry_run import RehearsedJudge
 from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction
 from monitor.scorer.judging import judge_input
 
@@ -33,6 +34,6 @@ def too_large_for(settings: Settings, configured_judges: Sequence[ConfiguredJudg
 
 
 def _foresees(configured: ConfiguredJudge) -> Callable[[Interaction], None]:
-    if configured.section.kind == "offline":
-        return OfflineJudge().foresee
+    if isinstance(configured.judge, OfflineJudge | VerifierJudge):
+        return configured.judge.foresee
     return RehearsedJudge(llm_settings(configured.section)).foresee

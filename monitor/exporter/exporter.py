@@ -10,7 +10,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from monitor.control.bursts import BurstAllowance
 from monitor.control.controls import Controls
@@ -27,6 +27,7 @@ from monitor.exporter.baselines.schedule import LearningSchedule
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.folding_log import FoldingLog
 from monitor.exporter.scores.observation import position
+from monitor.exporter.scores.steps import one_turn
 from monitor.exporter.timekeeping import Timekeeper
 from monitor.kafka.clock import in_words, steady_seconds
 from monitor.kafka.connection import Connection
@@ -44,8 +45,9 @@ from monitor.telemetry import ExporterTelemetry
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
 REPLAY_SLACK_S = 3600
 WATCH_EVERY_S = 5.0
-#: Records between two steps back to the event loop, so that a replay does not delay a scrape.
-YIELD_EVERY = 200
+#: Others have their turn after so many seconds of taking records in, so that no replay delays a
+#: scrape. Not less than 5 ms, the interpreter's own turn, or the threads that make pages starve.
+TURN_S: Final = 0.01
 
 
 class Followed(NamedTuple):
@@ -266,11 +268,14 @@ class Exporter:
         return now
 
     async def _apply(self, records: list[KafkaRecord]) -> None:
-        for start in range(0, len(records), YIELD_EVERY):
-            some = records[start : start + YIELD_EVERY]
+        left = iter(records)
+        while True:
             async with self.still:
-                for result, number in Counter(map(self._apply_one, some)).items():
-                    self._telemetry.records.labels(result).inc(number)
+                results = Counter(map(self._apply_one, one_turn(left, TURN_S)))
+            if not results:
+                return
+            for result, number in results.items():
+                self._telemetry.records.labels(result).inc(number)
             await asyncio.sleep(0)
 
     def _apply_one(self, record: KafkaRecord) -> str:

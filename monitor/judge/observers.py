@@ -12,7 +12,12 @@ from monitor.judge.limits.provider_gate import ProviderState, worst
 from monitor.judge.pipeline.complaints import ReplyTally, commonest
 from monitor.records import Usage
 from monitor.runtime.logs import logger
-from monitor.telemetry import CacheTelemetry, RecheckTelemetry, ScorerTelemetry
+from monitor.telemetry import (
+    AsideTelemetry,
+    CacheTelemetry,
+    RecheckTelemetry,
+    ScorerTelemetry,
+)
 
 #: Results of calls that a model has answered, if only with a message that cannot be read.
 REPLIES: Final = (None, "ok", "malformed_reply")
@@ -75,21 +80,21 @@ class CountedCalls:
         self._telemetry.self_check_misses.inc(n)
 
 
-class CountedRecheck:
-    """A ``CallObserver`` of second judgements: what they cost stands apart from the rest."""
+class CountedAside:
+    """A ``CallObserver`` of judgements beside the traffic: what they cost stands apart."""
 
     def __init__(
-        self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None
+        self, telemetry: AsideTelemetry, spend: Callable[[float], None] = lambda _usd: None
     ) -> None:
-        self._telemetry, self._spend = telemetry, spend
+        self._aside, self._spend = telemetry, spend
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, tokens and money."""
-        self._telemetry.calls.labels(error or "ok").inc()
-        self._telemetry.tokens.labels("prompt").inc(usage.prompt_tokens)
-        self._telemetry.tokens.labels("completion").inc(usage.completion_tokens)
-        self._telemetry.tokens.labels("reasoning").inc(usage.reasoning_tokens)
-        self._telemetry.usd.inc(usage.usd)
+        self._aside.calls.labels(error or "ok").inc()
+        self._aside.tokens.labels("prompt").inc(usage.prompt_tokens)
+        self._aside.tokens.labels("completion").inc(usage.completion_tokens)
+        self._aside.tokens.labels("reasoning").inc(usage.reasoning_tokens)
+        self._aside.usd.inc(usage.usd)
         self._spend(usage.usd)
 
     def retried(self, reason: str) -> None:
@@ -97,6 +102,19 @@ class CountedRecheck:
 
     def refused(self, task: str, kind: str, complaint: str) -> None:
         """Nothing: of these a second refusal is a result."""
+
+    def self_check_missed(self, n: int) -> None:
+        """Nothing: the claims of canaries are given."""
+
+
+class CountedRecheck(CountedAside):
+    """The same of second judgements, with what they miss."""
+
+    def __init__(
+        self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None
+    ) -> None:
+        super().__init__(telemetry, spend)
+        self._telemetry = telemetry
 
     def self_check_missed(self, n: int) -> None:
         """Claims that their own text does not support."""

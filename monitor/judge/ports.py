@@ -13,13 +13,15 @@ from monitor.records import Usage
 class Reply:
     """What a model answered; ``text`` is empty if it answered nothing.
 
-    ``model`` is the id that the provider gave with it.
+    ``model`` is the id that the provider gave with it. ``yes`` is the probability of that word
+    against no at the beginning of the reply, None where the server does not tell it.
     """
 
     text: str
     finish_reason: str | None = None
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     model: str | None = None
+    yes: float | None = None
 
 
 class Turn(NamedTuple):
@@ -85,4 +87,4 @@ class Silent:
         """Nothing."""
 
 
-Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance", "judge_pair"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from monitor.judge.offline.overlap import Scores
 from monitor.judge_check.labelled import KINDS, Kind, Labelled
-from monitor.records import Verdicts
+from monitor.records import Judgement, Verdicts
 
 
 class Spot(NamedTuple):
@@ -99,6 +99,31 @@ def entries(verdicts: object) -> Iterator[tuple[Pair, Any]]:
                 yield from ((Pair(kind, i, j), found) for j, found in enumerate(row))
             else:
                 yield Pair(kind, i, None), row
+
+
+def weighed(judgement: Judgement) -> Scores | None:
+    """What its verdicts hang on, where the judgement says it; 0 for what nobody was asked about."""
+    said = judgement.probabilities
+    if not said:
+        return None
+
+    def of(letter: str, count: int, name: str) -> tuple[float, ...]:
+        return tuple(said.get(f"{letter}{i + 1}", {}).get(name, 0.0) for i in range(count))
+
+    def by_passage(letter: str, count: int) -> tuple[tuple[float, ...], ...]:
+        columns = [of(letter, count, str(j + 1)) for j in range(judgement.passages)]
+        return tuple(tuple(column[i] for column in columns) for i in range(count))
+
+    c, r = len(judgement.claims.response), len(judgement.claims.reference)
+    passages = by_passage("c", c)
+    whole = zip(passages, of("c", c, "+"), strict=True)
+    return Scores(
+        response_by_passage=passages,
+        response_by_context=tuple(max((*row, together)) for row, together in whole),
+        response_by_reference=of("c", c * judgement.has_reference, "R"),
+        reference_by_passage=by_passage("r", r),
+        reference_by_response=of("r", r, "A"),
+    )
 
 
 def cases(

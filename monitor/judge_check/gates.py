@@ -32,6 +32,11 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 _OF_KINDS: Final = (
     "kappa", "balanced_accuracy", "accuracy", "precision", "recall", "specificity",
 )  # fmt: skip
+CHANCE: Final = 0.5
+#: From here on a judge is nearer to perfect than to guessing.
+HALFWAY: Final = 0.75
+#: The condition that holds where no other is given.
+DEFAULT: Final = "the judge is no better than guessing"
 NAMES: Final = (*_OF_KINDS, "auc", "flips", "bias", "error", "coverage", "invention", "failed")
 
 
@@ -103,6 +108,40 @@ def judged(gate: QualityGate, found: Report) -> GateResult:
     holds = _OPERATORS[gate.op]
     failed = [f"{where} {value:.4g}" for where, value in known if holds(value, gate.number)]
     return GateResult(gate.text, tuple(failed))
+
+
+def guesses(measured: Estimated) -> bool:
+    """Whether a balanced accuracy is that of a guesser: 0.5 is in its interval, and it is near.
+
+    Undefined ones, and those without an interval, are not known to be.
+
+    >>> guesses(Estimated(0.52, 0.49, 0.55)), guesses(Estimated(0.6, 0.55, 0.65))
+    (True, False)
+    >>> guesses(Estimated(1.0, 0.4, 1.0))
+    False
+    """
+    value, lower, _ = measured
+    return value is not None and lower is not None and lower <= CHANCE and value < HALFWAY
+
+
+def guessing(judge: JudgeReport) -> list[str]:
+    """The kinds of verdicts on which a judge is no better than guessing."""
+    return [
+        kind
+        for kind, measure in judge.kinds.items()
+        if guesses(measure.agreement.balanced_accuracy)
+    ]
+
+
+def by_default(found: Report) -> GateResult:
+    """Fails where a pipeline is no better than guessing on every kind that says anything."""
+    failed = []
+    for judge in found.judges:
+        bounds = [m.agreement.balanced_accuracy.lower for m in judge.kinds.values()]
+        known = len(bounds) - bounds.count(None)
+        if known and len(guessing(judge)) == known:
+            failed.append(judge.pipeline)
+    return GateResult(DEFAULT, tuple(failed))
 
 
 def _read(estimated: Estimated, gate: QualityGate) -> float | None:

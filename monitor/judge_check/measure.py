@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter
-from monitor.judge_check.cases import AskedPairs
+from monitor.judge_check.cases import AskedPairs, weighed
 from monitor.judge_check.labelled import Labelled
 from monitor.judge_check.run import CheckCost, CheckRun, MeasuredInteraction
 from monitor.judge_check.subject import Subject
@@ -137,7 +137,9 @@ class _InteractionJudgements:
             verified = await subject.verify(
                 about.interaction, about.claims, cost_meter, self._found.seen
             )
-            self._found.scores = await subject.scores(about.interaction, about.claims)
+            self._found.scores = weighed(verified) or await subject.scores(
+                about.interaction, about.claims
+            )
             return _of(about, verified)
 
         self._found.verified = await self._within(self._run.verifying, ask)

@@ -9,6 +9,7 @@ from typing import Any
 
 from monitor.judge_check.cases import DIMENSIONS, LabelledCase, by_cluster, cases, entries
 from monitor.judge_check.extraction import ExtractionQuality, extraction
+from monitor.judge_check.fit import Draw, Fit, fit
 from monitor.judge_check.formats import FileRead
 from monitor.judge_check.labelled import KINDS, Kind
 from monitor.judge_check.metric_errors import MetricError, metric_errors
@@ -46,7 +47,8 @@ class JudgeReport:
     """One judge in one pipeline.
 
     ``metrics`` compares its verdicts on the labelled claims, ``metrics_own_claims`` the whole
-    judgement as in production.
+    judgement as in production. ``fit`` is the threshold that the labels ask for, where that was
+    asked.
     """
 
     pipeline: str
@@ -61,6 +63,7 @@ class JudgeReport:
     permuting: CheckCost
     judging: CheckCost
     wall_s: float
+    fit: Fit | None = None
 
     @property
     def failed_share(self) -> float:
@@ -89,13 +92,13 @@ class Report:
     comparisons: Sequence[Comparison]
 
 
-def report(files: Sequence[FileRead], runs: Sequence[CheckRun]) -> Report:
-    """The report on runs over the same labelled interactions."""
+def report(files: Sequence[FileRead], runs: Sequence[CheckRun], draw: Draw | None = None) -> Report:
+    """The report on runs over the same labelled interactions; with ``draw`` thresholds are fit."""
     found = [_cases(run) for run in runs]
     return Report(
         files=files,
         interactions=sum(file.interactions for file in files),
-        judges=[_judge(run, mine) for run, mine in zip(runs, found, strict=True)],
+        judges=[_judge(run, mine, draw) for run, mine in zip(runs, found, strict=True)],
         comparisons=[
             comparison
             for (one, mine), (other, theirs) in combinations(zip(runs, found, strict=True), 2)
@@ -113,7 +116,7 @@ def _cases(run: CheckRun) -> list[LabelledCase]:
     ]
 
 
-def _judge(run: CheckRun, found: list[LabelledCase]) -> JudgeReport:
+def _judge(run: CheckRun, found: list[LabelledCase], draw: Draw | None) -> JudgeReport:
     verified = [(m.about, m.verified) for m in run.measured if m.verified is not None]
     whole = [(m.about, m.whole) for m in run.measured if m.whole is not None]
     return JudgeReport(
@@ -129,6 +132,7 @@ def _judge(run: CheckRun, found: list[LabelledCase]) -> JudgeReport:
         permuting=run.permuting,
         judging=run.judging,
         wall_s=run.wall_s,
+        fit=None if draw is None else fit(found, draw),
     )
 
 

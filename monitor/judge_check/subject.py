@@ -13,6 +13,7 @@ from monitor.judge.offline.overlap import Scores
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.parsing import passage_order
 from monitor.judge.protocol import CostMeter
+from monitor.judge.verifier import VerifierJudge
 from monitor.judge_check.cases import AskedPairs
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 
@@ -60,11 +61,11 @@ class Subject(Protocol):
 
 
 class OfflineSubject:
-    """The judge without a model: one pipeline, no messages, no order, but scores."""
+    """A judge without a model of a server: one pipeline, no messages, no order, but scores."""
 
-    def __init__(self, judge: OfflineJudge) -> None:
+    def __init__(self, judge: OfflineJudge | VerifierJudge) -> None:
         self._judge = judge
-        self.name = "offline"
+        self.name = judge.identity.pipeline
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -87,8 +88,10 @@ class OfflineSubject:
         """With its own claims."""
         return await self._judge.judge(interaction, cost_meter)
 
-    async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
-        """By how much of a claim the texts say."""
+    async def scores(self, interaction: Interaction, claims: Claims) -> Scores | None:
+        """By how much of a claim the texts say; None where the judgement holds its scores."""
+        if isinstance(self._judge, VerifierJudge):
+            return None
         return await self._judge.scores(interaction, claims)
 
     def order(self, interaction_id: str, passages: int, seed: int) -> Sequence[int]:
@@ -96,7 +99,8 @@ class OfflineSubject:
         return ()
 
     async def prepare(self) -> None:
-        """Nothing to load."""
+        """Load the verifier's model, if there is one."""
+        await self._judge.prepare()
 
     async def aclose(self) -> None:
         """Nothing to give back."""
@@ -146,7 +150,7 @@ class LlmSubject:
         return await self._with(0).judge(interaction, cost_meter)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores | None:
-        """None: it says yes or no."""
+        """None: where it says more than yes or no, its judgement holds that."""
         return None
 
     def order(self, interaction_id: str, passages: int, seed: int) -> Sequence[int]:

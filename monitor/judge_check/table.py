@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from monitor.judge_check.gates import GateResult
+from monitor.judge_check.fit import Fit
+from monitor.judge_check.gates import GateResult, guessing
 from monitor.judge_check.labelled import Kind
 from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.judge_check.run import CheckCost
@@ -49,6 +50,13 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
     yield _heading(judge)
     if judge.kinds:
         yield _kinds(judge)
+    if judge.fit is not None:
+        yield _fit(judge.fit)
+    if kinds := guessing(judge):
+        yield (
+            f"No better than guessing on {', '.join(kinds)}: the interval of the balanced accuracy "
+            "includes 0.5."
+        )
     for name, groups in judge.by.items():
         if any(len(buckets) > 1 for buckets in groups.values()):
             yield _grouped(_TITLES[name], groups)
@@ -105,6 +113,17 @@ def _kinds(judge: JudgeReport) -> Table:
         cells += [_interval(measure.auc)] if scored else []
         table.add_row(kind, *map(str, (c.n, c.tp, c.fp, c.fn, c.tn)), *cells)
     return table
+
+
+def _fit(found: Fit) -> str:
+    unseen = "–" if found.left_out is None else f"{found.left_out:.3f}"
+    return (
+        f"Threshold by these labels: {_interval(found.threshold)}, from {found.pairs} pairs in "
+        f"{found.groups} groups ({found.samples} bootstrap samples)\n"
+        f"  balanced accuracy {found.fitted:.3f} with it, {unseen} on groups that it has not "
+        f"seen, {found.configured:.3f} as configured; AUC {_interval(found.auc)}\n"
+        f"  to take it over: judge.threshold={found.threshold.value}"
+    )
 
 
 def _grouped(title: str, groups: Mapping[Kind, Mapping[str, Measure]]) -> Table:

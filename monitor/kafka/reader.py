@@ -71,6 +71,7 @@ class TopicReader:
             reader = cls(connection, client, cluster, topic)
             reader._start_ms = start_ms
             await patiently(reader._assign_new, connection, health, part)
+            await client.look_at_logs()  # from now on another log is noticed
             on_failure.pop_all()
         return reader
 
@@ -136,6 +137,7 @@ class TopicReader:
                 await asyncio.sleep(timeout_ms / 1000)
                 batches = {}
             yield [record for records in batches.values() for record in records]
+            await self._client.look_at_logs()
             if loop.time() - refreshed > REFRESH_S:
                 refreshed = loop.time()
                 await self._refresh()
@@ -143,7 +145,6 @@ class TopicReader:
     async def _refresh(self) -> None:
         """Look for new partitions, but not for so long that reading stands still."""
         try:
-            await self._client.look_at_logs()
             await bounded(self._assign_new(), REFRESH_LIMIT_S)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error, self._topic)) from error

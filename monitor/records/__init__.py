@@ -14,6 +14,7 @@ from monitor.records.judgement import (
     Judgement,
     Labels,
     Matrix,
+    Probabilities,
     Usage,
     Verdicts,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "Members",
     "Outcome",
     "Passage",
+    "Probabilities",
     "Reason",
     "RecordT",
     "SamplingRecord",

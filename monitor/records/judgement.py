@@ -6,7 +6,7 @@ Shapes: C response claims, R reference claims, n passages of one interaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     Field,
@@ -104,6 +104,12 @@ Evidence = dict[str, dict[str, str | None]]
 support the claim; None where the judge's quote does not stand there."""
 
 
+Probabilities = dict[str, dict[str, Annotated[float, Field(ge=0.0, le=1.0)]]]
+"""By claim (``"c1"``, ``"r1"``) and document (``"1"`` is the first passage, ``"A"`` the response,
+``"R"`` the reference, ``"+"`` all passages as one) how probable it is that the one supports the
+other. Verdicts follow from them by the judge's threshold."""
+
+
 class Judgement(Frozen):
     """All verdicts on one interaction; a wrong shape cannot be constructed.
 
@@ -117,6 +123,7 @@ class Judgement(Frozen):
     judge: JudgeIdentity
     usage: Usage = Usage()
     evidence: Evidence = {}
+    probabilities: Probabilities = {}
 
     @model_validator(mode="after")
     def _shapes(self) -> Self:

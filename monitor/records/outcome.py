@@ -42,6 +42,7 @@ class Reason(StrEnum):
     TOMBSTONE = "tombstone"
     USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"
+    NOT_JUDGING = "not_judging"
     INTERNAL = "internal_error"
     STUCK = "stuck"
     UNREADABLE = "unreadable_record"

@@ -13,7 +13,14 @@ from pydantic import (
 
 from monitor.records.base import AnyMinor, Frozen, read_record
 from monitor.records.interaction import Kind, Source
-from monitor.records.judgement import Claims, Evidence, JudgeIdentity, Usage, Verdicts
+from monitor.records.judgement import (
+    Claims,
+    Evidence,
+    JudgeIdentity,
+    Probabilities,
+    Usage,
+    Verdicts,
+)
 from monitor.records.outcome import Outcome
 
 SCORE_SCHEMA: Final = "rag.score/1"
@@ -76,6 +83,7 @@ class ScoreRecord(Frozen):
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
     evidence: Evidence = Field({}, exclude_if=lambda evidence: not evidence)
+    probabilities: Probabilities = Field({}, exclude_if=lambda found: not found)
     scores: dict[str, Score | UnscoredMark] = {}
     outcome: Outcome
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""Alerts about the judge: it fails, has stopped, has no money, or finds nothing to score."""
+"""Alerts about the judge: it fails, stops, guesses, has no money, or finds nothing to score."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def judge(plan: AlertPlan) -> list[Alert]:
         _failing(plan),
         _failing_for_some(plan),
         _stopped(plan),
+        _doubtful(plan),
         _over_budget(plan),
         _out_of_budget(plan),
         _limits_not_shared(plan),
@@ -88,6 +89,20 @@ def _stopped(plan: AlertPlan) -> Alert:
         "{{ $labels.state }}, value {{ $value }}): {{ if eq $labels.state `stopped` }}it refuses, "
         "and only a person can change that (key, bill, model){{ else }}it has failed time and "
         "again, and is only tried now and then{{ end }}.",
+    )
+
+
+def _doubtful(plan: AlertPlan) -> Alert:
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "page",
+        JUDGE,
+        expr=f"{plan.one_of_replicas('rag_monitor_judge_not_judging')} == 1",
+        labels={"cause": "canaries"},
+        summary="The judge {{ $labels.model }} answers, but does not judge",
+        description="The judge {{ $labels.model }} answers interactions with known verdicts no "
+        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): what it says of "
+        "the traffic is worth nothing. Unless judge.not_judging is score, nothing is scored.",
     )
 
 

@@ -22,10 +22,10 @@ async def isolated(work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
-    except asyncio.CancelledError as cancelled:
+    except asyncio.CancelledError:
         if not is_cancelling():
             raise RuntimeError("the work was cancelled from inside") from None
-        task.cancel(*cancelled.args)
+        task.cancel()
         task.add_done_callback(retrieved)
         await asyncio.wait({task}, timeout=GRACE_S)
         raise

@@ -19,6 +19,7 @@ from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger
 from monitor.sampling.hashing import Sampler
+from monitor.scorer.canaries import CanaryWatch
 from monitor.scorer.recheck import Rechecks
 from monitor.scorer.score_records import JudgingResult
 
@@ -29,7 +30,8 @@ class ScoringPolicy:
 
     ``metrics`` are the names of those that are recorded; None: all of the catalogue. Where
     ``labels_win``, the log's labels of relevance outdo what follows from the reference. ``recheck``
-    judges some of them again. ``budget`` is that of all policies together.
+    judges some of them again. ``budget`` is that of all policies together. ``canaries`` say whether
+    the judge judges.
     """
 
     sampler: Sampler
@@ -40,6 +42,7 @@ class ScoringPolicy:
     labels_win: bool = False
     recheck: Rechecks | None = None
     budget: Budget | None = None
+    canaries: CanaryWatch | None = None
 
     def at(self, share: float) -> ScoringPolicy:
         """The same at a share of its rate."""
@@ -94,6 +97,8 @@ async def paid_for(
     The caller has been ``admitted``.
     """
     budget, source = policy.budget, interaction.source
+    if policy.canaries is not None and policy.canaries.turns_away():
+        return _failed(interaction, policy.judge, Reason.NOT_JUDGING, Usage())
     if budget is None:
         return await judged(interaction, policy, deadline)
     if not budget.admit(clock()):

@@ -21,7 +21,7 @@ from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement, Usage
 from monitor.runtime.logs import logger
 from monitor.stats.clustered import proportion
-from monitor.telemetry import RecheckTelemetry
+from monitor.telemetry import AsideTelemetry, RecheckTelemetry
 
 #: Interactions that the agreement is taken over, the latest ones: a judge may change.
 LATEST = 1_000
@@ -53,14 +53,14 @@ class SecondJudge(Protocol):
 
 
 class AgreementTracker:
-    """How far the latest second judgements agree with the first, as gauges by judge and kind.
+    """How far the latest judgements agree with other ones, as gauges by judge and kind.
 
     Judges never mix, and neither do versions of one: a judge here is ``name@version``. Of those
     only the ``judges`` that were judged again last are shown: old versions go.
     """
 
     def __init__(
-        self, telemetry: RecheckTelemetry, latest: int = LATEST, judges: int = MOST_JUDGES
+        self, telemetry: AsideTelemetry, latest: int = LATEST, judges: int = MOST_JUDGES
     ) -> None:
         self._telemetry, self._latest, self._judges = telemetry, latest, judges
         self._kept: OrderedDict[str, dict[Kind, deque[Equal]]] = OrderedDict()

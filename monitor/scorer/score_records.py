@@ -87,6 +87,7 @@ def build(
         claims=judgement.claims if judgement else Claims(),
         verdicts=judgement.verdicts if judgement else Verdicts(),
         evidence=judgement.evidence if judgement else {},
+        probabilities=judgement.probabilities if judgement else {},
         scores=_scores(ending, metrics),
         outcome=ending.outcome,
         reason=ending.reason,
@@ -136,9 +137,9 @@ def _without_text(passage: JsonValue) -> JsonValue:
 def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
     """The record and its bytes, without texts as far as needed to be at most ``limit`` bytes.
 
-    First the passage texts and quotes go (ids and SHA-256 stay), then attributes and claims, then
-    the other texts, and only then the list of passages. What the numbers need (slot, scores,
-    verdicts, outcome) always stays.
+    First the passage texts, quotes and probabilities go (ids and SHA-256 stay), then attributes and
+    claims, then the other texts, and only then the list of passages. What the numbers need (slot,
+    scores, verdicts, outcome) always stays.
     """
     line = record.to_json()
     if len(line) <= limit:
@@ -147,7 +148,7 @@ def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
     bare = [_without_text(p) for p in contexts] if isinstance(contexts, list) else []
     listed: dict[str, JsonValue] = {"retrieved_contexts": bare}
     cuts: tuple[dict[str, object], ...] = (
-        {"interaction": {**record.interaction, **listed}, "evidence": {}},
+        {"interaction": {**record.interaction, **listed}, "evidence": {}, "probabilities": {}},
         {"attributes": {}, "claims": Claims()},
         {"interaction": listed},
         {"interaction": {}},

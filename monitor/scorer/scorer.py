@@ -132,7 +132,7 @@ class Scorer:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
         slots, partition = self._slots, Partition(record.topic, record.partition)
         self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
-        if self._dead_letters.gate.circuit.is_open:
+        if self._dead_letters.gate.is_probing:
             self._dead_letters.gate.begun(partition)
         span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:
@@ -244,6 +244,8 @@ class Scorer:
             return await self._bury(work, record, error)
         work.has_written = True
         self._count(interaction, ending)
+        if policy.canaries is not None:
+            policy.canaries.judged(ending)
         # Of the preferred model: against another one, a second judgement says nothing of batching.
         preferred = ending.judge == policy.judge.identity
         if policy.recheck and ending.judgement and preferred:

@@ -77,7 +77,7 @@ class PaceController:
 
     def judged(self, ending: JudgingResult, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
-        if ending.outcome is Outcome.OVER_BUDGET:
+        if ending.outcome is Outcome.OVER_BUDGET or ending.reason == Reason.NOT_JUDGING:
             return
         usage = ending.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens

@@ -38,6 +38,7 @@ OURS: Final = (
     Client("joint by 8, warm", "client_ours", variant="joint/8", primers="warm"),
     Client("single", "client_ours", variant="single/12"),
     Client("ragas pipeline", "client_ours", variant="ragas/12"),
+    Client("pairs", "client_ours", variant="pairs/12"),
 )
 SHIFTED: Final = Client("joint, verdicts shifted by one", "client_ours", variant="joint/12/shifted")
 REPLAYED: Final = Client(

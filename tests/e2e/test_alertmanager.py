@@ -166,7 +166,9 @@ async def test_scorers_that_are_gone_are_one_page_with_their_backlog(
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("cause", ["RagMonitorJudgeStopped", "RagMonitorDeadLetters"])
+@pytest.mark.parametrize(
+    "cause", ["RagMonitorJudgeStopped", "RagMonitorJudgeDoubtful", "RagMonitorDeadLetters"]
+)
 async def test_why_nothing_is_ready_is_told(alertmanager: ToldAlertmanager, cause: str) -> None:
     """The judge is away, so after a while no process is ready: the page stays the first one."""
     alertmanager.tell(

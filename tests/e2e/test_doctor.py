@@ -22,13 +22,17 @@ from tests.servers.ports import free_ports
 from tests.stages.command import rag_monitor
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
+from tests.stages.stub_judges import known_pairs
 from tests.stages.topics import Topics
 from tests.tools import requires_tool
 
 COMPACTED = {"cleanup.policy": "compact"}
-LABELS = Labels(
-    claims={(TINY.user_input, TINY.response): (TINY.response,)},
-    supported=frozenset({(TINY.response, TINY.response)}),
+LABELS = (
+    Labels(
+        claims={(TINY.user_input, TINY.response): (TINY.response,)},
+        supported=frozenset({(TINY.response, TINY.response)}),
+    )
+    | known_pairs()
 )
 
 
@@ -100,7 +104,8 @@ async def test_a_good_set_up_is_ok_throughout(kafka_broker: KafkaBroker) -> None
     await produce(kafka_broker.bootstrap, name, traffic(1_500))
     async with JudgeServer(LABELS) as judge:
         said = await doctor(kafka_broker.bootstrap, **asking(judge, sampling__rate=0.1, **topics))
-        assert [entry.task for entry in judge.log] == ["extract_claims", "verify_claims"]
+        asked = ["extract_claims", "verify_claims", "verify_claims"]
+        assert [entry.task for entry in judge.log] == asked
     assert said.code == 0
     assert [line for line in said.lines if line["status"] != "OK"] == said.of("price")
     assert set(said.lines[0]) == {"check", "target", "status", "found", "mend"}

@@ -42,15 +42,15 @@ async def cut(broker: str, topic: str, before: int) -> None:
         await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before)})
 
 
-async def make_anew(broker: str, topic: str) -> None:
+async def make_anew(broker: str, topic: str, partitions: int = 1) -> None:
     """Delete the topic, and create it under the same name."""
     await delete_topic(broker, topic)
-    await until(lambda: _created(broker, topic), "the new topic")
+    await until(lambda: _created(broker, topic, partitions), "the new topic")
 
 
-async def _created(broker: str, topic: str) -> bool:
+async def _created(broker: str, topic: str, partitions: int) -> bool:
     try:
-        await create_topic(broker, topic)
+        await create_topic(broker, topic, partitions)
     except TopicAlreadyExistsError:  # the old one is not gone yet
         return False
     return True
@@ -209,3 +209,39 @@ async def test_a_longer_log_does_not_hide_that_it_is_another_one(
         assert bool(told(scorer, "offsets_went_back")) == runs_on
     finally:
         await scorer.end()
+
+
+@pytest.mark.timeout(120)
+async def test_an_exporter_notices_another_log_soon_after_its_start(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Its topic of score records is made anew while it sleeps, with one partition, and a longer
+    log than the old one: it reads all of it, some twice, and tells; partitions that are gone stop
+    nothing."""
+    topics, broker = await make_topics(partitions=3), kafka_broker.bootstrap
+    scores = topics["kafka__topics__scores"]
+    exporter = MonitorProcess("export", broker, tmp_path, "exporter", **topics)
+
+    async def have_read(number: int) -> bool:
+        return total(await exporter.metrics(), "rag_monitor_score_records_total") >= number
+
+    async def is_told() -> bool:
+        return total(await exporter.metrics(), WENT_BACK, topic=scores) == 1
+
+    try:
+        await exporter.ready()
+        await produce(broker, scores, [Record(b"{}", partition=i % 3) for i in range(6)])
+        await until(lambda: have_read(6), "the old log")
+        os.kill(exporter.pid, signal.SIGSTOP)
+        try:
+            await make_anew(broker, scores)
+            await produce(broker, scores, [Record(b"{}", partition=0)] * 30)
+        finally:
+            os.kill(exporter.pid, signal.SIGCONT)
+        await until(is_told, "that the log is another one", 60)
+        [(stood, begin)] = told(exporter, "offsets_went_back")
+        assert begin == 0
+        # Until then it may have read on from where it stood in the old log.
+        await until(lambda: have_read(6 + (stood - 2) + 30), "the whole new log")
+    finally:
+        await exporter.end()

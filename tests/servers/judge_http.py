@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -60,6 +61,15 @@ def completion(
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": {**tokens, "total_tokens": sum(tokens.values()), **details},
     }
+
+
+def logprobs(word: str, probability: float) -> dict[str, Any]:
+    """What a server says of a reply of one word: it, and the other one in two cases."""
+    other = {"yes": "no", "no": "yes"}[word]
+    rest = (1 - probability) / 2
+    shares = {word: probability, other: rest, f" {other.title()}": rest}
+    top = [{"token": token, "logprob": math.log(max(p, 1e-9))} for token, p in shares.items()]
+    return {"content": [{**top[0], "top_logprobs": top}]}
 
 
 def error_response(

@@ -21,15 +21,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply before encoding: claims of an extraction, or a nonce with verdict lines or quotes."""
+    """A reply before encoding: claims of an extraction, or a nonce with verdict lines or quotes.
+
+    Or one ``word``.
+    """
 
     nonce: int | None
     claims: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     quotes: tuple[tuple[str, str], ...] = ()
+    word: str | None = None
 
     def encode(self) -> str:
         """Compact JSON in raw UTF-8; written by hand, so that a key can stand twice."""
+        if self.word is not None:
+            return self.word
         if self.nonce is None:
             return f'{{"claims":{_json(self.claims)}}}'
         fields = [f'"n":{self.nonce}']
@@ -46,11 +52,22 @@ def honest_reply(request: Request, labels: Labels) -> Reply:
     """What the labels say; raises ``BadRequest`` where they say nothing."""
     if request.task == "extract_claims":
         return Reply(None, claims=_claims(request.content, labels))
+    if request.task == "judge_pair":
+        return Reply(None, word=_word(request.content, labels))
     if request.task == "quote_evidence":
         return Reply(request.nonce, quotes=_quotes(request.content))
     if request.task == "judge_relevance":
         return Reply(request.nonce, lines=(_relevance(request.content, labels),))
     return Reply(request.nonce, lines=_lines(request.content, labels))
+
+
+def _word(content: Mapping[str, Any], labels: Labels) -> str:
+    """A document of several lines may be several passages."""
+    claim, document = content["claim"], content["document"]
+    if claim not in labels.known_claims:
+        raise BadRequest(f"no label: {claim!r} is no claim of any label")
+    together = labels.holds_together(claim, document.split("\n"))
+    return "yes" if together or (claim, document) in labels.supported else "no"
 
 
 def _relevance(content: Mapping[str, Any], labels: Labels) -> Line:

@@ -13,22 +13,27 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance"]
+Task = Literal["extract_claims", "verify_claims", "quote_evidence", "judge_relevance", "judge_pair"]
 TASKS: Mapping[Task, str] = {
     "extract_claims": "extract",
     "verify_claims": "verify",
     "quote_evidence": "quote",
     "judge_relevance": "relevance",
+    "judge_pair": "pair",
 }
 KEYS: Mapping[Task, list[str]] = {
     "extract_claims": ["task", "question", "text"],
     "verify_claims": ["task", "n", "question", "documents", "claims"],
     "quote_evidence": ["task", "n", "question", "documents", "claims", "pairs"],
     "judge_relevance": ["task", "n", "question", "documents"],
+    "judge_pair": ["task", "question", "document", "claim"],
 }
 # Parameters of a completion that carry no traffic text.
 BODY_KEYS = {"model", "messages", "temperature", "top_p", "seed", "stream", "response_format"}
 BODY_KEYS |= {"max_tokens", "max_completion_tokens", "reasoning_effort"}
+BODY_KEYS |= {"logprobs", "top_logprobs"}
+# Whose messages hold texts, and no documents by name.
+PLAIN = ("extract_claims", "judge_pair")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
 
 
@@ -126,7 +131,9 @@ def _read_objection(found: Mapping[str, Any], asked: str, task: Task) -> str:
     complaint, expected = found["complaint"], found["expected"]
     if not isinstance(complaint, str):
         raise BadRequest("complaint: expected a string")
-    if found.get("n") != content.get("n") or list(expected) != _reply_keys(task, content):
+    keys = "yes or no" if task == "judge_pair" else _reply_keys(task, content)
+    shown = expected if isinstance(expected, str) else list(expected)
+    if found.get("n") != content.get("n") or shown != keys:
         raise BadRequest("expected: other keys, or another number, than the reply must have")
     _check_complaint(complaint, content)
     _check_complaint(json.dumps(expected, ensure_ascii=False), content)
@@ -141,8 +148,10 @@ def _reply_keys(task: Task, content: Mapping[str, Any]) -> list[str]:
 
 def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None:
     """A schema names keys and types of the reply, hence ids, and no texts."""
-    if found in (None, {"type": "json_object"}):
+    if found is None or (found == {"type": "json_object"} and task != "judge_pair"):
         return
+    if task == "judge_pair":
+        raise BadRequest("response_format: the reply is one word")
     replies = _reply_keys(task, content)
     match found:
         case {
@@ -205,10 +214,10 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> None:
     keys = list(content)
     if keys != KEYS[task]:
         raise BadRequest(f"user message: keys {keys}, expected {KEYS[task]} in this order")
-    for key in {"question", "text"} & set(keys):
+    for key in {"question", "text", "document", "claim"} & set(keys):
         if not isinstance(content[key], str):
             raise BadRequest(f"{key}: expected a string")
-    if task != "extract_claims":
+    if task not in PLAIN:
         _check_documents(content)
     if task in ("verify_claims", "quote_evidence"):
         _check_claims(content)
@@ -267,4 +276,5 @@ def _check_complaint(complaint: str, content: Mapping[str, Any]) -> None:
 
 def _texts(content: Mapping[str, Any]) -> list[str]:
     documents, claims = content.get("documents", {}), content.get("claims", {})
-    return [content["question"], content.get("text", ""), *documents.values(), *claims.values()]
+    alone = [content.get(key, "") for key in ("text", "document", "claim")]
+    return [content["question"], *alone, *documents.values(), *claims.values()]

@@ -30,6 +30,7 @@ from tests.servers.judge_http import (
     dumps,
     error_response,
     limit,
+    logprobs,
     read_body,
     send_cut,
     send_slowly,
@@ -57,7 +58,8 @@ class JudgeServer:
 
     ``prompts`` are the system messages it accepts, by default the shipped ones; ``snapshots`` the
     model ids that it answers with, by the name asked for. ``bias`` makes it wrong in a known way.
-    ``gate`` sees every request first, and may answer in the judge's place.
+    ``gate`` sees every request first, and may answer in the judge's place. ``sureness`` is the
+    probability of a word that it answers, told to whoever asks; None: it tells none.
     """
 
     def __init__(
@@ -70,9 +72,10 @@ class JudgeServer:
         bias: Bias | None = None,
         snapshots: Mapping[str, str] | None = None,
         gate: Gate | None = None,
+        sureness: float | None = None,
     ) -> None:
         self.port = port
-        self._gate = gate
+        self._gate, self._sureness = gate, sureness
         self._bias = bias or Bias()
         self._labels = labels
         self._injector = Injector(plan or FaultPlan())
@@ -151,6 +154,8 @@ class JudgeServer:
         model = self._snapshots.get(body["model"], MODEL)
         reasoning = REASONING if body.get("reasoning_effort") else 0
         answer = completion(request, content, reason, model, reasoning)
+        if body.get("logprobs") and self._sureness is not None and content in ("yes", "no"):
+            answer["choices"][0]["logprobs"] = logprobs(content, self._sureness)
         if self._gate is not None:
             self._gate.answered(**_tokens(answer))
         await self._closed_within(strike.latency_s)

@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.forked import ForkedProcess, forks
 from tests.servers.guarded import GuardedProcess
-from tests.servers.judge_server import JudgeServer
 
 Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
@@ -74,10 +73,19 @@ def outcomes(samples: Samples) -> dict[str, int]:
     return counts
 
 
-def asking(judge: JudgeServer, **settings: Any) -> dict[str, Any]:
+class JudgeAt(Protocol):
+    """A server that plays the model."""
+
+    @property
+    def url(self) -> str:
+        """The API base."""
+
+
+def asking(judge: JudgeAt, **settings: Any) -> dict[str, Any]:
     """Settings of a scorer that asks this judge, each thing once unless told otherwise."""
     return {
         "judge__recheck_rate": 0,
+        "judge__canaries": 0,
         "judge__kind": "llm",
         "judge__model": "openai/judge",
         "judge__api_base": judge.url,

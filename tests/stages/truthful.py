@@ -12,9 +12,10 @@ from monitor.judge.pipeline.asking import Asker
 from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extractor
 from monitor.judge.pipeline.material import Caps
+from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
 from monitor.judge.pipeline.parsing import PassageOrder, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
-from monitor.judge.pipeline.plans import PLANS, PipelineName
+from monitor.judge.pipeline.plans import PLANS, PipelineName, joint
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.ports import Reply, Task, Terms
@@ -159,18 +160,21 @@ def made(
     order: PassageOrder = passage_order,
 ) -> Pipeline:
     """A pipeline over the model."""
-    asker = Asker(model, load_prompts(evidence=evidence, relevance=relevance))
+    pairs = pipeline == "pairs"
+    prompts = load_prompts(evidence=evidence, relevance=relevance, pairs=pairs)
+    asker = Asker(model, prompts)
     return Pipeline(
         asker,
         Extractor(asker),
         lambda _: IDENTITY,
-        planner=PLANS[pipeline],
+        planner=PLANS.get(pipeline, joint),
         caps=caps,
         quoter=Quoter(asker, caps or Caps()) if evidence else None,
         relevance=Relevance(asker, caps or Caps()) if relevance else None,
         ceiling=ceiling,
         at_once=at_once,
         order=order,
+        pair_verifier=PairVerifier(AskedModel(model, prompts), caps or Caps()) if pairs else None,
     )
 
 

@@ -60,6 +60,7 @@ def calm() -> Story:
         }
         for state in ("judging", "waiting", "circuit_open", "stopped"):
             story[judge_state(process, state)] = constant(float(state == "judging"))
+        story[not_judging(process)] = constant(0)
         story[lost(process, "rag.interactions.v1")] = constant(0)
     for process in EXPORTERS:
         story |= _process(process) | _watching(process)
@@ -101,6 +102,11 @@ def _watching(process: str) -> Story:
 def judge_state(process: str, state: str) -> str:
     """The series of a state of the judge."""
     return of(process, "rag_monitor_judge_state", f'model="openai/gpt-4o",state="{state}"')
+
+
+def not_judging(process: str) -> str:
+    """The series that says whether the judge guesses."""
+    return of(process, "rag_monitor_judge_not_judging", 'model="openai/gpt-4o"')
 
 
 def all_of(story: Story, *parts: str) -> list[str]:

@@ -38,6 +38,15 @@ async def in_turns(steps: Generator[None, None, T]) -> T:
             began = time.perf_counter()
 
 
+def one_turn(left: Iterator[T], seconds: float = TURN_S) -> Iterator[T]:
+    """The next ones of ``left``, at least one, until so many seconds have passed."""
+    began = time.perf_counter()
+    for one in left:
+        yield one
+        if time.perf_counter() - began >= seconds:
+            return
+
+
 @contextmanager
 def no_garbage() -> Iterator[None]:
     """What is made meanwhile stays: looking through all of it again and again is in vain."""

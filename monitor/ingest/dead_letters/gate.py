@@ -71,6 +71,8 @@ class DeadLetterGate:
         self._telemetry, self._health, self._monotonic = telemetry, health, monotonic
         self.circuit = Circuit(limits, monotonic())
         self._probe, self._probe_at = limits.probe, -math.inf
+        #: Whether a few records were tried when the loop last came round.
+        self.is_probing = False
         #: While the circuit is open: who asks for room, and what each has taken of a probe.
         self._asking: set[Partition] = set()
         self._taken: Counter[Partition] = Counter()
@@ -93,15 +95,15 @@ class DeadLetterGate:
         return max(0, min(room, part - self._taken[partition]))
 
     def begun(self, partition: Partition) -> None:
-        """A record of the partition begins."""
-        if self.circuit.is_probing:
-            self._taken[partition] += 1
+        """A record of the partition begins while a few are tried."""
+        self._taken[partition] += 1
 
     def turn(self) -> None:
         """The loop comes round: time passes, and what has changed is said."""
         was_probing, now = self.circuit.is_probing, self._monotonic()
         self.circuit.roll(now)
-        if self.circuit.is_probing and not was_probing:
+        self.is_probing = self.circuit.is_probing
+        if self.is_probing and not was_probing:
             self._probe_at = now
             self._taken.clear()
         if not self.circuit.is_open:

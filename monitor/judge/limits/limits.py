@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -37,6 +38,7 @@ class Limits:
         #: Seconds that places were held for, all together.
         self.busy_s = 0.0
         self._slots = asyncio.Semaphore(concurrency)
+        self._urgent = deque[asyncio.Future[None]]()
         self._given_back = asyncio.Event()
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
@@ -52,10 +54,10 @@ class Limits:
         )
 
     @asynccontextmanager
-    async def admitted(self) -> AsyncIterator[None]:
-        """Wait for a place; hold it while inside."""
+    async def admitted(self, *, first: bool = False) -> AsyncIterator[None]:
+        """Wait for a place; hold it while inside. ``first``: before all that wait for one."""
         try:
-            async with self._slots, AsyncExitStack() as stack:
+            async with self._place(first=first), AsyncExitStack() as stack:
                 before = _CHOSEN.set(await self._entered(stack))
                 try:
                     yield
@@ -63,6 +65,37 @@ class Limits:
                     _CHOSEN.reset(before)
         finally:  # also when a waiter gave up that was just let in
             self._given_back.set()
+
+    @asynccontextmanager
+    async def _place(self, *, first: bool) -> AsyncIterator[None]:
+        if first and self._slots.locked():
+            await self._next_place()
+        else:
+            await self._slots.acquire()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    async def _next_place(self) -> None:
+        """Wait for the next place that is given back."""
+        place = asyncio.get_running_loop().create_future()
+        self._urgent.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():  # it was just given
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Give a place back: to who is to come first, or to those that wait."""
+        while self._urgent:
+            place = self._urgent.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self._slots.release()
 
     async def _entered(self, stack: AsyncExitStack) -> int:
         """Wait for the first models that answer; their number.

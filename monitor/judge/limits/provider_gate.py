@@ -1,4 +1,4 @@
-"""What one model's provider bears: who asks for it, asks here first."""
+"""Where a 429 is waited out. What one model's provider bears: who asks it, asks here first."""
 
 from __future__ import annotations
 

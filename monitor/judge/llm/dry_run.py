@@ -14,9 +14,11 @@ from dataclasses import replace
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.llm.library import count_tokens
+from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.parsing import VerifyRequest, has_words
 from monitor.judge.pipeline.relating import ANSWER
 from monitor.judge.ports import Reply, Task, Terms
+from monitor.judge.protocol import CostMeter
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, Usage
 
@@ -31,7 +33,8 @@ class RehearsedJudge(LlmJudge):
     def __init__(self, settings: LlmSettings, provider_gates: ProviderGates | None = None) -> None:
         plain = replace(settings, evidence="off")
         shared = provider_gates or ProviderGates()
-        super().__init__(plain, provider_gates=shared)
+        verifier = None if plain.verifier is None else _Agreeing(plain.verifier.path)
+        super().__init__(plain, provider_gates=shared, verifier=verifier)
         self._asked = shared.all_of(plain)
 
     def foresee(self, interaction: Interaction) -> None:
@@ -51,6 +54,22 @@ class RehearsedJudge(LlmJudge):
         return Reply(text, "stop", usage)
 
 
+class _Agreeing:
+    """In the place of a verifier, whose model is not loaded: every pair holds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def prepare(self) -> None:
+        """Nothing to load."""
+
+    async def probabilities(
+        self, requests: Sequence[PairRequest], spent: CostMeter
+    ) -> Sequence[float]:
+        """1 for each."""
+        return [1.0] * len(requests)
+
+
 def _sentences(text: str) -> Sequence[str]:
     return split_claims(text) or (text.strip(),)
 
@@ -59,6 +78,8 @@ def _reply(task: Task, user: str) -> str:
     asked = json.loads(user)
     if task == "extract_claims":
         return json.dumps({"claims": _sentences(asked["text"])}, ensure_ascii=False)
+    if task == "judge_pair":
+        return "yes"
     if task == "judge_relevance":
         said = " ".join(f"{name}y" for name in asked["documents"])
         return json.dumps({"n": asked["n"], ANSWER: said})

@@ -21,6 +21,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
+from monitor.judge.llm import yes_no
 from monitor.judge.llm.abilities import (
     REASONING_TOKENS,
     Abilities,
@@ -38,9 +39,11 @@ from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
-from monitor.judge.pipeline.parsing import PassageOrder, passage_order
+from monitor.judge.pipeline.pairing import PairRequest
+from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
+from monitor.judge.pipeline.parsing import PassageOrder, VerifyRequest, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
-from monitor.judge.pipeline.plans import PLANS
+from monitor.judge.pipeline.plans import PLANS, joint
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.ports import CallObserver, Reply, Silent, Task, Terms
@@ -55,13 +58,12 @@ from monitor.judge.provider.faults import (
     fault_in,
 )
 from monitor.judge.provider.refusals import Action
+from monitor.judge.verifier import NamedPairJudge, verifier_of
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
-#: Reason of a call that the provider refuses as it is.
-REJECTED: Final = "rejected"
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
@@ -69,6 +71,9 @@ _PLAIN: Final = Terms()
 
 class LlmJudge:
     """A ``Judge`` that asks a language model; ``listen`` is told every user message it sends.
+
+    With a ``verifier``, given or of the settings, the model takes claims out of texts, and that
+    verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
     Judges with the same ``provider_gates`` share what their models bear.
@@ -85,13 +90,16 @@ class LlmJudge:
         listen: Callable[[str], None] | None = None,
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
+        verifier: NamedPairJudge | None = None,
     ) -> None:
         self._settings = settings
+        self._verifier = verifier or verifier_of(settings)
         self._listen = listen
         self._provider_gates = provider_gates or ProviderGates(rng=rng)
         quotes = settings.evidence == "quote"
         relates = settings.relevant_to_question == "judged"
-        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates)
+        pairs = settings.pipeline == "pairs"
+        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates, pairs=pairs)
         self._clients = tuple(
             LlmClient(
                 made,
@@ -111,14 +119,27 @@ class LlmJudge:
             asker,
             extract,
             self._identified,
-            planner=PLANS[settings.pipeline],
+            planner=PLANS.get(settings.pipeline, joint),
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
             quoter=Quoter(asker, settings.caps) if quotes else None,
             relevance=Relevance(asker, settings.relevance_caps) if relates else None,
             ceiling=settings.ceiling,
             at_once=settings.calls_at_once,
+            pair_verifier=self._pair_verifier(observe) if pairs else None,
         )
+
+    def _pair_verifier(self, observe: CallObserver | None) -> PairVerifier:
+        caps, threshold = self._settings.caps, self._settings.threshold
+        if self._verifier is not None:
+            return PairVerifier(self._verifier, caps, threshold, asks=False)
+        model = AskedModel(self._complete, self._prompts, observe)
+        return PairVerifier(model, caps, threshold)
+
+    @property
+    def has_verifier(self) -> bool:
+        """Whether its verdicts are those of a function in this process, and no model's."""
+        return self._verifier is not None
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -127,7 +148,12 @@ class LlmJudge:
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
-        tasks: tuple[Task, ...] = ("verify_claims", "extract_claims")
+        if self._verifier is not None:
+            extracts = spent.models.get("extract_claims") or self._clients[-1].model_id
+            found = (self._verifier.name, extracts)
+            return identify(self._settings, self._prompts.hash, found)
+        verifies = PairRequest.task if self._settings.pipeline == "pairs" else VerifyRequest.task
+        tasks: tuple[Task, ...] = (verifies, "extract_claims")
         if len(self._clients) == 1:
             answered = next((spent.models[t] for t in tasks if t in spent.models), None)
             models: tuple[str, ...] = (answered or self._clients[0].model_id,)
@@ -152,9 +178,11 @@ class LlmJudge:
         return await client(task, system, user, terms)
 
     async def prepare(self) -> None:
-        """Import the client library, which takes seconds."""
+        """Import the client library, which takes seconds, and load the verifier's model."""
         for client in self._clients:
             await client.prepare()
+        if self._verifier is not None:
+            await self._verifier.prepare()
 
     async def judge(
         self,
@@ -220,6 +248,7 @@ class LlmClient:
         self._clock, self._thinks = clock, False
         self._takes_patterns = self.refuses_patterns = False
         self._route: _Route | None = None
+        self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
@@ -276,13 +305,17 @@ class LlmClient:
 
     async def _formed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
         """The reply to it in the first form; in the second where the provider refuses the first."""
+        if asked.task == PairRequest.task:
+            return await self._weighed(asked, route, tokens)
         first, *others = route.forms
         if not others or self.refuses_patterns:
             return await self._send(asked, route, others[0] if others else first)
         try:
             reply = await self._send(asked, route, first)
         except CallFailed as failure:
-            if self._takes_patterns or failure.reason != REJECTED or not may_ask_again(tokens):
+            if self._takes_patterns or not _may_be_the_form(failure.fault):
+                raise
+            if not may_ask_again(tokens):
                 raise
         else:
             self._takes_patterns = self._takes_patterns or has_patterns(asked.terms.properties)
@@ -293,12 +326,30 @@ class LlmClient:
             logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
         return reply
 
-    async def _send(self, asked: _Asked, route: _Route, shape: Form) -> Reply:
+    async def _weighed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+        """The reply of one word, with its probability where the server tells it."""
+        try:
+            reply = await self._send(asked, route, weighed=self._weighs)
+        except _LogprobsRefused as refused:
+            if not may_ask_again(tokens):
+                raise CallFailed(refused.fault) from None
+            reply = await self._send(asked, route)
+            self._weighs = False
+        if reply.yes is None and not self._weighs_not:
+            self._weighs_not = True
+            logger().warning("judge_tells_no_probabilities", model=self._settings.model)
+        return reply
+
+    async def _send(
+        self, asked: _Asked, route: _Route, shape: Form = "prompt", *, weighed: bool = False
+    ) -> Reply:
         arguments = {**_arguments(self._settings, asked), **route.arguments}
+        usual = arguments["max_tokens"]
         if route.reasons or self._thinks:
             arguments["max_tokens"] += REASONING_TOKENS
-        form = response_format(shape, asked.task, asked.terms.properties)
-        if form is not None:
+        if asked.task == PairRequest.task:
+            arguments = yes_no.arguments(arguments, usual, weighed=weighed)
+        elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
         heard = _Heard()
         try:
@@ -307,6 +358,8 @@ class LlmClient:
                 response = await litellm().acompletion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
+                raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
@@ -331,6 +384,14 @@ class LlmClient:
 
 def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
+
+
+class _LogprobsRefused(Exception):
+    """The server refuses the request since it asks for probabilities; it may answer without."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.note)
+        self.fault = fault
 
 
 class _Heard:
@@ -392,6 +453,11 @@ class _Asked:
         roles = ("system", *("user", "assistant") * len(self.terms.turns), "user")
         pairs = zip(roles, self.texts, strict=True)
         return [{"role": role, "content": text} for role, text in pairs]
+
+
+def _may_be_the_form(fault: Fault) -> bool:
+    """Whether it is this request that the provider refuses, for no reason that is known."""
+    return (fault.action, fault.reason) == (Action.FALLBACK, "rejected")
 
 
 def _was_thinking(reply: Reply) -> bool:
@@ -473,6 +539,7 @@ def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str
     return Reply(
         text=text,
         finish_reason=getattr(choice, "finish_reason", None),
+        yes=yes_no.probability(choice),
         model=answered,
         # Some servers and gateways leave it out; limits and budget would hold nothing back.
         usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),

@@ -54,10 +54,13 @@ class OfflineJudge:
     it accepts some facts swapped within a sentence and new facts about a known topic.
     """
 
-    def __init__(self, name: str = "offline", *, redaction: str = "off") -> None:
+    def __init__(
+        self, name: str = "offline", *, redaction: str = "off", threshold: float | None = None
+    ) -> None:
+        self._threshold = THRESHOLD if threshold is None else threshold
         self._identity = JudgeIdentity(
             name=name,
-            version=rules_hash(RULES_VERSION, THRESHOLD, redaction),
+            version=rules_hash(RULES_VERSION, self._threshold, redaction),
             model="offline",
             prompts="-",
             pipeline="offline",
@@ -80,14 +83,14 @@ class OfflineJudge:
         where it would take seconds of CPU.
         """
         # In a thread: a long text takes seconds, and the event loop has heartbeats to send.
-        return await _THREADS.run(_judge, interaction, claims, self._identity)
+        return await _THREADS.run(_judge, interaction, claims, self._identity, self._threshold)
 
     def foresee(self, interaction: Interaction) -> None:
         """Raises ``TooLarge`` where ``judge`` would."""
         _read(interaction, _extracted)
 
     async def scores(self, interaction: Interaction, claims: Claims) -> Scores:
-        """What the verdicts on these claims hang on: each is a score of at least ``THRESHOLD``."""
+        """What the verdicts on these claims hang on: each is a score of at least its threshold."""
         return await _THREADS.run(_scores, interaction, claims)
 
     async def prepare(self) -> None:
@@ -104,7 +107,7 @@ def unsupported_share(interaction: Interaction) -> float:
         read = _read(asked, _extracted)
     except TooLarge:
         return 0.0
-    held = _by_context(read, _matrix(read.response_claims, read.passages))
+    held = _by_context(read, _matrix(read.response_claims, read.passages, THRESHOLD), THRESHOLD)
     return 1.0 - sum(held) / len(held) if held else 0.0
 
 
@@ -163,15 +166,17 @@ def _weight(text: str) -> int:
     return len(text) + 3 * digits + len(raw.translate(None, _ASCII))
 
 
-def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdentity) -> Judgement:
+def _judge(
+    interaction: Interaction, given: Claims | None, identity: JudgeIdentity, threshold: float
+) -> Judgement:
     read = _read(interaction, _extracted if given is None else lambda _: given)
-    by_passage = _matrix(read.response_claims, read.passages)
+    by_passage = _matrix(read.response_claims, read.passages, threshold)
     verdicts = Verdicts(
         response_by_passage=by_passage,
-        response_by_context=_by_context(read, by_passage),
-        response_by_reference=_only(_matrix(read.response_claims, read.reference)),
-        reference_by_passage=_matrix(read.reference_claims, read.passages),
-        reference_by_response=_only(_matrix(read.reference_claims, [read.response])),
+        response_by_context=_by_context(read, by_passage, threshold),
+        response_by_reference=_only(_matrix(read.response_claims, read.reference, threshold)),
+        reference_by_passage=_matrix(read.reference_claims, read.passages, threshold),
+        reference_by_response=_only(_matrix(read.reference_claims, [read.response], threshold)),
     )
     return Judgement(
         claims=read.claims,
@@ -185,8 +190,8 @@ def _judge(interaction: Interaction, given: Claims | None, identity: JudgeIdenti
 def _extracted(interaction: Interaction) -> Claims:
     reference = interaction.reference
     return Claims(
-        response=_claims(interaction.response),
-        reference=() if reference is None else _claims(reference),
+        response=sentence_claims(interaction.response),
+        reference=() if reference is None else sentence_claims(reference),
     )
 
 
@@ -216,22 +221,24 @@ def _only(rows: tuple[tuple[V, ...], ...]) -> tuple[V, ...]:
     return tuple(value for row in rows for value in row)
 
 
-def _claims(text: str) -> tuple[str, ...]:
+def sentence_claims(text: str) -> tuple[str, ...]:
     """The sentence claims that have something to compare; "Yes, you can." has nothing."""
     return tuple(claim for claim in split_claims(text) if not read_sentence(claim).is_empty)
 
 
-def _matrix(claims: list[Sentence], passages: list[Text]) -> Matrix:
-    return tuple(tuple(_holds(claim, passage) for passage in passages) for claim in claims)
+def _matrix(claims: list[Sentence], passages: list[Text], threshold: float) -> Matrix:
+    return tuple(
+        tuple(_holds(claim, passage, threshold) for passage in passages) for claim in claims
+    )
 
 
-def _by_context(read: _Read, by_passage: Matrix) -> Flags:
+def _by_context(read: _Read, by_passage: Matrix, threshold: float) -> Flags:
     """A contradicting passage does not undo a supporting one, hence ``any`` comes first."""
     return tuple(
-        any(row) or _holds(claim, read.together)
+        any(row) or _holds(claim, read.together, threshold)
         for claim, row in zip(read.response_claims, by_passage, strict=True)
     )
 
 
-def _holds(claim: Sentence, text: Text) -> bool:
-    return score_claim(claim, text) >= THRESHOLD
+def _holds(claim: Sentence, text: Text, threshold: float) -> bool:
+    return score_claim(claim, text) >= threshold

@@ -1,9 +1,9 @@
 """How much of a claim the best one or two sentences of a text say: a graded overlap in [0, 1].
 
-The score is the share of the claim's weighted content tokens found there, cut when a number, date
-or name of the claim is missing or belongs to something else, when one side denies what the other
-says, and when the claim copies a sentence but for one piece: who restates freely changes many
-words, who changes one thing says something else.
+The score is the share of the claim's weighted content tokens found there. It stays low when a
+number, date or name of the claim is missing or belongs to something else, or when one side denies
+what the other says. It is cut when the claim copies a sentence but for one piece: who restates
+freely changes many words, who changes one thing says something else.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from monitor.judge.offline.sentences import (
 THRESHOLD = 0.4
 """At or above this score a claim counts as supported."""
 
-MISSING = 0.18
-"""Factor when a number, date or name of the claim is nowhere in the text."""
-RIVAL = 0.15
-"""Factor when it is in another sentence, and the best one has another of its kind."""
+DIFFERENT = 0.3
+"""The most that a claim scores that differs in a piece: below ``THRESHOLD``, whatever is shared.
+
+A number, date or name of it is nowhere in the text, or the best sentence has another of its kind in
+its place; or one side denies what the other says."""
+HALF = 0.5
+"""Share from which such a claim scores that much; below it, in proportion.
+
+So a difference decides the verdict, and not the order: who says less never supports it more."""
 ELSEWHERE = 0.6
-"""Factor when it is in another sentence, and the best one has none of its kind."""
-OPPOSITE = 0.15
-"""Factor when the claim denies what the best sentence says, or the reverse."""
+"""Factor when a number, date or name is in another sentence, and the best has none of its kind.
+
+It counts in full from ``SAME_MATTER`` on, and fades with the square of the share below it."""
 SAME_MATTER = 0.85
-"""Share from which these factors count in full. Below it they fade with the square of the share:
-a differing number speaks against a claim only where the rest is about the same matter. A score
-with a number, date or name missing stays below 0.37, whatever the share."""
 BETWEEN = 0.65
 """Factor when the best sentence has another number or name amid what it shares with the claim."""
 COPIED = 1.75
@@ -55,8 +57,8 @@ class Evidence(NamedTuple):
 
     share: float
     second: float
-    mark: float
-    opposite: bool
+    differs: bool
+    elsewhere: bool
     between: bool
     copied: float
 
@@ -73,11 +75,12 @@ def gather(claim: Sentence, text: Text) -> Evidence | None:
     near, both = (best.offers, top) if top >= total else _with_second(claim, text, best, top)
     places = _places(claim, best, near)
     unclaimed = [mark for mark in best.marks if claim.offers.isdisjoint(mark.need)]
+    is_other, is_elsewhere = _marks(claim, best, text.offers, unclaimed)
     return Evidence(
         share=top / total,
         second=(both - top) / total,
-        mark=_mark_factor(claim, best, text.offers, unclaimed),
-        opposite=_opposite(claim, best),
+        differs=is_other or _opposite(claim, best),
+        elsewhere=is_elsewhere,
         between=_between(claim, best, places, unclaimed),
         copied=max(0, _longest_run(places) - 1) / max(1, len(places)),
     )
@@ -133,20 +136,20 @@ def steps(claims: Sequence[Sentence], texts: Sequence[Text]) -> int:
     return tokens * sentences + len(claims) * (_STEPS_OF_A_PAIR * len(texts) + marks)
 
 
-def _mark_factor(
+def _marks(
     claim: Sentence, best: Sentence, whole: frozenset[str], unclaimed: Sequence[Mark]
-) -> float:
+) -> tuple[bool, bool]:
+    """Whether a number, date or name of the claim is missing or another; or only elsewhere."""
     absent = [mark for mark in claim.marks if best.offers.isdisjoint(mark.need)]
     if any(whole.isdisjoint(mark.need) for mark in absent):
-        return MISSING
+        return True, False
     rivals = {mark.kind for mark in unclaimed}
     # A first word is capitalised anyway; another name in its place tells that it was a name.
     other_name = "name" in rivals or (best.subject and best.subject not in claim.offers)
     if claim.subject and claim.subject not in whole and other_name:
-        return MISSING
-    if not absent:
-        return 1.0
-    return RIVAL if any(mark.kind in rivals for mark in absent) else ELSEWHERE
+        return True, False
+    is_rivalled = any(mark.kind in rivals for mark in absent)
+    return is_rivalled, bool(absent) and not is_rivalled
 
 
 def _places(claim: Sentence, best: Sentence, near: frozenset[str]) -> list[int]:
@@ -210,16 +213,29 @@ class Scores(NamedTuple):
 def score_claim(claim: Sentence, text: Text) -> float:
     """The score of one claim against one text, both read; 0.0 where either has no content."""
     evidence = gather(claim, text)
-    if evidence is None:
-        return 0.0
-    share = min(1.0, evidence.share + SECOND * evidence.second)
-    against = min(evidence.mark, OPPOSITE if evidence.opposite else 1.0)
-    score = share * (1 - (1 - against) * min(1.0, share / SAME_MATTER) ** 2)
-    if evidence.between:
-        score *= BETWEEN
+    return 0.0 if evidence is None else scored(evidence)
+
+
+def scored(evidence: Evidence) -> float:
+    """What the best sentences make of a claim, from 0 to 1."""
+    share = shared(evidence)
+    if evidence.differs:
+        score = DIFFERENT * min(1.0, share / HALF)
+    else:
+        faded = min(1.0, share / SAME_MATTER) ** 2 if evidence.elsewhere else 0.0
+        score = share * (1 - (1 - ELSEWHERE) * faded)
+        score *= BETWEEN if evidence.between else 1.0
     if evidence.share + evidence.second < _WHOLE:
         score *= max(MOST_COPIED, 1 - COPIED * max(0.0, evidence.copied - FREE_RUN))
     return score
+
+
+def shared(evidence: Evidence) -> float:
+    """The plain overlap, a graded one: how much of the claim is there, whatever speaks against it.
+
+    From 0 to 1.
+    """
+    return min(1.0, evidence.share + SECOND * evidence.second)
 
 
 def support_score(claim: str, text: str) -> float:

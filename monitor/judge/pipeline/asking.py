@@ -50,7 +50,7 @@ class Request(Protocol[T_co]):
     def read(self, reply: str) -> T_co:
         """The reply's content; raises ``ReplyRejected``."""
 
-    def expected(self) -> Mapping[str, object]:
+    def expected(self) -> Mapping[str, object] | str:
         """The reply without what the model has to say."""
 
     def properties(self) -> Mapping[str, Mapping[str, object]]:
@@ -126,7 +126,7 @@ class Asker:
         request. A request that can be asked in parts is ``divisible``: a reply cut at the output
         limit, or a model that finds it too long, raises ``ReplyRejected`` at once. If its parts
         may be answered where the whole is not it is ``separable``, too: then the second bad reply
-        raises that. ``objection`` is to a reply that did keep to the format.
+        raises that, unless it is empty. ``objection`` is to a reply that did keep to the format.
         """
         first: ReplyRejected | None = None
         while True:
@@ -138,7 +138,7 @@ class Asker:
                 self._count(request.task, rejected, spent, first)
                 if divisible and rejected.reason in TOO_LARGE:
                     raise
-                if separable and first is not None:
+                if separable and first is not None and rejected.kind != Complaint.EMPTY:
                     raise
                 if first is not None or rejected.reason == TOO_LONG:
                     raise failure(request, rejected) from rejected
@@ -220,7 +220,7 @@ def _conversation(
 def _again(request: Request[Any], complaint: str) -> str:
     """The last message of a re-ask: what was wrong, and what is expected, without any text."""
     expected = request.expected()
-    number = {"n": expected["n"]} if "n" in expected else {}
+    number = {"n": expected["n"]} if isinstance(expected, Mapping) and "n" in expected else {}
     return encoded({"task": request.task, **number, "complaint": complaint, "expected": expected})
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from monitor.judge.ceiling import Ceiling
 from monitor.judge.pipeline.example_choice import Examples
 from monitor.judge.pipeline.material import Caps
+from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.plans import PipelineName
 from monitor.records import JudgeIdentity
 
@@ -20,6 +21,18 @@ _SELDOM_CHANGED = (
     *("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"),
     "relevant_to_question",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierSettings:
+    """A function that verifies in a model's place: ``path`` is ``module:function``.
+
+    It is given ``batch`` pairs at a time, and the name of a ``device`` as it is configured.
+    """
+
+    path: str
+    batch: int = 32
+    device: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,8 @@ class LlmSettings:
     ``redaction`` names what is done to texts before they are judged. All calls about one
     interaction are at most ``max_calls`` with prompts of ``max_input_tokens`` by estimate, and
     ``calls_at_once`` at a time. ``version_from`` says whose name of the model the version holds.
+    With the pipeline ``pairs`` a claim is supported from the probability ``threshold`` on. A
+    ``verifier`` verifies in the place of ``model``, pair by pair.
     """
 
     model: str
@@ -65,6 +80,8 @@ class LlmSettings:
     max_input_tokens: int = 256_000
     calls_at_once: int = 8
     version_from: Literal["reply", "configured"] = "reply"
+    threshold: float = THRESHOLD
+    verifier: VerifierSettings | None = None
 
     @property
     def caps(self) -> Caps:
@@ -78,8 +95,9 @@ class LlmSettings:
 
     @property
     def relevance_caps(self) -> Caps:
-        """What one call about relevance may hold: ``single`` asks about one document a call."""
-        return replace(self.caps, passages=1) if self.pipeline == "single" else self.caps
+        """What one call about relevance may hold: one document with one a call."""
+        alone = self.pipeline in ("single", "pairs")
+        return replace(self.caps, passages=1) if alone else self.caps
 
     def models(self) -> tuple[str, ...]:
         """The model of verification and, if it is another, that of extraction."""
@@ -127,7 +145,7 @@ def extraction_version(settings: LlmSettings, instructions: str, model: str) -> 
     """
     asked, where = settings.models()[-1], settings.api_base or ""
     fixed = (model, asked, where, instructions, f"redaction {settings.redaction}")
-    alone = replace(settings, order_seed=0, relevant_to_question="labels")
+    alone = replace(settings, order_seed=0, relevant_to_question="labels", pipeline="joint")
     return (*fixed, str(settings.max_tokens), *_unusual(alone))
 
 
@@ -142,3 +160,5 @@ def _unusual(settings: LlmSettings) -> Iterator[str]:
         value = getattr(settings, name)
         if value != LlmSettings.__dataclass_fields__[name].default:
             yield f"{name} {value}"
+    if settings.pipeline == "pairs" and settings.threshold != THRESHOLD:
+        yield f"threshold {settings.threshold!r}"

@@ -14,7 +14,8 @@ from monitor.judge.pipeline.asking import Asker, at_once, both
 from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.material import Caps, Material, by_context
-from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, PassageOrder, VerifyRequest
+from monitor.judge.pipeline.pairs import PairVerifier, pairs, probabilities
+from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, PassageOrder
 from monitor.judge.pipeline.plans import Planner, VerifyPlan, joint
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.pipeline.relevance import Relevance
@@ -27,6 +28,7 @@ from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Label
 class Pipeline:
     """A judge over a model: the same extraction for all, a plan of calls for the verification.
 
+    With a ``pair_verifier`` claims are verified pair by pair, and not by the ``planner``.
     ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
     claim, ``relevance`` which passages are relevant to the question. No interaction is asked about
     more than ``ceiling`` says, nor by more calls ``at_once``.
@@ -45,6 +47,7 @@ class Pipeline:
         relevance: Relevance | None = None,
         ceiling: Ceiling | None = None,
         at_once: int | None = None,
+        pair_verifier: PairVerifier | None = None,
     ) -> None:
         self._observe = asker.observe
         self._asker = asker
@@ -53,8 +56,11 @@ class Pipeline:
         self._order = order
         self._quoter = quoter
         self._relevance = relevance
-        self._verifier = Verifier(asker, planner, caps or Caps())
+        self._verifier: Verifier | PairVerifier = Verifier(asker, planner, caps or Caps())
         self._sizes = Sizes(asker.instructions, planner, caps or Caps())
+        if pair_verifier is not None:
+            self._verifier = pair_verifier
+            self._sizes = Sizes(asker.instructions, pairs, pair_verifier.caps, pair_verifier.task)
         self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(
@@ -86,6 +92,7 @@ class Pipeline:
             verdicts=_verdicts(interaction, extracted, answers, relevant),
             judge=self._identity(spent),
             usage=spent.usage,
+            probabilities=probabilities(answers),
         )
         if self._quoter is None:
             return judgement
@@ -163,7 +170,8 @@ class Pipeline:
         return await self._relevance.of(interaction, requests, spent)
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
-        instructions = self._asker.instructions(VerifyRequest.task)
+        task = self._sizes.verifies
+        instructions = "" if task is None else self._asker.instructions(task)
         return Material.of(interaction, claims, self._order, instructions)
 
     async def _settle(

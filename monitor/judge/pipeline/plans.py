@@ -13,6 +13,9 @@ All of them fill the same matrices; they differ in what a call holds.
     the response's claims against every passage, against the reference, and against all passages
     joined by newlines; the reference's claims against every passage. See ``ragas``.
 
+``pairs``
+    One claim and one document a call: ``monitor.judge.pipeline.pairs``.
+
 Where no call has shown a claim all passages, ``together`` asks about that afterwards.
 """
 
@@ -33,7 +36,7 @@ from monitor.judge.pipeline.material import (
 )
 from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, ClaimVerdict
 
-PipelineName = Literal["joint", "single", "ragas"]
+PipelineName = Literal["joint", "single", "ragas", "pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ def ragas(material: Material, caps: Caps) -> VerifyPlan:
 
 
 PLANS: Mapping[PipelineName, Planner] = {"joint": joint, "single": single, "ragas": ragas}
+"""Of the pipelines that ask about several claims a call."""
 
 
 def fewest(planner: Planner, caps: Caps, passages: Sequence[str]) -> int:
@@ -138,10 +142,10 @@ def fewest(planner: Planner, caps: Caps, passages: Sequence[str]) -> int:
     >>> fewest(ragas, Caps(), ["a", "b"] * 25)
     2
     """
-    if planner is single:
-        return len(passages)
-    different = len(set(passages)) if planner is not joint else len(passages)
-    return different if planner is ragas else -(-different // caps.passages)
+    if planner is joint:
+        return -(-len(passages) // caps.passages)
+    # Of equal passages all others but ``single`` ask about one.
+    return len(passages) if planner is single else len(set(passages))
 
 
 def demand(material: Material, caps: Caps, plan: VerifyPlan) -> Demand:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from monitor.errors import TooLarge
-from monitor.judge.ceiling import Demand
+from monitor.judge.ceiling import NOTHING, Demand
 from monitor.judge.pipeline import plans
 from monitor.judge.pipeline.material import Caps, Material, estimated_tokens
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest, has_words
@@ -32,11 +32,15 @@ def refuse_verdicts(claims: int, passages: int) -> None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of one judge: ``instructions`` are its longest for a task."""
+    """Of one judge: ``instructions`` are its longest for a task, ``verifies`` that of verification.
+
+    None: verification asks no model.
+    """
 
     instructions: Callable[[Task], str]
     planner: Planner
     caps: Caps
+    verifies: Task | None = VerifyRequest.task
 
     def extraction(self, interaction: Interaction, texts: Iterable[str]) -> Demand:
         """Of the claims of these texts, each once."""
@@ -50,18 +54,20 @@ class Sizes:
         Raises ``TooLarge`` for more passages than a judgement may hold verdicts.
         """
         refuse_verdicts(1, len(interaction.retrieved_contexts))
+        if self.verifies is None:
+            return NOTHING
         passages = [p.text for p in interaction.retrieved_contexts if has_words(p.text)]
         texts = [*passages, *filter(has_words, [interaction.response, interaction.reference or ""])]
         calls = max(1, plans.fewest(self.planner, self.caps, passages))
         # Each is shown once at least; of equal ones some pipelines show one.
         shown = sum(map(estimated_tokens, texts if self.planner is plans.joint else set(texts)))
-        return Demand(calls, shown + calls * self._fixed(VerifyRequest.task, interaction))
+        return Demand(calls, shown + calls * self._fixed(self.verifies, interaction))
 
     def whole(
         self, material: Material, plan: VerifyPlan, relevance: Iterable[RelevanceRequest] = ()
     ) -> Demand:
         """Of a plan and all that follows from it in any case, and of what is asked beside it."""
-        found = plans.demand(material, self.caps, plan)
+        found = NOTHING if self.verifies is None else plans.demand(material, self.caps, plan)
         system = estimated_tokens(self.instructions(RelevanceRequest.task))
         for request in relevance:
             found += Demand(1, system + estimated_tokens(request.message()))

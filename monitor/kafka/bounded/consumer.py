@@ -365,7 +365,10 @@ class BoundedConsumer(AIOKafkaConsumer):
         return topic_ids(await self._client.send(node, TopicIdsRequest(topics)))
 
     async def _begin_again(self, topic: str) -> None:
-        parts = [part for part in self.assignment() if part.topic == topic]
+        there = self.partitions_for_topic(topic) or ()  # a new log may have fewer partitions
+        parts = [
+            part for part in self.assignment() if part.topic == topic and part.partition in there
+        ]
         begins = await self.beginning_offsets(parts)
         for part in parts:
             if not self._fetcher.has_begun_again(part):  # else the broker has refused its position

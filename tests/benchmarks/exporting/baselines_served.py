@@ -1,6 +1,6 @@
 """Scrapes while baselines are learned, set, reset and deleted: how long does the longest one wait?
 
-Over HTTP, from another thread, every 50 ms, of an exporter's page without Kafka behind it; and the
+Over HTTP, from another process, every 50 ms, of an exporter's page without Kafka behind it; and the
 longest step on the loop, in seconds and in CPU seconds of its thread: the machine may be shared.
 """
 
@@ -9,20 +9,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import http.client
-import threading
+import multiprocessing
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from datetime import UTC, datetime
 from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Final, TypeVarTuple, Unpack
 
 from prometheus_client import CollectorRegistry
 
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
+from monitor.exporter.exporter import TURN_S
 from monitor.exporter.scores.aggregator import ScoreAggregator
-from monitor.exporter.scores.steps import in_turns
+from monitor.exporter.scores.steps import in_turns, one_turn
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
@@ -74,31 +76,37 @@ class TimedLoop(asyncio.SelectorEventLoop):
 
 
 class Scraper:
-    """A thread that scrapes until it is told to end."""
+    """A process that scrapes until it is told to end: in ours it would wait for our interpreter."""
 
     def __init__(self, port: int) -> None:
-        self._port, self._ended = port, threading.Event()
-        self.took: list[float] = []
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ended.wait(EVERY_S):
-            began = time.perf_counter()
-            client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-            client.request("GET", "/metrics")
-            client.getresponse().read()
-            client.close()
-            self.took.append(time.perf_counter() - began)
+        context = multiprocessing.get_context("spawn")
+        self._took, told = context.Pipe(duplex=False)
+        self._process = context.Process(target=_scrape, args=(port, told), daemon=True)
+        self._process.start()
+        told.close()
 
     def latest(self) -> list[float]:
-        """Seconds of the scrapes since the last look, in their order."""
-        took, self.took = self.took, []
+        """Seconds of the scrapes since the last look, sorted."""
+        took = []
+        while self._took.poll():
+            took.append(self._took.recv())
         return sorted(took)
 
     def end(self) -> None:
         """No more scrapes."""
-        self._ended.set()
+        self._process.terminate()
+        self._process.join()
+
+
+def _scrape(port: int, told: Connection) -> None:
+    while True:
+        time.sleep(EVERY_S)
+        began = time.perf_counter()
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        client.request("GET", "/metrics")
+        client.getresponse().read()
+        client.close()
+        told.send(time.perf_counter() - began)
 
 
 class Stage:
@@ -110,27 +118,38 @@ class Stage:
         self.baselines: Baselines
         self.aggregator, self.baselines = aggregators(metrics, segments=False, fixed=False)
         self.aggregator.advance(self.now)
-        self._traffic = lines(seed, START, 2 * DAY / records, metrics)
-        self.read(records - FEW)
+        traffic = lines(seed, START, 2 * DAY / records, metrics)
+        for line in islice(traffic, records - FEW):
+            self.take(line)
+        self._few = list(islice(traffic, FEW))
         gc.collect()
         gc.freeze()  # as the exporter does once it is ready
         self.holding = Holding(self.baselines, lambda: self.now, lambda: None)
         registry = CollectorRegistry()
-        registry.register(QualityCollector(self.aggregator, lambda: self.now, lambda: True))
         health = Health(time.monotonic)
         self.http = HttpServer(
             registry, health, ProcessTelemetry(registry, "0"), lambda: Front("0")
         )
+        self.still = asyncio.Lock()
+        self.http.pages.with_part(
+            QualityCollector(self.aggregator, lambda: self.now, lambda: True), self.still
+        )
 
-    def read(self, count: int) -> None:
-        """Take in so many records."""
-        for line in islice(self._traffic, count):
-            self.aggregator.add(read_score_record(line), line)
+    def take(self, line: bytes) -> None:
+        """Take in a record."""
+        self.aggregator.add(read_score_record(line), line)
 
     async def come(self) -> None:
-        """Records, of which little is kept for learning now: a few at a time."""
-        for _ in range(FEW // 2):
-            self.read(1)
+        """Records, of which little is kept for learning now: in turns as long as the exporter's."""
+        self.aggregator.advance(self.now)
+        now, self._few = self._few[: FEW // 2], self._few[FEW // 2 :]
+        left = iter(now)
+        taken = 0
+        while taken < len(now):
+            async with self.still:
+                for line in one_turn(left, TURN_S):
+                    self.take(line)
+                    taken += 1
             await asyncio.sleep(0)
 
     async def learn(self) -> None:

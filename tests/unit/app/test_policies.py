@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import ConfiguredJudge, build_judges, slots, traffic
+from monitor.app.policies import (
+    ConfiguredJudge,
+    build_judges,
+    llm_settings,
+    slots,
+    traffic,
+    with_rechecks,
+)
 from monitor.config import load
 from monitor.control.calibrations import Calibrations
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.provider_gate import ProviderGate
+from monitor.judge.pipeline.plans import PipelineName
+from monitor.plan.plan import TYPICAL
 from monitor.scorer.intake import Policies
-from monitor.telemetry import ScorerTelemetry
+from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
 from tests.stages.records import attributed
 
 
@@ -139,3 +148,26 @@ def test_a_burst_is_what_its_own_settings_allow(
     configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
     found = slots(loaded, Redactor(None), Calibrations(), configured_judges, burst=lambda: 8.0)
     assert (None if found is None else found.burst()) == expected
+
+
+@pytest.mark.parametrize("pipeline", get_args(PipelineName))
+def test_every_pipeline_can_be_configured_and_planned_with(pipeline: str) -> None:
+    """By the same names; all but pairs, where nothing is batched, are rechecked."""
+    configured_judges, _ = built(
+        **{"judge.kind": "llm", "judge.model": "openai/judge", "judge.pipeline": pipeline}
+    )
+    assert configured_judges[0].judge.identity.pipeline == pipeline
+    assert {pipeline, "verifier"} <= TYPICAL.keys()
+    telemetry = RecheckTelemetry(CollectorRegistry())
+    rechecked = with_rechecks(configured_judges, telemetry)[0].recheck is not None
+    assert rechecked is (pipeline != "pairs")
+
+
+def test_the_threshold_is_a_half_unless_it_is_set() -> None:
+    """It goes to the judge, and into its version."""
+    flags = {"judge.kind": "llm", "judge.model": "openai/judge", "judge.pipeline": "pairs"}
+    usual, set_ = load({}, flags=flags), load({}, flags={**flags, "judge.threshold": "0.3"})
+    assert [llm_settings(s.judge).threshold for s in (usual, set_)] == [0.5, 0.3]
+    (one, *_), _ = built(**flags)
+    (other, *_), _ = built(**flags, **{"judge.threshold": "0.3"})
+    assert one.judge.identity.version != other.judge.identity.version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import pytest
 from monitor.ingest.redaction.redactor import Redactor, Rules
 from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
+from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled_set import changed, entries, made_up
+from tests.stages.stub_judges import HABITS, Stub
 
 ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
@@ -78,7 +81,11 @@ def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, co
         ([CLAIM_PAIRS, "--judge", "llm"], "judge: model is missing"),
         (
             [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--pipeline", "joint,both"],
-            "--pipeline: found 'both', expected joint, single, ragas",
+            "--pipeline: found 'both', expected joint, single, ragas, pairs",
+        ),
+        (
+            [CLAIM_PAIRS, "--judge", "llm", "--model", "m", "--fit"],
+            "--fit: joint says yes or no and has no threshold; expected --pipeline pairs, or",
         ),
         ([CLAIM_PAIRS, "--fail-if", "kappa"], "--fail-if: found 'kappa', expected"),
         ([CLAIM_PAIRS, "--format", "native"], f"{CLAIM_PAIRS}:1: "),
@@ -89,6 +96,35 @@ def test_wrong_use(arguments: list[str], expected: str) -> None:
     result = rag_monitor("judge-check", *arguments)
     assert result.returncode == 2
     assert one_line(result).startswith(expected)
+
+
+def test_a_threshold_is_learned_and_taken_over() -> None:
+    """Printed with its interval, the same at every call; with it the judge is another one."""
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--fit")
+    assert "Threshold by these labels: 0." in result.stdout
+    learned = re.search(r"to take it over: (judge\.threshold=0\.\d+)", result.stdout)
+    assert learned is not None
+    plain, again = (
+        json.loads(rag_monitor("judge-check", CLAIM_PAIRS, "--fit", "--json", *more).stdout)
+        for more in ([], ["--set", learned[1]])
+    )
+    before, after = plain["judges"][0], again["judges"][0]
+    assert before["fit"]["threshold"] == after["fit"]["threshold"]
+    assert before["fit"]["configured"] < before["fit"]["fitted"] == after["fit"]["configured"]
+    assert before["judge"]["version"] != after["judge"]["version"]
+
+
+def test_a_verifier_is_measured_and_fit() -> None:
+    """A function in a model's place, with its scores."""
+    named = "judge.verifier=tests.stages.verifiers:tiny"
+    result = rag_monitor("judge-check", CLAIM_PAIRS, "--set", named, "--fit", "--json")
+    (judge,) = json.loads(result.stdout)["judges"]
+    assert judge["judge"]["model"] == "tests.stages.verifiers:tiny"
+    assert judge["fit"]["threshold"]["value"] == 0.6
+    assert judge["kinds"]["response_by_context"]["auc"]["value"] > 0.5
+    wrong = rag_monitor("judge-check", CLAIM_PAIRS, "--set", "judge.verifier=no_such:function")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert one_line(wrong).startswith("judge.verifier: no_such cannot be imported")
 
 
 def test_file_that_is_not_utf8(tmp_path: Path) -> None:
@@ -121,6 +157,32 @@ async def test_llm_judge_in_three_pipelines(tmp_path: Path) -> None:
     compared = [c for c in report["comparisons"] if c["kind"] == "response_by_passage"]
     assert [c["paired"]["p"] for c in compared] == [1.0] * 3
     assert report["gates"] == [{"gate": "flips>0", "failed": []}]
+
+
+@pytest.mark.parametrize("habit", ["always n", "always y", "alternates by reply"])
+async def test_a_judge_that_guesses_fails_by_default(tmp_path: Path, habit: str) -> None:
+    """It is said in words, with exit code 1; another condition takes the default's place."""
+    path = made_up(12).write(tmp_path / "made-up.jsonl")
+    async with StubJudgeServer(Stub(HABITS[habit])) as server:
+        asked: list[str | Path] = [
+            "judge-check", path, "--judge", "llm", "--model", "judge", "--no-extraction",
+            "--set", f"judge.api_base={server.url}",
+        ]  # fmt: skip
+        result = await asyncio.to_thread(rag_monitor, *asked)
+        other = await asyncio.to_thread(rag_monitor, *asked, "--fail-if", "failed>0")
+    assert result.returncode == 1
+    assert "No better than guessing on response_by_passage" in result.stdout
+    assert "fail if the judge is no better than guessing: FAIL: joint" in result.stdout
+    assert other.returncode == 0
+    assert "No better than guessing on response_by_passage" in other.stdout
+
+
+def test_a_judge_that_does_better_passes_by_default() -> None:
+    """The offline judge does, on the labels that come with it."""
+    result = rag_monitor("judge-check")
+    assert result.returncode == 0
+    assert "No better than guessing" not in result.stdout
+    assert "fail if the judge is no better than guessing: ok" in result.stdout
 
 
 async def test_judge_that_answers_nothing(tmp_path: Path) -> None:

@@ -95,6 +95,10 @@ def test_lists_arrive_as_commas_or_json(text: str) -> None:
         ("SAMPLING__KEY", "key", "sampling.key: found 'key', expected interaction_id, record_key"),
         ("JUDGE__KIND", "gpt", "judge.kind: found 'gpt', expected: input should be 'offline' or"),
         ("JUDGE__CLAIMS_PER_CALL", "13", "judge.claims_per_call: found '13', expected"),
+        ("JUDGE__PIPELINE", "pair", "judge.pipeline: found 'pair', expected: input should be"),
+        ("JUDGE__THRESHOLD", "1", "judge.threshold: found '1', expected: input should be less"),
+        ("JUDGE__THRESHOLD", "0", "judge.threshold: found '0', expected: input should be gr"),
+        ("JUDGE__THRESHOLD", "nan", "judge.threshold: found 'nan', expected"),
         ("JUDGE__DEADLINE_S", "0", "judge.deadline_s: found '0', expected"),
         ("DRIFT__PERIOD", "90s", "drift.period: found '90s', expected whole minutes"),
         ("LOG__LEVEL", "loud", "log.level: found 'loud', expected"),
@@ -158,3 +162,24 @@ def test_a_cache_in_redis_needs_to_know_where() -> None:
     address = {"judge.cache.kind": "redis", "judge.cache.url": "redis://:sesame@host"}
     settings = load({}, flags=address)
     assert "sesame" not in f"{settings!r}{settings.model_dump(mode='json')}"
+
+
+@pytest.mark.parametrize(
+    ("said", "judgements"), [("50", 50), ("0.02", 50), ("1", 1), ("2.6", 3), ("0", 0)]
+)
+def test_canaries_are_one_in_so_many_or_a_share(said: str, judgements: int) -> None:
+    """50 and 0.02 are the same; 0: none, as where no model verifies."""
+    llm = {"RAG_MONITOR_JUDGE__KIND": "llm", "RAG_MONITOR_JUDGE__MODEL": "openai/m"}
+    told = {"RAG_MONITOR_JUDGE__CANARIES": said}
+    assert load({**llm, **told}).judge.judgements_to_a_canary == judgements
+    assert load(llm).judge.judgements_to_a_canary == 50
+    assert load(told).judge.judgements_to_a_canary == 0
+    local = {"RAG_MONITOR_JUDGE__VERIFIER": "module:function"}
+    assert load({**llm, **told, **local}).judge.judgements_to_a_canary == 0
+
+
+def test_wrong_settings_of_canaries_are_named() -> None:
+    """What was found, and what could stand there."""
+    assert refusal(JUDGE__CANARIES="-1").startswith("judge.canaries: found '-1', expected")
+    assert refusal(JUDGE__CANARIES="nan").startswith("judge.canaries: found 'nan', expected")
+    assert "'fail' or 'score'" in refusal(JUDGE__NOT_JUDGING="stop")

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
 from monitor.doctor import llm
-from monitor.doctor.llm import TINY
+from monitor.doctor.llm import KNOWN_PAIRS, TINY
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.pipeline.identity import VerifierSettings
+from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
+from tests.servers.stub_judge_server import StubJudgeServer
+from tests.stages.stub_judges import HABITS, Erring, Stub, known_pairs
 
 KEY = "sk-very-secret"
 LABELS = Labels(
     claims={(TINY.user_input, TINY.response): (TINY.response,)},
     supported=frozenset({(TINY.response, TINY.response)}),
 )
+TASKS = ["extract_claims", "verify_claims", "verify_claims"]
 
 
 async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
@@ -32,11 +38,11 @@ async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
         await judge.aclose()
 
 
-async def test_both_prompts_are_asked_once() -> None:
+async def test_both_prompts_are_asked_once_and_then_the_known_pairs() -> None:
     """One claim to extract and one to verify; who answered is said, and the lacking price."""
-    async with JudgeServer(LABELS) as server:
+    async with JudgeServer(LABELS | known_pairs()) as server:
         judged, price = await asked(server.url)
-        assert [entry.task for entry in server.log] == ["extract_claims", "verify_claims"]
+        assert [entry.task for entry in server.log] == TASKS
     assert judged.status is CheckStatus.OK
     assert "2 calls" in judged.found
     assert (price.check, price.status) == ("price", CheckStatus.WARN)
@@ -72,6 +78,47 @@ async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> 
     assert "3 calls" in judged.found
     wrong = "repeats another number than asked (nonce)"
     assert f"1 of 3 replies were refused; most often the reply {wrong}" in judged.found
+
+
+@pytest.mark.parametrize("name", HABITS)
+async def test_a_judge_that_does_not_judge_fails_at_once(name: str) -> None:
+    """It answers, and at most four of six pairs with known verdicts are right."""
+    async with StubJudgeServer(Stub(HABITS[name])) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.FAIL
+    found = re.fullmatch("answers, but does not judge: ([0-4]) of 6 right", judged.found)
+    assert found
+    if name.startswith("always"):
+        assert found[1] == "3"
+    assert "judge-check" in judged.mend
+
+
+async def test_a_judge_that_judges_is_said_to() -> None:
+    """All six, with one more call."""
+    model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])
+    async with StubJudgeServer(model) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.OK
+    assert judged.found.endswith("2 calls, 640 tokens; 6 of 6 known pairs right")
+    assert len(model.asked) == 3
+
+
+async def test_a_judge_whose_reply_about_known_pairs_cannot_be_read_is_looked_at() -> None:
+    """It has answered before, so that it is no FAIL; that it cannot keep to the format is said."""
+    labels = LABELS | known_pairs()
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.EMPTY, containing="battery", times=None),))
+    async with JudgeServer(labels, plan) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.WARN
+    assert "no reply about 6 pairs with known verdicts (malformed_reply)" in judged.found
+
+
+async def test_a_judge_that_refuses_the_known_pairs_alone_answers() -> None:
+    """Only what it has judged says whether it judges."""
+    async with JudgeServer(LABELS) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.OK
+    assert "no reply about 6 pairs with known verdicts (rejected)" in judged.found
 
 
 @pytest.fixture
@@ -111,3 +158,37 @@ async def test_the_offline_judge_answers() -> None:
     """It needs no price."""
     (line,) = await llm.examine(OfflineJudge("offline"), "offline", 60.0)
     assert (line.check, line.status) == ("judge", CheckStatus.OK)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("knowing", CheckStatus.OK, "the verifier tests.stages.verifiers:knowing, answers; 6 of 6"),
+        ("constant", CheckStatus.FAIL, "answers, but does not judge: 3 of 6 right"),
+        ("logits", CheckStatus.FAIL, "judge.verifier does not give a probability for each pair"),
+    ],
+)
+async def test_a_verifier_is_asked_too(name: str, status: CheckStatus, said: str) -> None:
+    """It is named; one that says the same always, or gives no probabilities, fails."""
+    settings = VerifierSettings(f"tests.stages.verifiers:{name}")
+    made = LlmSettings(model="", pipeline="pairs", verifier=settings)
+    judge = VerifierJudge(made, LocalVerifier(settings))
+    (line,) = await llm.examine(judge, "verifier", deadline_s=60.0)
+    assert line.status is status
+    assert said in line.found
+
+
+async def test_pairs_that_are_all_no_are_no_judgement() -> None:
+    """A model that answers every pair alike is found out, in this pipeline as in any other."""
+
+    class No(Stub):
+        def answer(self, user: str) -> str:
+            return "no" if json.loads(user)["task"] == "judge_pair" else super().answer(user)
+
+    async with StubJudgeServer(No()) as server:
+        settings = LlmSettings("openai/judge", api_base=server.url, api_key=KEY, pipeline="pairs")
+        judge = LlmJudge(settings)
+        judged, _ = await llm.examine(judge, "judge", deadline_s=60.0)
+        await judge.aclose()
+    assert judged.status is CheckStatus.FAIL
+    assert judged.found == "answers, but does not judge: 3 of 6 right"

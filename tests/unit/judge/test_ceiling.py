@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -18,9 +19,10 @@ from monitor.judge.llm.dry_run import RehearsedJudge
 from monitor.judge.llm.fallback import FallbackJudge
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.pipeline.material import Caps, Material
+from monitor.judge.pipeline.pairs import pairs
 from monitor.judge.pipeline.parsing import ClaimVerdict, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
-from monitor.judge.pipeline.plans import PLANS, PipelineName, demand, fewest, together
+from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, demand, fewest, together
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
@@ -34,8 +36,8 @@ from tests.servers.judge_weather import Weather
 from tests.stages.judge_case import LABELS, interaction
 from tests.stages.truthful import Large, Truthful, judged, large, made
 
-PIPELINES: tuple[PipelineName, ...] = ("joint", "single", "ragas")
-BY_PIPELINE = pytest.mark.parametrize("pipeline", PIPELINES)
+PLANNERS: Mapping[PipelineName, Planner] = {**PLANS, "pairs": pairs}
+BY_PIPELINE = pytest.mark.parametrize("pipeline", PLANNERS)
 
 
 def logged(passages: list[str], response: str = "R.", reference: str | None = None) -> Interaction:
@@ -285,8 +287,8 @@ def test_the_fewest_calls_are_a_lower_bound(pipeline: PipelineName) -> None:
     for passages in (0, 1, 11, 12, 13, 100):
         texts = [f"Fact {n % 40}." for n in range(passages)]
         found = Material.of(logged(texts), Claims(response=("C.",)), passage_order, "i")
-        planned = PLANS[pipeline](found, caps)
-        assert fewest(PLANS[pipeline], caps, texts) <= len(planned.blocks)
+        planned = PLANNERS[pipeline](found, caps)
+        assert fewest(PLANNERS[pipeline], caps, texts) <= len(planned.blocks)
 
 
 class Looked(dict[str, str]):
@@ -315,7 +317,7 @@ def test_planning_looks_at_each_text_a_bounded_number_of_times(pipeline: Pipelin
         )
         Looked.looked = Looked.copied = 0
         caps = Caps(prompt_tokens=10**9)
-        plan = PLANS[pipeline](whole, caps)
+        plan = PLANNERS[pipeline](whole, caps)
         demand(whole, caps, plan)
         for block in plan.blocks:
             whole.request(block, plan.joined)

@@ -1,9 +1,10 @@
-"""What every judge must do, held against both that ship: the offline one and the LLM's."""
+"""What every judge must do: the offline one, the LLM's and a verifier's are held against it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,22 +13,30 @@ from monitor.judge.cache.memory import MemoryStore
 from monitor.judge.cache.store import Unobserved
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.pipeline.identity import VerifierSettings
 from monitor.judge.protocol import Judge
+from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import JudgeServer
 from tests.stages.judge_case import LABELS, SHIPPING, WARRANTY, WRONG, interaction
 
 
-@pytest.fixture(params=["offline", "llm", "kept"])
+@pytest.fixture(params=["offline", "verifier", "llm", "pairs", "kept"])
 async def judge(request: pytest.FixtureRequest) -> AsyncIterator[Judge]:
     """Any judge, prepared; the LLM's asks a server that knows the labels, or keeps its answers."""
     if request.param == "offline":
         yield OfflineJudge()
         return
+    if request.param == "verifier":
+        verifier = VerifierSettings("tests.stages.verifiers:tiny")
+        settings = LlmSettings(model="", pipeline="pairs", verifier=verifier)
+        yield VerifierJudge(settings, LocalVerifier(verifier))
+        return
     async with JudgeServer(LABELS) as server:
-        llm = LlmJudge(LlmSettings(model="openai/judge", api_base=server.url, api_key="none"))
+        asked = LlmSettings(model="openai/judge", api_base=server.url, api_key="none")
+        llm = LlmJudge(replace(asked, pipeline="pairs") if request.param == "pairs" else asked)
         await llm.prepare()
         store = MemoryStore(max_entries=9, max_bytes=99_999, ttl_s=60, clock=time.monotonic)
-        yield llm if request.param == "llm" else CachedJudge(llm, store, Unobserved())
+        yield llm if request.param in ("llm", "pairs") else CachedJudge(llm, store, Unobserved())
         await llm.aclose()
 
 

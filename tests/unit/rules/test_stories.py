@@ -22,6 +22,7 @@ from tests.stages.weeks import (
     growing,
     judge_state,
     lost,
+    not_judging,
     of,
     outcome,
     unseen,
@@ -567,6 +568,24 @@ def test_the_circuit_of_one_scorer_opens(stage: Stage) -> None:
         "failed time and again, and is only tried now and then."
     )
     stage.tells(story, (40, []), (70, [Firing("RagMonitorJudgeStopped", labels, text)]))
+
+
+def test_the_judge_guesses(stage: Stage) -> None:
+    """One alert, however many scorers have found it; a few minutes are none, and it ends."""
+    story = calm()
+    for process in SCORERS:
+        story[not_judging(process)] = "0x29 1x59 0x200"
+    labels = {**SCORE, "model": "openai/gpt-4o"}
+    text = (
+        "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
+        "(rag_monitor_judge_not_judging is 1): what it says of the traffic is worth nothing. "
+        "Unless judge.not_judging is score, nothing is scored."
+    )
+    firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "canaries"})
+    stage.tells(story, (32, []), (36, [firing]), (80, [firing]), (100, []))
+    story[not_judging("score-1")] = "0x29 1x2 0x260"
+    story[not_judging("score-2")] = constant(0)
+    stage.fires(story, 60)
 
 
 def test_the_budget_is_spent(stage: Stage) -> None:

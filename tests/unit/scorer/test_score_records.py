@@ -111,17 +111,20 @@ def test_the_segment_is_the_raw_value_of_an_attribute(attribute: str | None, seg
     assert segment_of(INTERACTION, attribute) == segment
 
 
+TEXTS = ("interaction", "attributes", "evidence")
+
+
 def size_without_texts(record: ScoreRecord) -> int:
     """The bytes of a record without anything that the numbers do not need."""
-    texts: dict[str, object] = {key: {} for key in ("interaction", "attributes", "evidence")}
+    texts: dict[str, object] = {key: {} for key in (*TEXTS, "probabilities")}
     bare = {**texts, "claims": Claims(), "truncated": True}
     return len(record.model_copy(update=bare).to_json())
 
 
 def numbers(record: ScoreRecord) -> dict[str, Any]:
     """Everything that gauges, evidence and counts are computed from."""
-    texts = {"interaction", "attributes", "claims", "evidence", "truncated"}
-    return record.model_dump(exclude=texts)
+    gone = {*TEXTS, "probabilities", "claims", "truncated"}
+    return record.model_dump(exclude=gone)
 
 
 @given(score_records(), st.floats(0, 1.2))
@@ -147,6 +150,17 @@ def test_quotes_go_with_the_passages_that_they_are_of() -> None:
     assert found.verdicts == record.verdicts
     assert "evidence" not in json.loads(line)
     assert "evidence" not in json.loads(built().to_json())
+
+
+def test_probabilities_go_with_the_evidence() -> None:
+    """They stand on the record, and leave it with the first texts; none is no key."""
+    judgement = JUDGEMENT.model_copy(update={"probabilities": {"c1": {"1": 0.25, "+": 0.5}}})
+    record = built(SCORED._replace(judgement=judgement))
+    assert json.loads(record.to_json())["probabilities"] == {"c1": {"1": 0.25, "+": 0.5}}
+    found, line = shrink(record, len(record.to_json()) - 1)
+    assert found.verdicts == record.verdicts
+    assert "probabilities" not in json.loads(line)
+    assert "probabilities" not in json.loads(built().to_json())
 
 
 @given(st.integers(0, 300))

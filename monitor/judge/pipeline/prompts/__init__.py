@@ -27,6 +27,7 @@ FILES: Final[Files] = {
     },
     "quote_evidence": {shape: f"quote_evidence_{shape}.v2.md" for shape in _PASSAGES},
     "judge_relevance": {shape: f"judge_relevance_{shape}.v2.md" for shape in _PASSAGES},
+    "judge_pair": {"": "judge_pair.v1.md"},
 }
 #: Examples of other shapes are made of this one.
 BANK_FILE: Final = "examples.v1.json"
@@ -66,14 +67,25 @@ class Prompts:
         return max(self.texts.get(task, {}).values(), key=len, default="")
 
 
-def load_prompts(*, evidence: bool = False, relevance: bool = False) -> Prompts:
-    """The prompt files of this version, those of evidence and relevance only if asked for."""
-    left_out = {"quote_evidence": not evidence, "judge_relevance": not relevance}
+def load_prompts(
+    *, evidence: bool = False, relevance: bool = False, pairs: bool = False
+) -> Prompts:
+    """The prompt files of this version, those of evidence and relevance only if asked for.
+
+    ``pairs``: claims are verified pair by pair, and not by the instructions of a batch.
+    """
+    asked: dict[Task, bool] = {
+        "extract_claims": True,
+        "verify_claims": not pairs,
+        "quote_evidence": evidence,
+        "judge_relevance": relevance,
+        "judge_pair": pairs,
+    }
     return Prompts(
         texts={
             task: {shape: read_file(name) for shape, name in names.items()}
             for task, names in FILES.items()
-            if not left_out.get(task)
+            if asked[task]
         },
         bank=read_file(BANK_FILE),
     )

@@ -43,6 +43,7 @@ PUBLISHED = {
     "judge_relevance_one.v2.md": "ebf129daa197b9443ffe389ee86c90c7",
     "judge_relevance_several.v2.md": "3c5e1f951bb12153609d09c5aae82677",
     "examples.v1.json": "46cfbe7f147acf714b6a777bc21383ec",
+    "judge_pair.v1.md": "d1c11fc9549b8c8e66aa73f50dec354a",
 }
 
 
@@ -68,10 +69,12 @@ def test_published_files_are_unchanged() -> None:
 
 def test_system_messages_are_the_files_byte_for_byte() -> None:
     """The loaded texts encode to exactly the bytes on disk, with plain line ends."""
+    texts = {**load_prompts(pairs=True).texts, **ALL.texts}
+    assert texts.keys() == FILES.keys()
     for task, names in FILES.items():
         for shape, name in names.items():
-            assert ALL.of(task, shape).encode() == raw(name)
-            assert "\r" not in ALL.of(task, shape)
+            assert texts[task][shape].encode() == raw(name)
+            assert "\r" not in texts[task][shape]
     assert ALL.bank.encode() == raw(BANK_FILE)
 
 
@@ -141,7 +144,8 @@ def test_what_is_seldom_asked_is_in_the_hash_only_where_it_is_asked_for() -> Non
     """Without evidence and relevance the instructions are those of always."""
     assert list(load_prompts().texts) == ["extract_claims", "verify_claims"]
     hashes = {load_prompts(evidence=e, relevance=r).hash for e in OFF_ON for r in OFF_ON}
-    assert len(hashes) == 4
+    assert len(hashes | {load_prompts(pairs=True).hash}) == 5
+    assert list(load_prompts(pairs=True).texts) == ["extract_claims", "judge_pair"]
 
 
 def test_prompts_fit_their_token_budget() -> None:

@@ -1,0 +1,71 @@
+"""Who is asked about canaries: settings turned into watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+from monitor.app.policies import ConfiguredJudge, in_order, judges_of, llm_settings
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.observers import CountedAside
+from monitor.judge.protocol import Judge
+from monitor.scorer.canaries import Asked, CanaryWatch
+from monitor.telemetry import CanaryTelemetry
+
+#: Told of a judge that does not judge, and why; or with None that it does again.
+Tell = Callable[[str, str | None], None]
+
+
+def with_canaries(
+    configured_judges: Sequence[ConfiguredJudge],
+    telemetry: CanaryTelemetry,
+    *,
+    spend: Callable[[float], None],
+    affords: Callable[[], bool],
+    tell: Tell,
+    clock: Callable[[], float],
+    rng: Random,
+) -> list[ConfiguredJudge]:
+    """The same judges, where models are asked about canaries among their traffic.
+
+    ``spend`` is told of their cost; ``affords`` says whether there is money left.
+    """
+    observe = CountedAside(telemetry, spend)
+
+    def watched(configured: ConfiguredJudge) -> ConfiguredJudge:
+        section = configured.section
+        if not section.judgements_to_a_canary:
+            return configured
+        watch = CanaryWatch(
+            section.judgements_to_a_canary,
+            _models(configured, observe),
+            configured.limits,
+            telemetry,
+            marks=section.not_judging == "fail",
+            affords=affords,
+            tell=partial(tell, f"{section.label_name} {section.model}"),
+            clock=clock,
+            rng=rng,
+        )
+        return replace(configured, canaries=watch)
+
+    return list(map(watched, configured_judges))
+
+
+def _models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
+    """The preferred model and the others, without what changes no verdict and costs calls."""
+    section = configured.section
+    preferred = replace(llm_settings(section), evidence="off", relevant_to_question="labels")
+    gates, made = configured.provider_gates, in_order(preferred, section.fallback_models)
+    return [
+        Asked(
+            LlmJudge(one, observe=observe, provider_gates=gates), one.model, partial(_label, judge)
+        )
+        for one, judge in zip(made, judges_of(configured), strict=True)
+    ]
+
+
+def _label(judge: Judge) -> str:
+    return judge.identity.label

@@ -1,0 +1,225 @@
+"""Canaries among the traffic: does the judge judge, or does it only answer?
+
+Now and then, after a judgement, an interaction with known verdicts goes the same way, in a place
+and within the limits and the money of any other. It is no traffic: it has no record and no outcome.
+What follows from it says ``monitor.stats.guessing``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+from typing import Final
+
+from monitor.errors import JudgeFailed
+from monitor.judge.canaries import Canary, in_turn
+from monitor.judge.limits.limits import Limits, chosen
+from monitor.records import Judgement, Outcome, Reason
+from monitor.runtime.logs import logger
+from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
+from monitor.scorer.score_records import JudgingResult
+from monitor.stats.guessing import Guessing, after
+from monitor.telemetry import CanaryTelemetry
+
+#: Canaries, and verdicts on traffic, that gauges are taken over: the latest ones.
+LATEST: Final = 200
+LATEST_VERDICTS: Final = 1_000
+#: At a start, in doubt, and while a judge guesses, so many times as many canaries are asked.
+QUICKER: Final = 25
+#: The first comes after this part of the judgements to one canary.
+FIRST: Final = 6
+#: Right answers that make a start no start any more; and attempts, where none comes.
+KNOWN, TRIED = 4, 12
+MOST_UNDER_WAY: Final = 2
+#: Failures in which a model has replied, if with nothing that can be read.
+UNREADABLE: Final = ("malformed_reply", "output_limit")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One model of a judge: who is asked about canaries, and how it is called.
+
+    ``label`` gives the judge's name and version as of now.
+    """
+
+    judge: SecondJudge
+    model: str
+    label: Callable[[], str]
+
+
+class YesShares:
+    """The share of y among one judge's latest verdicts, by kind; constant ones are told once."""
+
+    def __init__(self, model: str, telemetry: CanaryTelemetry, latest: int) -> None:
+        self._model, self._telemetry = model, telemetry
+        self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
+        self._constant = set[str]()
+
+    def add(self, judgement: Judgement) -> None:
+        """The verdicts of one more judgement."""
+        for kind, verdict in _verdicts(judgement):
+            self._kept[kind].append(verdict)
+        for kind, kept in self._kept.items():
+            share = sum(kept) / len(kept)
+            self._telemetry.yes_ratio.labels(kind, self._model).set(share)
+            # That several passages never support a claim together is nothing odd.
+            is_constant = len(kept) == kept.maxlen and share in (0.0, 1.0) and kind != "together"
+            if is_constant and kind not in self._constant:
+                said = {"kind": kind, "verdicts": len(kept), "verdict": "y" if share else "n"}
+                logger().warning("judge_verdicts_constant", model=self._model, **said)
+            (self._constant.add if is_constant else self._constant.discard)(kind)
+
+
+def _verdicts(judgement: Judgement) -> Iterator[tuple[str, bool]]:
+    """The kind and value of each verdict on traffic; ``together`` where a + was allowed."""
+    found = judgement.verdicts
+    for row in found.response_by_passage + found.reference_by_passage:
+        yield from (("passage", verdict) for verdict in row)
+    yield from (("reference", verdict) for verdict in found.response_by_reference)
+    yield from (("response", verdict) for verdict in found.reference_by_response)
+    for row, together in zip(found.response_by_passage, found.response_by_context, strict=True):
+        if len(row) > 1 and not any(row):
+            yield "together", together
+
+
+class CanaryWatch:
+    """The canaries of one judge: one in ``every`` judgements, more at its start and in doubt.
+
+    ``models`` are in order of preference, those of ``limits``. With ``marks`` traffic is turned
+    away while a model guesses. None is asked when the money is gone, as ``affords`` says. ``tell``
+    is told why the judge does not judge, and None when it does. ``clock`` gives epoch seconds.
+    """
+
+    def __init__(
+        self,
+        every: int,
+        models: Sequence[Asked],
+        limits: Limits,
+        telemetry: CanaryTelemetry,
+        *,
+        marks: bool = True,
+        affords: Callable[[], bool] = lambda: True,
+        tell: Callable[[str | None], None] = lambda _why: None,
+        clock: Callable[[], float],
+        rng: Random,
+    ) -> None:
+        self._every, self._models, self._limits = every, models, limits
+        self._telemetry, self._marks = telemetry, marks
+        self._affords, self._tell, self._clock, self._rng = affords, tell, clock, rng
+        self._tracker = AgreementTracker(telemetry, LATEST)
+        self._states = [Guessing() for _ in models]
+        self._shares = YesShares(models[0].model, telemetry, LATEST_VERDICTS)
+        self._canaries = in_turn(f"{rng.getrandbits(64):x}")
+        self._tasks = set[asyncio.Task[None]]()
+        self._since = every - max(1, every // FIRST)
+        self._known = self._tried = 0
+        self._closed = False
+        self._is_readable = True
+        for each in models:
+            telemetry.not_judging.labels(each.model).set(0)
+
+    def turns_away(self) -> bool:
+        """Whether the model that a judgement was admitted for is not to be asked about traffic."""
+        return self._marks and self._states[chosen()].is_guessing
+
+    def judged(self, ending: JudgingResult) -> None:
+        """An interaction of the traffic has ended; it may be time for a canary."""
+        if ending.judgement is not None:
+            self._shares.add(ending.judgement)
+        answered = ending.judgement is not None and ending.usage.calls > 0
+        unreadable = ending.outcome is Outcome.JUDGE_FAILED and ending.reason in UNREADABLE
+        if not (answered or unreadable or ending.reason == Reason.NOT_JUDGING):
+            return  # who does not answer has other alerts, and is not asked more
+        if answered or unreadable:
+            self._is_readable = answered
+        # No more than is made up for: what is turned away passes faster than canaries do.
+        self._since = min(self._every, self._since + 1)
+        self._begin_due()
+
+    def _begin_due(self) -> None:
+        while not self._closed and len(self._tasks) < MOST_UNDER_WAY:
+            if self._since < (pause := self._pause()):
+                return
+            self._since -= pause
+            self._tried += 1
+            task = asyncio.create_task(self._counted(next(self._canaries)))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._begin_due()
+
+    def _pause(self) -> int:
+        """Judgements from one canary to the next, as things stand."""
+        starts = self._known < KNOWN and 0 < self._tried < TRIED
+        unsure = any(state.is_guessing or state.is_doubtful for state in self._states)
+        return max(1, self._every // QUICKER) if starts or unsure else self._every
+
+    async def aclose(self) -> None:
+        """Drop what has not ended, and give back connections."""
+        self._closed, tasks = True, list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE_S)
+        for each in self._models:
+            await each.judge.aclose()
+
+    async def _counted(self, canary: Canary) -> None:
+        result = "dropped"
+        try:
+            result = await self._judged(canary)
+        except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
+            result = "internal_error"
+            logger().exception("canary_bug")
+        finally:
+            self._telemetry.results.labels(result).inc()
+
+    async def _judged(self, canary: Canary) -> str:
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        interaction = canary.interaction(f"{self._rng.getrandbits(128):032x}", now)
+        # Before the traffic that waits: behind a backlog it would say too late what it says.
+        async with self._limits.admitted(first=True):
+            number = chosen()
+            if not self._affords():
+                return "over_budget"
+            try:
+                async with self._limits.deadline():
+                    asked = self._models[number].judge.judge(interaction, None, canary.claims)
+                    judgement = await asked
+            except TimeoutError:
+                return "deadline"
+            except JudgeFailed as failure:
+                # A model that copies its example answers nothing else, either; one that only
+                # stumbles over this shape judges its traffic.
+                if failure.reason in UNREADABLE and not self._is_readable:
+                    self._learn(number, 1, 2)
+                return failure.reason
+        graded = canary.graded(judgement)
+        right = sum(found.equal for found in graded.values())
+        self._tracker.add(self._models[number].label(), graded)
+        self._learn(number, right, canary.verdicts)
+        return "right" if right == canary.verdicts else "wrong"
+
+    def _learn(self, number: int, right: int, asked: int) -> None:
+        """One more canary says how many of a model's verdicts are right."""
+        before, model = self._states[number], self._models[number].model
+        self._states[number] = state = after(before, right, asked)
+        self._known += 1
+        if state.is_guessing == before.is_guessing:
+            return
+        self._telemetry.not_judging.labels(model).set(state.is_guessing)
+        if state.is_guessing:
+            right, asked = (sum(column) for column in zip(*state.since, strict=True))
+            why = f"answers, but does not judge: {right} of {asked} verdicts on canaries are right"
+            logger().error("judge_not_judging", model=model, right=right, verdicts=asked)
+            self._tell(why)
+        else:
+            logger().warning("judge_judges_again", model=model)
+            if not any(each.is_guessing for each in self._states):
+                self._tell(None)

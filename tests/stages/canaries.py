@@ -1,0 +1,147 @@
+"""A scorer whose judge is asked about canaries, without Kafka and HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from random import Random
+
+from prometheus_client import CollectorRegistry
+
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import DeadLetterGate
+from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.work import Work
+from monitor.judge.limits.limits import Limits
+from monitor.judge.protocol import CostMeter
+from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
+from monitor.runtime.health import Health
+from monitor.sampling.hashing import Sampler
+from monitor.scorer.canaries import Asked, CanaryWatch
+from monitor.scorer.intake import Policies
+from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.scorer import Scorer, ScorerSettings
+from monitor.telemetry import ScorerTelemetry
+from tests.stages.producers import Memory
+from tests.stages.rechecks import NOON
+from tests.stages.scoring import Record
+from tests.stages.stub_judges import Stub
+from tests.stages.truthful import IDENTITY, made
+
+TEXTS = {
+    "user_input": "How long is the warranty?",
+    "response": "The warranty lasts two years.",
+    "retrieved_contexts": ["The warranty lasts two years.", "Shipping is free."],
+}
+
+
+class StubJudge:
+    """A ``Judge``, and one of canaries, over a model; ``failure`` is what it raises instead."""
+
+    def __init__(self, model: Stub) -> None:
+        self.failure: Exception | None = None
+        self.asked = 0
+        self.answers(model)
+
+    def answers(self, model: Stub) -> None:
+        """From now on it is this model that answers."""
+        self.model, self._pipeline = model, made(model)  # type: ignore[arg-type]  # it is the port
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        return IDENTITY
+
+    async def prepare(self) -> None:
+        """Nothing."""
+
+    async def judge(
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
+    ) -> Judgement:
+        self.asked += 1
+        if self.failure is not None:
+            raise self.failure
+        return await self._pipeline.judge(interaction, cost_meter, claims)
+
+    async def aclose(self) -> None:
+        """Nothing."""
+
+
+async def others_ended() -> None:
+    """Wait for all tasks but the one that asks."""
+    current = asyncio.current_task()
+    while others := {task for task in asyncio.all_tasks() if task is not current}:
+        await asyncio.wait(others)
+
+
+class CanaryBench:
+    """The scorer; ``model`` answers traffic, and canaries unless another one is given for them."""
+
+    def __init__(
+        self,
+        model: Stub,
+        *,
+        of_canaries: Stub | None = None,
+        every: int = 50,
+        marks: bool = True,
+        money: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.registry, self.written = CollectorRegistry(), Memory()
+        self.telemetry = telemetry = ScorerTelemetry(self.registry)
+        self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
+        self.money, self.told = money, list[str | None]()
+        limits = Limits(8, 60.0)
+        self.watch = CanaryWatch(
+            every,
+            [Asked(self.second, "m", lambda: IDENTITY.label)],
+            limits,
+            telemetry.canary,
+            marks=marks,
+            affords=lambda: self.money,
+            tell=self.told.append,
+            clock=lambda: NOON,
+            rng=Random(seed),
+        )
+        sampler = Sampler(1.0, "interaction_id")
+        policy = ScoringPolicy(sampler, self.judge, limits, canaries=self.watch)
+        gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+        self.scorer = Scorer(
+            ScorerSettings("scores", 1_000_000),
+            Policies(policy),
+            self.written,
+            DeadLetters(self.written, "dead", gate, group="g", version="1"),
+            telemetry,
+            lambda: NOON,
+        )
+
+    async def score(self, number: int) -> None:
+        """Consume so many records to their ends, and let each canary end before the next."""
+        for _ in range(number):
+            await self.begun().start()
+            await others_ended()
+
+    def begun(self) -> Work:
+        """The work of one more record, not started."""
+        work = self.scorer.begin(Record(json.dumps(TEXTS).encode()))
+        assert work is not None
+        return work
+
+    def answers(self, model: Stub) -> None:
+        """From now on another model does, traffic and canaries alike."""
+        self.judge.answers(model)
+        self.second.answers(model)
+
+    def sample(self, name: str, **labels: str) -> float | None:
+        """The value of one of our metrics; None where it has none."""
+        return self.registry.get_sample_value(f"rag_monitor_{name}", labels)
+
+    def ended(self, outcome: str, reason: str = "") -> float:
+        """Interactions that ended so."""
+        return self.sample("interactions_total", outcome=outcome, reason=reason) or 0.0
+
+    def canaries(self, *results: str) -> float:
+        """How many canaries ended so."""
+        return sum(self.sample("judge_canaries_total", result=r) or 0.0 for r in results)

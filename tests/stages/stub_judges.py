@@ -1,0 +1,125 @@
+"""Models that keep the wire format and judge nothing, and one that errs now and then."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from monitor.doctor.llm import KNOWN_PAIRS
+from monitor.judge.canaries import Canary, canaries
+from monitor.judge.ports import Reply, Task, Terms
+from tests.servers.judge_labels import Labels
+
+#: The reply that stands in some instructions as an example.
+EXAMPLE = '{"n":318,"c1":"2n 1n Rn Ay +","r1":"2y 1n An Ry"}'
+_SENTENCE = re.compile(r"[^.!?。]+[.!?。]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a verdict stands: its number of all, its reply, its line in it, its place in that."""
+
+    count: int
+    reply: int
+    line: int
+    place: int
+    is_last: bool
+
+
+#: A verdict by where it stands.
+Habit = Callable[[Place], bool]
+HABITS: Mapping[str, Habit] = {
+    "always n": lambda _: False,
+    "always y": lambda _: True,
+    "parrots in the shape that is asked": lambda place: place.is_last,
+    "alternates by verdict": lambda place: place.count % 2 == 0,
+    "alternates by place": lambda place: place.place % 2 == 0,
+    "alternates by claim": lambda place: place.line % 2 == 0,
+    "alternates by reply": lambda place: place.reply % 2 == 0,
+}
+
+
+@dataclass
+class Stub:
+    """Answers every request by a habit; ``is_parrot``: with the example, whatever is asked."""
+
+    habit: Habit = HABITS["always n"]
+    is_parrot: bool = False
+    verdicts: int = 0
+    replies: int = 0
+    #: Every user message, in order.
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, user: str) -> str:
+        """The reply to a user message."""
+        message = json.loads(user)
+        self.asked.append(message)
+        if message["task"] == "extract_claims":
+            return json.dumps({"claims": _SENTENCE.findall(message["text"])})
+        self.replies += 1
+        return EXAMPLE if self.is_parrot else json.dumps(self._lines(message))
+
+    def _lines(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        lines: dict[str, Any] = {"n": message["n"]}
+        for line, claim in enumerate(message["claims"]):
+            names = pairs(message["documents"], claim)
+            tokens = []
+            for place, name in enumerate(names):
+                where = Place(self.verdicts, self.replies, line, place, place == len(names) - 1)
+                tokens.append(f"{name}{'y' if self.verdict(message, claim, name, where) else 'n'}")
+                self.verdicts += 1
+            lines[claim] = " ".join(tokens)
+        return lines
+
+    def verdict(self, message: Mapping[str, Any], claim: str, document: str, where: Place) -> bool:
+        """One verdict; ``claim`` and ``document`` are names of the message."""
+        return self.habit(where)
+
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        """The port ``Complete``."""
+        return Reply(self.answer(user), "stop")
+
+
+class Erring(Stub):
+    """Knows the canaries, takes what contains the claim for support, and errs at random."""
+
+    def __init__(self, errors: float, seed: int, also: Iterable[Canary] = ()) -> None:
+        super().__init__()
+        self._errors, self._rng = errors, Random(seed)
+        self._known = {pair for canary in (*canaries(), *also) for pair in supported(canary)}
+
+    def verdict(self, message: Mapping[str, Any], claim: str, document: str, where: Place) -> bool:
+        """The truth, but for errors."""
+        text, against = message["claims"][claim], message["documents"][document]
+        return ((text, against) in self._known or text in against) != (
+            self._rng.random() < self._errors
+        )
+
+
+def pairs(documents: Mapping[str, str], claim: str) -> list[str]:
+    """The documents of a claim's pairs, as the wire format orders them."""
+    texts = ("R", "A") if claim.startswith("c") else ("A", "R")
+    return [n for n in documents if n.isdigit()] + [n for n in texts if n in documents]
+
+
+def supported(canary: Canary) -> set[tuple[str, str]]:
+    """The (claim, text) pairs of a canary that hold, but for each claim's own text."""
+    claims, reference = canary.claims, canary.reference or ""
+    rows = iter(canary.truth["passage"])
+    asked = [(c, p) for c in (*claims.response, *claims.reference) for p in canary.passages]
+    found = {pair for pair, holds in zip(asked, rows, strict=True) if holds}
+    by_reference = zip(claims.response, canary.truth["reference"], strict=False)
+    found |= {(claim, reference) for claim, holds in by_reference if holds}
+    by_response = zip(claims.reference, canary.truth["response"], strict=True)
+    found |= {(claim, canary.response) for claim, holds in by_response if holds}
+    return found
+
+
+def known_pairs() -> Labels:
+    """What ``doctor`` asks about, for a judge that answers from labels."""
+    own = {(claim, KNOWN_PAIRS.response) for claim in KNOWN_PAIRS.claims.response}
+    return Labels(supported=frozenset(supported(KNOWN_PAIRS) | own))

@@ -1,0 +1,58 @@
+"""From settings to canaries: which judges have them, and who is asked."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from monitor.app.canaries import with_canaries
+from monitor.app.policies import ConfiguredJudge, build_judges, traffic
+from monitor.config import load
+from monitor.telemetry import ScorerTelemetry
+from tests.stages.records import attributed
+
+LLM = {"kind": "llm", "model": "openai/m"}
+
+
+def watched(*entries: dict[str, Any]) -> tuple[list[ConfiguredJudge], CollectorRegistry]:
+    """The judges of these applications, and what is shown of them."""
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry)
+    settings = load({"RAG_MONITOR_APPLICATIONS": json.dumps(entries)})
+    found = with_canaries(
+        build_judges(settings, telemetry),
+        telemetry.canary,
+        spend=lambda _usd: None,
+        affords=lambda: True,
+        tell=lambda _judge, _why: None,
+        clock=lambda: 0.0,
+        rng=Random(1),
+    )
+    chosen = traffic(settings, found)
+    for configured, name in zip(
+        found, ("other", *(e["application"] for e in entries)), strict=True
+    ):
+        assert chosen.policy(attributed(name)).canaries is configured.canaries
+    return found, registry
+
+
+def test_only_models_are_asked_about_canaries() -> None:
+    """Not the offline judge, and none where they are switched off."""
+    found, _ = watched(
+        {"application": "a", "judge": LLM},
+        {"application": "b", "judge": {**LLM, "canaries": 0}},
+    )
+    assert [configured.canaries is not None for configured in found] == [False, True, False]
+
+
+def test_each_model_is_known_for_itself() -> None:
+    """Fallbacks, too: each has its gauge, and none guesses yet."""
+    _, registry = watched(
+        {"application": "a", "judge": {**LLM, "fallback_models": ["other/small"]}}
+    )
+    for model in ("openai/m", "other/small"):
+        value = registry.get_sample_value("rag_monitor_judge_not_judging", {"model": model})
+        assert value == 0

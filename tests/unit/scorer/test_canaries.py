@@ -1,0 +1,213 @@
+"""Canaries among the traffic: whoever does not judge is found, and nobody else feels them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from random import Random
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from monitor.errors import JudgeFailed
+from monitor.judge.canaries import KINDS
+from monitor.judge.observers import CountedAside
+from monitor.records import Outcome, Usage, read_score_record
+from monitor.scorer.canaries import YesShares
+from monitor.scorer.score_records import JudgingResult
+from monitor.telemetry import CanaryTelemetry
+from tests.stages.canaries import CanaryBench, others_ended
+from tests.stages.captured_log import captured_log
+from tests.stages.stub_judges import HABITS, Erring, Stub
+from tests.stages.truthful import Truthful, judged, large
+
+STUBS = {**{name: Stub(habit) for name, habit in HABITS.items()}, "parrots": Stub(is_parrot=True)}
+
+
+@pytest.mark.parametrize("name", STUBS)
+async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(name: str) -> None:
+    """From there on its interactions have failed, it is not asked about them, and it is told."""
+    bench = CanaryBench(STUBS[name])
+    await bench.score(50)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    (why,) = bench.told
+    assert why is not None
+    assert why.startswith("answers, but does not judge: ")
+    asked, marked = bench.judge.asked, bench.ended("judge_failed", "not_judging")
+    await bench.score(5)
+    assert bench.judge.asked == asked
+    assert bench.ended("judge_failed", "not_judging") == marked + 5
+    last = read_score_record(bench.written.values[-1][1] or b"")
+    assert (last.outcome, last.reason, last.usage) == ("judge_failed", "not_judging", Usage())
+
+
+async def test_no_judge_that_errs_in_5_of_100_is_ever_called_so() -> None:
+    """In 10,000 judgements; it costs one canary in 50, and some more at the start and in doubt."""
+    bench = CanaryBench(Erring(0.05, seed=1), seed=1)
+    case = large(Random(1), 2, 1, 2)
+    judgement = await judged(Truthful(case.labels), case.interaction)
+    usage, identity = Usage(calls=3), judgement.judge
+    ending = JudgingResult(Outcome.SCORED, None, identity, usage, judgement, {}, {})
+    for _ in range(10_000):
+        bench.watch.judged(ending)
+        await others_ended()
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert bench.told == []
+    assert 200 <= bench.canaries("right", "wrong") <= 400
+    assert bench.canaries("wrong") > 0
+
+
+async def test_a_start_has_a_few_canaries_and_then_one_in_50() -> None:
+    """After the 8th judgement, then every second until four are right: none before the traffic."""
+    bench, seen = CanaryBench(Erring(0.0, seed=1)), list[int]()
+    for judgement in range(1, 200):
+        await bench.score(1)
+        seen += [judgement] * (int(bench.canaries("right")) - len(seen))
+    assert seen == [8, 10, 12, 14, 64, 114, 164]
+
+
+@pytest.mark.parametrize(("every", "canaries"), [(1, 30), (2, 17), (10, 6), (1_000, 0)])
+async def test_how_often_can_be_said(every: int, canaries: int) -> None:
+    """One in so many judgements; a start asks no more than one a judgement."""
+    bench = CanaryBench(Erring(0.0, seed=1), every=every)
+    await bench.score(30)
+    assert bench.canaries("right") == canaries
+
+
+async def test_a_canary_is_no_traffic() -> None:
+    """No outcome, no record, nothing in flight, and none of the judge's own figures; its own do."""
+    bench = CanaryBench(Erring(0.0, seed=1), every=1)
+    await bench.score(20)
+    assert bench.second.asked == 20
+    assert bench.ended("scored") == bench.sample("interactions_consumed_total") == 20
+    assert bench.sample("interactions_in_flight") == 0
+    assert [topic for topic, _ in bench.written.values] == ["scores"] * 20
+    assert bench.sample("judgement_seconds_count") == 20
+    extracted = [m for m in bench.judge.model.asked if m["task"] == "extract_claims"]
+    assert len(extracted) == 20
+    for kind in KINDS:
+        labels = {"kind": kind, "judge": "llm@abc123"}
+        assert bench.sample("judge_canary_accuracy", **labels) == 1
+        assert bench.sample("judge_canary_accuracy_upper", **labels) == 1
+        assert 0.5 < (bench.sample("judge_canary_accuracy_lower", **labels) or 0) < 1
+
+
+async def test_none_is_asked_when_the_money_is_gone() -> None:
+    """As with second judgements."""
+    bench = CanaryBench(Erring(0.0, seed=1), every=1, money=False)
+    await bench.score(5)
+    assert bench.second.asked == 0
+    assert bench.canaries("over_budget") == 5
+
+
+def test_what_canaries_cost_comes_from_the_same_money() -> None:
+    """And stands apart from what the traffic has cost."""
+    registry, spent = CollectorRegistry(), list[float]()
+    observe = CountedAside(CanaryTelemetry(registry), spent.append)
+    observe.call_finished("verify_claims", 1.0, Usage(calls=1, prompt_tokens=700, usd=0.25), None)
+    assert spent == [0.25]
+    assert registry.get_sample_value("rag_monitor_judge_canary_usd_total") == 0.25
+    tokens = registry.get_sample_value("rag_monitor_judge_canary_tokens_total", {"kind": "prompt"})
+    assert tokens == 700
+
+
+async def test_a_judge_that_judges_again_gets_its_traffic_back() -> None:
+    """By itself, within 50 judgements."""
+    bench = CanaryBench(Stub(HABITS["always y"]))
+    await bench.score(50)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    bench.answers(Erring(0.0, seed=1))
+    await bench.score(50)
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert bench.told[-1] is None
+    scored = bench.ended("scored")
+    await bench.score(5)
+    assert bench.ended("scored") == scored + 5
+
+
+async def test_traffic_that_passes_at_once_is_enough_for_a_return() -> None:
+    """What is turned away takes no time, and canaries do: they are made up for, up to a bound."""
+    bench = CanaryBench(Stub(HABITS["always y"]))
+    await bench.score(50)
+    bench.answers(Erring(0.0, seed=1))
+    asked = bench.second.asked
+    work = [bench.begun() for _ in range(500)]
+    await asyncio.gather(*(each.start() for each in work))
+    await others_ended()
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert 15 <= bench.second.asked - asked <= 40
+
+
+async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
+    """Its first wrong canary brings the next ones: within two times 50 judgements."""
+    bench = CanaryBench(Erring(0.0, seed=1))
+    await bench.score(500)
+    bench.answers(Stub(HABITS["always n"]))
+    await bench.score(100)
+    assert bench.sample("judge_not_judging", model="m") == 1
+
+
+async def test_traffic_may_be_scored_all_the_same() -> None:
+    """Where it is set so: all is told, and nothing has failed."""
+    bench = CanaryBench(Stub(HABITS["always y"]), marks=False)
+    await bench.score(100)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    assert len(bench.told) == 1
+    assert bench.ended("scored") == 100
+
+
+async def test_replies_that_cannot_be_read_count_only_where_traffic_has_them_too() -> None:
+    """A model that stumbles over the canaries' shape alone does judge its traffic."""
+    bench = CanaryBench(Erring(0.0, seed=1), of_canaries=Stub(is_parrot=True))
+    await bench.score(300)
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert bench.ended("scored") == 300
+    assert 12 <= bench.canaries("malformed_reply") <= 20
+
+
+@pytest.mark.parametrize("reason", ["auth", "timeout", "rejected"])
+async def test_who_gives_no_reply_is_not_asked_about_canaries(reason: str) -> None:
+    """That has alerts of its own; and canaries without a reply say nothing of a judge."""
+    bench = CanaryBench(Erring(0.0, seed=1), every=1)
+    bench.judge.failure = JudgeFailed("no", reason=reason)
+    await bench.score(20)
+    assert bench.second.asked == 0
+    bench.judge.failure, bench.second.failure = None, JudgeFailed("no", reason=reason)
+    await bench.score(30)
+    assert bench.canaries(reason) == 30
+    assert bench.sample("judge_not_judging", model="m") == 0
+
+
+async def test_the_share_of_y_is_shown_by_kind() -> None:
+    """Of the latest verdicts; together: where a + was allowed."""
+    registry, model = CollectorRegistry(), "m"
+    shares = YesShares(model, CanaryTelemetry(registry), latest=1_000)
+    case = large(Random(1), 6, 3, 4)
+    judgement = await judged(Truthful(case.labels), case.interaction)
+    shares.add(judgement)
+    v = case.verdicts
+    rows = [verdict for row in v.response_by_passage + v.reference_by_passage for verdict in row]
+    alone = zip(v.response_by_passage, v.response_by_context, strict=True)
+    together = [together for row, together in alone if not any(row)]
+    expected = {
+        "passage": rows,
+        "reference": v.response_by_reference,
+        "response": v.reference_by_response,
+        "together": together,
+    }
+    for kind, found in expected.items():
+        labels = {"kind": kind, "model": model}
+        value = registry.get_sample_value("rag_monitor_judge_yes_ratio", labels)
+        assert value == sum(found) / len(found)
+
+
+async def test_constant_verdicts_are_told_once() -> None:
+    """When as many as the gauge is about are the same."""
+    with captured_log("info", "json") as said:
+        bench = CanaryBench(Stub(HABITS["always y"]), marks=False)
+        await bench.score(400)
+        assert "judge_verdicts_constant" not in said()
+        await bench.score(400)
+        lines = [json.loads(line) for line in said().splitlines()]
+    (told,) = [line for line in lines if line["event"] == "judge_verdicts_constant"]
+    assert (told["kind"], told["verdict"], told["verdicts"]) == ("passage", "y", 1_000)
