@@ -116,9 +116,7 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
     if judge.refuses_patterns:
         found = f"{answered.found}; it refuses patterns in a JSON schema, and is asked without"
         answered = answered._replace(found=found)
-    if not judge.has_verifier:  # which may know one language only
-        answered = await _judges(judge, answered, limit_s)
-    return [answered, _price(judge)]
+    return [await _judges(judge, answered, limit_s), _price(judge)]
 
 
 async def _judges(

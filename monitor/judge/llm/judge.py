@@ -137,11 +137,6 @@ class LlmJudge:
         return PairVerifier(model, caps, threshold)
 
     @property
-    def has_verifier(self) -> bool:
-        """Whether its verdicts are those of a function in this process, and no model's."""
-        return self._verifier is not None
-
-    @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
         return self._identified(CostMeter(shaped=self.examples.shaped))

@@ -79,6 +79,7 @@ def settings(url: str, pipeline: str, claims_per_call: int) -> LlmSettings:
                 api_base=f"{url}/v1",
                 claims_per_call=claims_per_call,
                 retries=0,
+                max_calls=1_000,  # a call a pair
             )
     raise ValueError(f"no pipeline {pipeline}")
 

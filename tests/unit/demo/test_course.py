@@ -48,3 +48,12 @@ async def test_the_incident_is_alarmed_and_is_over_in_time(seed: int) -> None:
     assert found.clear_s is not None
     assert 36 <= found.clear_s <= 40
     assert found.is_visible
+
+
+def test_a_demo_asks_no_canaries_unless_told() -> None:
+    """It ends before they say anything; the environment may say otherwise."""
+    llm = DemoOptions(judge="llm", model="openai/m")
+    told = {"RAG_MONITOR_JUDGE__CANARIES": "20"}
+    for environ, judgements in (({}, 0), (told, 20)):
+        found = demo_settings(llm, environ, "127.0.0.1:1")
+        assert found.judge.judgements_to_a_canary == judgements
