@@ -138,6 +138,40 @@ async def test_what_is_refused_in_any_form_is_a_failure() -> None:
     assert not judge.refuses_patterns
 
 
+class Thinking:
+    """A model whose thoughts count as its reply: without room for them it is cut before a word."""
+
+    def __init__(self) -> None:
+        self.room: list[int] = []
+
+    async def __call__(self, text: str) -> web.Response | None:
+        self.room.append(json.loads(text)["max_tokens"])
+        if self.room[-1] >= 4_096:
+            return None
+        message = {"role": "assistant", "content": None, "reasoning_content": "Hmm"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+        choices = [{"index": 0, "message": message, "finish_reason": "length"}]
+        return web.json_response({"id": "1", "choices": choices, "usage": usage, "model": "m"})
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+async def test_a_reply_that_is_cut_before_its_first_word_gets_room_for_thoughts() -> None:
+    """From the second try on, and for every later reply."""
+    thinking = Thinking()
+    async with JudgeServer(LABELS, gate=thinking) as server:
+        judge = LlmJudge(settings(server, calls_at_once=1))
+        async with aclosing(judge):
+            # The server knows of no request that the gate has answered: no complaint about it.
+            with pytest.raises(JudgeFailed):
+                await judge.judge(interaction())
+            judgement = await judge.judge(interaction())
+    assert judgement.verdicts.response_by_context == (True, False)
+    assert thinking.room[0] == 2_048
+    assert min(thinking.room[1:]) > 4_096
+
+
 async def test_replies_may_be_as_long_as_it_is_set() -> None:
     """Of every kind alike, and for reasoning there is room beside."""
     async with JudgeServer(LABELS) as server:
