@@ -204,6 +204,18 @@ class JudgeSettings(Section):
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
         "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
     )
+    examples: Literal["fixed", "shaped", "auto"] = Field(
+        "auto",
+        description="fixed: the worked example of the instructions; shaped: also one with as many "
+        "claims and passages as the request, which small models need; auto: fixed, and shaped once "
+        "many replies are refused (another version of the judge)",
+    )
+    max_tokens: int | None = Field(
+        None,
+        ge=16,
+        description="tokens of one reply, without reasoning; default: twice what the answer takes, "
+        "and 2048 for claims and quotes",
+    )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="of models that reason; minimal: the least that the model has"
     )

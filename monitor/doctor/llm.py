@@ -113,6 +113,9 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
+    if judge.refuses_patterns:
+        found = f"{answered.found}; it refuses patterns in a JSON schema, and is asked without"
+        answered = answered._replace(found=found)
     return [await _judges(judge, answered, limit_s), _price(judge)]
 
 

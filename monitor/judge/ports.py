@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from monitor.records import Usage
 
@@ -23,14 +24,34 @@ class Reply:
     yes: float | None = None
 
 
+class Turn(NamedTuple):
+    """A user message and the reply to it, shown to the model before what it is asked."""
+
+    user: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What goes with a question: the ``turns`` between the system and the last user message.
+
+    ``tokens`` is how long the reply may be, None where that is not known; ``properties`` gives its
+    keys with the JSON schema of each value.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    tokens: int | None = None
+    properties: Callable[[], Mapping[str, Mapping[str, object]]] | None = None
+
+
 class Complete(Protocol):
-    """The port to a model: one system and one user message in, one reply out.
+    """The port to a model: a system message, turns and a user message in, one reply out.
 
     Raises ``ReplyRejected`` for an answer without a readable message and ``JudgeFailed`` when
     there is no answer; either may carry the usage it cost.
     """
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         """Ask once; transport retries are the implementer's."""
 
 

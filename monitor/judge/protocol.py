@@ -18,7 +18,8 @@ class CostMeter:
     all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
     the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
-    ``refused`` counts replies that broke the wire format, by kind of ``Complaint``.
+    ``refused`` counts replies that broke the wire format, by kind of ``Complaint``. ``shaped``:
+    something was asked with an example of its very shape.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -27,6 +28,7 @@ class CostMeter:
     unasked: bool = False
     allowance: Allowance = field(default_factory=Allowance)
     refused: Counter[str] = field(default_factory=Counter)
+    shaped: bool = False
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

@@ -25,7 +25,7 @@ from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.pairs import PairJudge, PairVerifier
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.prompts import Prompts
-from monitor.judge.ports import CallObserver, Reply, Task
+from monitor.judge.ports import CallObserver, Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.runtime.logs import logger
@@ -118,7 +118,7 @@ class VerifierJudge:
     def __init__(
         self, settings: LlmSettings, verifier: NamedPairJudge, observe: CallObserver | None = None
     ) -> None:
-        prompts = Prompts(extract="", verify="")
+        prompts = Prompts({})
         self._verifier, self._identity = verifier, identify(settings, "-", (verifier.name,))
         self._pipeline = Pipeline(
             Asker(_nobody, prompts, observe),
@@ -175,7 +175,7 @@ class _Sentences:
         """Nothing: there is nothing to remember."""
 
 
-async def _nobody(task: Task, system: str, user: str) -> Reply:
+async def _nobody(task: Task, system: str, user: str, terms: Terms) -> Reply:
     raise AssertionError(f"{task}: no model is asked")
 
 

@@ -65,6 +65,21 @@ def chat(content: Mapping[str, Any] | str, **more: Any) -> dict[str, Any]:
     return {"model": "sim", "messages": messages, **more}
 
 
+def objected(asked: Mapping[str, Any], reply: str, **change: Any) -> dict[str, Any]:
+    """A body that asks once more: the same messages, the reply, and what was wrong with it."""
+    body, number = chat(asked), {"n": asked["n"]} if "n" in asked else {}
+    keys = ["n", *asked["claims"]] if "claims" in asked else ["claims"]
+    again = {
+        "task": asked["task"],
+        **number,
+        "complaint": "c1 is missing",
+        "expected": {**dict.fromkeys(keys, ""), **number},
+    }
+    own = {"role": "assistant", "content": reply}
+    last = {"role": "user", "content": json.dumps({**again, **change}, ensure_ascii=False)}
+    return {**body, "messages": [*body["messages"], own, last]}
+
+
 def request_and_reply(content: Mapping[str, Any]) -> tuple[Request, Reply]:
     """The request as the server reads it, and its honest answer."""
     request = read_request(chat(content), shipped_prompts())

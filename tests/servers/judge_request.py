@@ -73,19 +73,28 @@ def shipped_prompts() -> Mapping[Task, frozenset[str]]:
 
 def read_request(body: Mapping[str, Any], prompts: Mapping[Task, frozenset[str]]) -> Request:
     """The request in a chat completion's body; raises ``BadRequest`` for anything else."""
-    system, user = _messages(body)
-    content = _read_object(user)
+    system, turns, user = _messages(body)
+    content, complaint = _read_object(user), None
     task = _task(content)
     if system not in prompts[task]:
         raise BadRequest(f"system message: not byte for byte a shipped prompt of {task}")
-    complaint = _read_content(task, content)
+    if "complaint" in content:
+        if not turns:
+            raise BadRequest("complaint: before it stand the request and the reply to it")
+        *turns, (asked, _) = turns
+        complaint, content = _read_objection(content, asked, task), _read_object(asked)
+    _read_content(task, content)
+    for example, reply in turns:
+        _read_content(task, _read_object(example))
+        _read_object(reply)
     _check_format(body.get("response_format"), task, content)
-    asked = {key: value for key, value in content.items() if key != "complaint"}
-    hashed = hashlib.sha256(json.dumps([system, asked]).encode()).hexdigest()[:16]
-    return Request(task, asked, complaint, hashed, (len(system) + len(user)) // 4)
+    hashed = hashlib.sha256(json.dumps([system, content]).encode()).hexdigest()[:16]
+    size = sum(len(message["content"]) for message in body["messages"])
+    return Request(task, content, complaint, hashed, size // 4)
 
 
-def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
+def _messages(body: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]], str]:
+    """System message, turns of user and assistant, last user message."""
     if unknown := sorted(set(body) - BODY_KEYS):
         raise BadRequest(f"body: unexpected keys {unknown}: traffic text may stand nowhere else")
     if body.get("stream"):
@@ -94,12 +103,47 @@ def _messages(body: Mapping[str, Any]) -> tuple[str, str]:
         case {
             "model": str(),
             "messages": [
-                {"role": "system", "content": str(system), **more_system},
-                {"role": "user", "content": str(user), **more_user},
-            ],
-        } if not more_system and not more_user:
-            return system, user
-    raise BadRequest("messages: expected exactly a system and a user message of plain text")
+                {"role": "system", "content": str(system)},
+                *turns,
+                {"role": "user", "content": str(user)},
+            ] as messages,
+        } if all(len(message) == 2 for message in messages):
+            pairs = list(zip(turns[::2], turns[1::2], strict=False))
+            if len(turns) == 2 * len(pairs) and all(map(_is_turn, pairs)):
+                return system, [(one["content"], other["content"]) for one, other in pairs], user
+    raise BadRequest("messages: expected a system message, turns, a user message of plain text")
+
+
+def _is_turn(pair: tuple[Any, Any]) -> bool:
+    roles = [message.get("role") for message in pair]
+    texts = [message.get("content") for message in pair]
+    return roles == ["user", "assistant"] and all(isinstance(t, str) and t for t in texts)
+
+
+def _read_objection(found: Mapping[str, Any], asked: str, task: Task) -> str:
+    """What was wrong with a reply, in a message that holds no text of the request ``asked``."""
+    content = _read_object(asked)
+    if content.get("task") != task:
+        raise BadRequest("complaint: about a reply to another task")
+    number = ["n"] if "n" in content else []
+    if list(found) != ["task", *number, "complaint", "expected"]:
+        raise BadRequest(f"user message: keys {list(found)}, expected those of a complaint")
+    complaint, expected = found["complaint"], found["expected"]
+    if not isinstance(complaint, str):
+        raise BadRequest("complaint: expected a string")
+    keys = "yes or no" if task == "judge_pair" else _reply_keys(task, content)
+    shown = expected if isinstance(expected, str) else list(expected)
+    if found.get("n") != content.get("n") or shown != keys:
+        raise BadRequest("expected: other keys, or another number, than the reply must have")
+    _check_complaint(complaint, content)
+    _check_complaint(json.dumps(expected, ensure_ascii=False), content)
+    return complaint
+
+
+def _reply_keys(task: Task, content: Mapping[str, Any]) -> list[str]:
+    if task == "extract_claims":
+        return ["claims"]
+    return ["n", *content.get("pairs", content.get("claims", ["relevant"]))]
 
 
 def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None:
@@ -108,9 +152,7 @@ def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None
         return
     if task == "judge_pair":
         raise BadRequest("response_format: the reply is one word")
-    replies = ["claims"]
-    if task != "extract_claims":
-        replies = ["n", *content.get("pairs", content.get("claims", ["relevant"]))]
+    replies = _reply_keys(task, content)
     match found:
         case {
             "type": "json_schema",
@@ -132,7 +174,12 @@ def _check_format(found: object, task: Task, content: Mapping[str, Any]) -> None
 def _types(properties: Mapping[str, Any]) -> bool:
     listed = {"type": "array", "items": {"type": "string"}}
     types = {"n": {"type": "integer"}, "claims": listed}
-    return all(kind == types.get(key, {"type": "string"}) for key, kind in properties.items())
+    # A pattern and a number say no more than documents and nonce of the last message do.
+    plain = {
+        key: {name: value for name, value in kind.items() if name not in ("pattern", "enum")}
+        for key, kind in properties.items()
+    }
+    return all(kind == types.get(key, {"type": "string"}) for key, kind in plain.items())
 
 
 def _read_object(text: str) -> dict[str, Any]:
@@ -163,12 +210,11 @@ def _task(content: Mapping[str, Any]) -> Task:
     raise BadRequest(f"task: found {content.get('task')!r}, expected one of {list(TASKS)}")
 
 
-def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
+def _read_content(task: Task, content: Mapping[str, Any]) -> None:
     keys = list(content)
-    expected = KEYS[task] + ["complaint"] * ("complaint" in content)
-    if keys != expected:
-        raise BadRequest(f"user message: keys {keys}, expected {expected} in this order")
-    for key in {"question", "text", "document", "claim", "complaint"} & set(keys):
+    if keys != KEYS[task]:
+        raise BadRequest(f"user message: keys {keys}, expected {KEYS[task]} in this order")
+    for key in {"question", "text", "document", "claim"} & set(keys):
         if not isinstance(content[key], str):
             raise BadRequest(f"{key}: expected a string")
     if task not in PLAIN:
@@ -179,10 +225,6 @@ def _read_content(task: Task, content: Mapping[str, Any]) -> str | None:
         raise BadRequest("documents: expected passages only")
     if task == "quote_evidence":
         _check_pairs(content)
-    complaint: str | None = content.get("complaint")
-    if complaint is not None:
-        _check_complaint(complaint, content)
-    return complaint
 
 
 def _check_documents(content: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from tests.servers.judge_cases import (
     SECOND,
     VERIFY,
     chat,
+    objected,
     request_and_reply,
     system,
 )
@@ -29,6 +30,7 @@ from tests.servers.judge_request import BadRequest, read_request, shipped_prompt
 RAW = json.dumps(VERIFY, ensure_ascii=False)
 REORDERED = {key: EXTRACT[key] for key in ("task", "text", "question")}
 BY_SYSTEM = {"role": "system", "content": system("extract_claims")}
+BY_REPLY = {"role": "assistant", "content": "{}"}
 BY_USER = {"role": "user", "content": json.dumps(EXTRACT)}
 
 
@@ -74,9 +76,7 @@ def test_a_plus_needs_the_whole_set_among_two_or_more_passages(
         ({**VERIFY, "claims": {"q1": C1}}, "not an id"),
         ({**VERIFY, "claims": {"c1": "never labelled"}}, "no claim of any label"),
         ({**VERIFY, "more": 1}, "in this order"),
-        ({**VERIFY, "complaint": ""}, "complaint: empty"),
-        ({**VERIFY, "complaint": f"c1 {C1} is missing"}, "repeats a text"),
-        ({**VERIFY, "complaint": ["c1"]}, "complaint: expected a string"),
+        ({**VERIFY, "complaint": "c1"}, "before it stand the request and the reply"),
         ({**EXTRACT, "task": "extract"}, "expected one of"),
         ({**EXTRACT, "text": "never labelled"}, "no claims for question"),
         ({**EXTRACT, "text": 1}, "text: expected a string"),
@@ -97,6 +97,24 @@ def test_a_user_message_off_the_contract_is_refused(
         honest_reply(read_request(chat(content), shipped_prompts()), LABELS)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"complaint": ""}, "complaint: empty"),
+        ({"complaint": f"c1 {C1} is missing"}, "repeats a text"),
+        ({"complaint": ["c1"]}, "complaint: expected a string"),
+        ({"n": 741}, "another number"),
+        ({"expected": {"n": 742, "c1": "1?"}}, "other keys"),
+        ({"expected": {"n": 742, "c1": C1, "r1": ""}}, "repeats a text"),
+        ({"claims": {}}, "those of a complaint"),
+    ],
+)
+def test_a_complaint_off_the_contract_is_refused(change: dict[str, Any], message: str) -> None:
+    """It names ids and pairs, and shows what is expected; no text of the request is in it."""
+    with pytest.raises(BadRequest, match=message):
+        read_request(objected(VERIFY, "{}", **change), shipped_prompts())
+
+
 def schema(name: str, key: str) -> dict[str, Any]:
     """A response format that asks for a list of strings under ``key``."""
     shape = {
@@ -112,10 +130,15 @@ def schema(name: str, key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"messages": [BY_USER]}, "exactly a system and a user"),
-        ({"messages": [BY_SYSTEM, BY_USER, BY_USER]}, "exactly a system and a user"),
-        ({"messages": [BY_SYSTEM, {**BY_USER, "name": "x"}]}, "exactly a system and a user"),
-        ({"messages": [{**BY_SYSTEM, "role": "developer"}, BY_USER]}, "exactly a system"),
+        ({"messages": [BY_USER]}, "expected a system message"),
+        ({"messages": [BY_SYSTEM, BY_USER, BY_USER]}, "expected a system message"),
+        (
+            {"messages": [BY_SYSTEM, BY_USER, {**BY_REPLY, "content": ""}, BY_USER]},
+            "expected a sys",
+        ),
+        ({"messages": [BY_SYSTEM, BY_USER, {**BY_REPLY, "content": "?"}, BY_USER]}, "not one JSON"),
+        ({"messages": [BY_SYSTEM, {**BY_USER, "name": "x"}]}, "expected a system message"),
+        ({"messages": [{**BY_SYSTEM, "role": "developer"}, BY_USER]}, "expected a system"),
         ({"messages": [{**BY_SYSTEM, "content": "Judge!"}, BY_USER]}, "byte for byte"),
         ({"messages": [{**BY_SYSTEM, "content": system("verify_claims")}, BY_USER]}, "byte for"),
         (

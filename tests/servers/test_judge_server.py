@@ -12,7 +12,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.servers.judge_cases import EXTRACT, LABELS, VERIFY, VERIFY_REPLY, ask, chat
+from tests.servers.judge_cases import (
+    EXTRACT,
+    LABELS,
+    VERIFY,
+    VERIFY_REPLY,
+    ask,
+    chat,
+    objected,
+    post,
+)
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +66,7 @@ async def test_a_reask_is_the_same_conversation() -> None:
     """After one bad reply, the re-ask with a complaint is answered right; the log joins the two."""
     async with JudgeServer(LABELS, plan(Fault.MISSING_ID)) as server:
         bad = await ask(server, VERIFY)
-        good = await ask(server, {**VERIFY, "complaint": "c1 is missing"})
+        good = await post(server, objected(VERIFY, bad.text))
     first, second = server.log
     assert bad.text != VERIFY_REPLY == good.text
     assert (first.fault, first.reask, first.attempt) == ("missing_id", False, 1)
@@ -68,11 +77,11 @@ async def test_a_reask_is_the_same_conversation() -> None:
 
 async def test_a_complaint_needs_a_reason() -> None:
     """Refused when nothing was asked before; counted as groundless after a right reply."""
-    complaint = {**VERIFY, "complaint": "c1 is missing"}
+    complaint = objected(VERIFY, "{}")
     async with JudgeServer(LABELS) as server:
-        assert (await ask(server, complaint)).status == 400
+        assert (await post(server, complaint)).status == 400
         await ask(server, VERIFY)
-        assert (await ask(server, complaint)).status == 200
+        assert (await post(server, complaint)).status == 200
     assert server.counts()["groundless_reasks"] == 1
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from monitor.doctor.llm import KNOWN_PAIRS
 from monitor.judge.canaries import Canary, canaries
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from tests.servers.judge_labels import Labels
 
 #: The reply that stands in some instructions as an example.
@@ -79,7 +79,7 @@ class Stub:
         """One verdict; ``claim`` and ``document`` are names of the message."""
         return self.habit(where)
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         """The port ``Complete``."""
         return Reply(self.answer(user), "stop")
 

@@ -18,7 +18,7 @@ from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName, joint
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.pipeline.relevance import Relevance
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Interaction, JudgeIdentity, Judgement, Passage, Source, Verdicts
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_reply import honest_reply
@@ -26,6 +26,16 @@ from tests.servers.judge_request import Request, read_request, shipped_prompts
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="any")
 PROMPTS = shipped_prompts()
+
+
+def as_messages(system: str, user: str, terms: Terms) -> list[dict[str, str]]:
+    """What goes to a provider."""
+    turns = [
+        {"role": role, "content": text}
+        for turn in terms.turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    return [{"role": "system", "content": system}, *turns, {"role": "user", "content": user}]
 
 
 class Truthful:
@@ -39,12 +49,12 @@ class Truthful:
         self.requests: list[Request] = []
         self.prompt_bytes: list[int] = []
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        messages = as_messages(system, user, terms)
         request = read_request({"model": "truthful", "messages": messages}, PROMPTS)
         assert request.task == task
         self.requests.append(request)
-        self.prompt_bytes.append(len((system + user).encode()))
+        self.prompt_bytes.append(sum(len(m["content"].encode()) for m in messages))
         reply = honest_reply(request, self._labels)
         whole = reply.encode()
         relevance = task == "judge_relevance"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from monitor.judge.pipeline.identity import Effort, Structured
-from monitor.judge.pipeline.parsing import ExtractRequest
-from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
 from monitor.judge.ports import Task
 
+Properties = Callable[[], Mapping[str, Mapping[str, object]]]
+Form = Literal["patterns", "json_schema", "json_object", "prompt"]
+"""How a model is held to JSON; ``patterns``: by a schema that allows the format, nothing else."""
 _EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
 _JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
 #: Thinking costs output tokens: so much room is given to it beside that of the reply.
@@ -23,12 +23,15 @@ class Abilities:
     """What is known of a model.
 
     ``json_mode``: it can be held to any JSON object; ``json_schema``: to one of given shape.
+    ``own_server``: somebody serves it at an address of their own, where a schema is a grammar and
+    costs no tokens.
     ``efforts``: those of reasoning, from none up, empty for a model that does not reason, or only
     when it is asked to.
     """
 
     json_mode: bool = True
     json_schema: bool = False
+    own_server: bool = False
     efforts: tuple[Effort, ...] = ()
 
     @classmethod
@@ -40,15 +43,25 @@ class Abilities:
         return cls(
             json_mode=formats and not schema_only,
             json_schema=formats and bool(info.get("supports_response_schema")),
+            own_server=formats and provider == "hosted_vllm",
             efforts=_efforts(provider, info) if "reasoning_effort" in parameters else (),
         )
 
-    def structured(self, wanted: Structured) -> Structured:
-        """The mode to use: as wanted, or the cheapest that the model keeps to."""
+    def forms(self, wanted: Structured) -> tuple[Form, ...]:
+        """The ways to ask for JSON: as wanted, or the cheapest that the model keeps to.
+
+        The second, if there is one, is for a provider that refuses patterns.
+        """
+        if wanted == "json_schema":
+            return "patterns", "json_schema"
         if wanted != "auto":
-            return wanted
+            return (wanted,)
+        if self.own_server:
+            return "patterns", "json_object"
         # A schema names every claim: some 250 tokens a call.
-        return "json_object" if self.json_mode else "json_schema" if self.json_schema else "prompt"
+        if self.json_mode:
+            return ("json_object",)
+        return ("patterns", "json_schema") if self.json_schema else ("prompt",)
 
     def effort(self, wanted: Effort) -> Effort | None:
         """The effort to ask for, None to ask for none; ``minimal`` is the least that there is."""
@@ -57,37 +70,43 @@ class Abilities:
         return wanted
 
 
-def response_format(structured: Structured, task: Task, user: str) -> Mapping[str, Any] | None:
+def response_format(
+    form: Form, task: Task, properties: Properties | None
+) -> Mapping[str, Any] | None:
     """The parameter of that name, or None; no traffic text is in it.
 
-    ``user`` is the message of the call: a schema asks for its claims or pairs by their ids.
+    ``properties`` gives the keys of the reply, each with the JSON schema of its value.
     """
-    if structured == "json_object":
+    if form == "json_object":
         return _JSON_OBJECT
-    if structured != "json_schema":
+    if form == "prompt" or properties is None:
         return None
+    named = properties()
+    if form == "json_schema":
+        named = {key: _plain(schema) for key, schema in named.items()}
     return {
         "type": "json_schema",
-        "json_schema": {"name": task, "strict": True, "schema": _schema(task, user)},
+        "json_schema": {"name": task, "strict": True, "schema": _schema(named)},
     }
 
 
-def _schema(task: Task, user: str) -> dict[str, Any]:
-    properties: dict[str, Any]
-    if task == ExtractRequest.task:
-        properties = {"claims": {"type": "array", "items": {"type": "string"}}}
-    else:
-        properties = {"n": {"type": "integer"}}
-        body = json.loads(user)
-        asked = body.get("pairs", body.get("claims"))
-        keys = [ANSWER] if task == RelevanceRequest.task else asked
-        properties |= {key: {"type": "string"} for key in keys}
+def has_patterns(properties: Properties | None) -> bool:
+    """Whether the reply has keys whose values a pattern holds: claims and quotes are free."""
+    return properties is not None and any("pattern" in value for value in properties().values())
+
+
+def _schema(properties: Mapping[str, Mapping[str, object]]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _plain(schema: Mapping[str, object]) -> dict[str, object]:
+    """The schema of a value by its type alone, which every provider takes."""
+    return {key: value for key, value in schema.items() if key in ("type", "items")}
 
 
 def _efforts(provider: str, info: Mapping[str, Any]) -> tuple[Effort, ...]:

@@ -17,7 +17,7 @@ from monitor.judge.llm.library import count_tokens
 from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.parsing import VerifyRequest, has_words
 from monitor.judge.pipeline.relating import ANSWER
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, Usage
@@ -43,9 +43,10 @@ class RehearsedJudge(LlmJudge):
         found = (tuple(_sentences(text)) if has_words(text) else () for text in texts)
         self._foresee(interaction, Claims(response=next(found), reference=next(found)))
 
-    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+    async def _complete(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         text = _reply(task, user)
-        prompt, completion = count_tokens(system) + count_tokens(user), count_tokens(text)
+        sent = (system, *(part for turn in terms.turns for part in turn), user)
+        prompt, completion = sum(map(count_tokens, sent)), count_tokens(text)
         price = self.price_per_million() or (0.0, 0.0)
         usd = (prompt * price[0] + completion * price[1]) / 1e6
         self._asked[-1 if task == "extract_claims" else 0].count(prompt + completion)

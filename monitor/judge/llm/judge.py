@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import stamina
 
@@ -22,14 +22,21 @@ from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm import yes_no
-from monitor.judge.llm.abilities import REASONING_TOKENS, Abilities, response_format
+from monitor.judge.llm.abilities import (
+    REASONING_TOKENS,
+    Abilities,
+    Form,
+    has_patterns,
+    response_format,
+)
 from monitor.judge.llm.library import count_tokens, list_price, litellm
 from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.evidence import Quoter
+from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extract, Extractor
-from monitor.judge.pipeline.identity import LlmSettings, Structured, extraction_version, identify
+from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
 from monitor.judge.pipeline.pairing import PairRequest
@@ -39,7 +46,7 @@ from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, joint
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
-from monitor.judge.ports import CallObserver, Reply, Silent, Task
+from monitor.judge.ports import CallObserver, Reply, Silent, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.judge.provider.answered import written_in
 from monitor.judge.provider.faults import (
@@ -56,6 +63,10 @@ from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
+
+#: Tokens of a reply whose length nobody knows before: claims, quotes.
+MAX_TOKENS: Final = 2_048
+_PLAIN: Final = Terms()
 
 
 class LlmJudge:
@@ -99,7 +110,8 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        asker = Asker(self._complete, self._prompts, observe)
+        self.examples = ExampleChoice(settings.examples, self._told_of_examples)
+        asker = Asker(self._complete, self._prompts, observe, self.examples)
         extract: Extract = Extractor(asker)
         if cache is not None:
             extract = CachedExtractor(extract, cache, self._extraction_version)
@@ -127,7 +139,7 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(CostMeter())
+        return self._identified(CostMeter(shaped=self.examples.shaped))
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
@@ -143,18 +155,22 @@ class LlmJudge:
         else:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
-        return identify(self._settings, self._prompts.hash, models)
+        return identify(self._settings, self._prompts.hash, models, shaped=spent.shaped)
+
+    def _told_of_examples(self) -> None:
+        """From here on it is another version of the judge."""
+        logger().warning("judge_examples_shaped", model=self._settings.model)
 
     def _extraction_version(self) -> tuple[str, ...]:
         model = self._clients[-1].model_id
-        return extraction_version(self._settings, self._prompts.extract, model)
+        return extraction_version(self._settings, self._prompts.longest("extract_claims"), model)
 
-    async def _complete(self, task: Task, system: str, user: str) -> Reply:
+    async def _complete(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         """The port of the pipeline: extraction to the last client, all else to the first."""
         if self._listen is not None:
             self._listen(user)
         client = self._clients[-1 if task == "extract_claims" else 0]
-        return await client(task, system, user)
+        return await client(task, system, user, terms)
 
     async def prepare(self) -> None:
         """Import the client library, which takes seconds, and load the verifier's model."""
@@ -191,6 +207,11 @@ class LlmJudge:
         made = map(self._settings.of_model, self._settings.models())
         return [one.model for one in made if _price_per_million(one) is None]
 
+    @property
+    def refuses_patterns(self) -> bool:
+        """Whether a provider has refused the schema that allows no reply off the format."""
+        return any(client.refuses_patterns for client in self._clients)
+
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
         for client in self._clients:
@@ -198,7 +219,10 @@ class LlmJudge:
 
 
 class LlmClient:
-    """The port ``Complete`` over litellm; keeps the id of the model that answered last."""
+    """The port ``Complete`` over litellm; keeps the id of the model that answered last.
+
+    ``refuses_patterns``: its provider has refused a schema with patterns, and takes another form.
+    """
 
     def __init__(
         self,
@@ -216,17 +240,19 @@ class LlmClient:
         self._provider_gate = provider_gate or ProviderGates(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
-        self._clock = clock
+        self._clock, self._thinks = clock, False
+        self._takes_patterns = self.refuses_patterns = False
         self._route: _Route | None = None
         self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
         """Ask, with retries of passing faults; raises ``ReplyRejected`` or ``JudgeFailed``."""
         retries = self._settings.retries
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
-        tokens, size = sum(map(estimated_tokens, (system, user))), _bytes(system, user)
+        asked = _Asked(task, system, user, terms)
+        tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
         waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
         async for attempt in stamina.retry_context(waits, attempts=retries + 1, timeout=limit_s):
@@ -234,7 +260,7 @@ class LlmClient:
                 route = await self.prepare()
                 try:
                     async with self._provider_gate.call(task, size) as call:
-                        reply = await self._attempt(task, system, user, route, call)
+                        reply = await self._attempt(asked, route, call, tokens)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
                     raise
@@ -255,47 +281,70 @@ class LlmClient:
             await library.close_litellm_async_clients()
             library.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(
-        self, task: Task, system: str, user: str, route: _Route, call: Call
-    ) -> Reply:
+    async def _attempt(self, asked: _Asked, route: _Route, call: Call, tokens: int) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._send(task, system, user, route)
+            reply = await self._formed(asked, route, tokens)
             usage, error = reply.usage, None
             call.tokens = usage.tokens
+            self._thinks = self._thinks or _was_thinking(reply)
             return reply
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
             call.tokens = usage.tokens or None
             raise
         finally:
-            self._observe.call_finished(task, self._clock() - started, usage, error)
+            self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
-    async def _send(self, task: Task, system: str, user: str, route: _Route) -> Reply:
-        if task != PairRequest.task:
-            return await self._sent(task, system, user, route)
+    async def _formed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+        """The reply to it in the first form; in the second where the provider refuses the first."""
+        if asked.task == PairRequest.task:
+            return await self._weighed(asked, route, tokens)
+        first, *others = route.forms
+        if not others or self.refuses_patterns:
+            return await self._send(asked, route, others[0] if others else first)
         try:
-            reply = await self._sent(task, system, user, route, weighed=self._weighs)
+            reply = await self._send(asked, route, first)
+        except CallFailed as failure:
+            if self._takes_patterns or not _may_be_the_form(failure.fault):
+                raise
+            if not may_ask_again(tokens):
+                raise
+        else:
+            self._takes_patterns = self._takes_patterns or has_patterns(asked.terms.properties)
+            return reply
+        reply = await self._send(asked, route, others[0])
+        if not self.refuses_patterns:
+            self.refuses_patterns = True
+            logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
+        return reply
+
+    async def _weighed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+        """The reply of one word, with its probability where the server tells it."""
+        try:
+            reply = await self._send(asked, route, weighed=self._weighs)
         except _LogprobsRefused as refused:
-            if not may_ask_again(sum(map(estimated_tokens, (system, user)))):
+            if not may_ask_again(tokens):
                 raise CallFailed(refused.fault) from None
-            reply = await self._sent(task, system, user, route, weighed=False)
+            reply = await self._send(asked, route)
             self._weighs = False
         if reply.yes is None and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)
         return reply
 
-    async def _sent(
-        self, task: Task, system: str, user: str, route: _Route, *, weighed: bool = False
+    async def _send(
+        self, asked: _Asked, route: _Route, shape: Form = "prompt", *, weighed: bool = False
     ) -> Reply:
-        arguments = {**_arguments(self._settings, system, user), **route.arguments}
-        if task == PairRequest.task:
-            usual = self._settings.max_tokens
+        arguments = {**_arguments(self._settings, asked), **route.arguments}
+        usual = arguments["max_tokens"]
+        if route.reasons or self._thinks:
+            arguments["max_tokens"] += REASONING_TOKENS
+        if asked.task == PairRequest.task:
             arguments = yes_no.arguments(arguments, usual, weighed=weighed)
-        elif (form := response_format(route.structured, task, user)) is not None:
+        elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
         heard = _Heard()
         try:
@@ -306,14 +355,14 @@ class LlmClient:
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
             if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
                 raise _LogprobsRefused(fault) from None
-            usage = _unread(answer, fault, (system, user), self._settings)
+            usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
         if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
-            reply = _reply(response, self._settings, self.model_id, (system, user))
+            reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         self._answered(getattr(response, "model", None))
-        return _reply(response, self._settings, self.model_id, (system, user))
+        return _reply(response, self._settings, self.model_id, asked.texts)
 
     def _answered(self, model_id: object) -> None:
         """Who has answered, as far as that can be told: no record shows what was sent in trust."""
@@ -380,13 +429,44 @@ def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
     return rejected
 
 
-def _arguments(settings: LlmSettings, system: str, user: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One question, with all that is sent with it."""
+
+    task: Task
+    system: str
+    user: str
+    terms: Terms
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of it, in the order of sending."""
+        return self.system, *(text for turn in self.terms.turns for text in turn), self.user
+
+    def messages(self) -> list[dict[str, str]]:
+        """As providers take them: system, turns of user and assistant, user."""
+        roles = ("system", *("user", "assistant") * len(self.terms.turns), "user")
+        pairs = zip(roles, self.texts, strict=True)
+        return [{"role": role, "content": text} for role, text in pairs]
+
+
+def _may_be_the_form(fault: Fault) -> bool:
+    """Whether it is this request that the provider refuses, for no reason that is known."""
+    return (fault.action, fault.reason) == (Action.FALLBACK, "rejected")
+
+
+def _was_thinking(reply: Reply) -> bool:
+    """Whether a reply was cut before its first word: its tokens went into thoughts."""
+    return reply.finish_reason == "length" and not reply.text.strip()
+
+
+def _arguments(settings: LlmSettings, asked: _Asked) -> dict[str, Any]:
     return {
         "model": settings.model,
-        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "messages": asked.messages(),
         "temperature": settings.temperature,
         "seed": settings.seed,
-        "max_tokens": settings.max_tokens,
+        "max_tokens": settings.max_tokens or asked.terms.tokens or MAX_TOKENS,
         "timeout": settings.attempt_timeout_s,
         "max_retries": 0,
         "drop_params": True,
@@ -401,7 +481,8 @@ class _Route:
     """How a model is reached and told what it can be told: found once, the same for all calls."""
 
     arguments: Mapping[str, Any]
-    structured: Structured
+    forms: tuple[Form, ...]
+    reasons: bool
 
 
 def _route(settings: LlmSettings) -> _Route:
@@ -410,9 +491,8 @@ def _route(settings: LlmSettings) -> _Route:
     effort = abilities.effort(settings.reasoning_effort)
     if effort is not None:
         arguments["reasoning_effort"] = effort
-    if effort not in (None, "none"):
-        arguments["max_tokens"] = settings.max_tokens + REASONING_TOKENS
-    return _Route(arguments, abilities.structured(settings.structured))
+    reasons = effort not in (None, "none")
+    return _Route(arguments, abilities.forms(settings.structured), reasons)
 
 
 def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
@@ -446,7 +526,7 @@ def _abilities(model: str, provider: str) -> Abilities:
     return Abilities.read(provider, frozenset(parameters), info)
 
 
-def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, str]) -> Reply:
+def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, ...]) -> Reply:
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     text = content if isinstance(content, str) else ""
@@ -466,7 +546,7 @@ def _is_whole(usage: Usage, text: str) -> bool:
     return usage.prompt_tokens > 0 and (usage.tokens > usage.prompt_tokens or not text)
 
 
-def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
+def _counted(asked: tuple[str, ...], text: str, settings: LlmSettings) -> Usage:
     """The usage of a reply that says none."""
     prompt, completion = sum(map(count_tokens, asked)), count_tokens(text)
     return Usage(
@@ -478,7 +558,7 @@ def _counted(asked: tuple[str, str], text: str, settings: LlmSettings) -> Usage:
 
 
 def _unread(
-    answer: ProviderAnswer, fault: Fault | None, asked: tuple[str, str], settings: LlmSettings
+    answer: ProviderAnswer, fault: Fault | None, asked: tuple[str, ...], settings: LlmSettings
 ) -> Usage | None:
     """The usage of an answer that the library rejects, where a model has written something.
 

@@ -1,26 +1,30 @@
-"""One question to the model: the message, the bill, and a second chance for a bad reply."""
+"""One question to the model: the messages, the bill, and a second chance for a bad reply."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, ClassVar, Protocol, TypeVar
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.pipeline.complaints import Complaint
+from monitor.judge.pipeline.example_choice import ExampleChoice
+from monitor.judge.pipeline.examples import largest_examples, turns_for
 from monitor.judge.pipeline.material import estimated_tokens
-from monitor.judge.pipeline.pairing import PairRequest
-from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.pipeline.parsing import encoded, sendable
 from monitor.judge.pipeline.prompts import Prompts
-from monitor.judge.pipeline.quoting import QuoteRequest
-from monitor.judge.pipeline.relating import RelevanceRequest
-from monitor.judge.ports import CallObserver, Complete, Silent, Task
+from monitor.judge.ports import CallObserver, Complete, Silent, Task, Terms, Turn
 from monitor.judge.protocol import CostMeter
 
 OUTPUT_LIMIT = "output_limit"
 TOO_LONG = "too_long"
 #: What the same request in smaller parts may heal.
 TOO_LARGE = (OUTPUT_LIMIT, TOO_LONG)
+#: Characters of its own reply that a model is shown again: of one that never ended, the beginning.
+MOST_OF_A_REPLY = 4_000
+#: What stands for a reply without a word: some providers refuse an empty message.
+NO_REPLY = "{}"
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -32,28 +36,63 @@ class Request(Protocol[T_co]):
 
     task: ClassVar[Task]
 
-    def message(self, complaint: str | None = None) -> str:
+    @property
+    def shape(self) -> str:
+        """Which of the task's instructions it goes with."""
+
+    @property
+    def tokens(self) -> int | None:
+        """How long its reply may be, None where that is not known."""
+
+    def message(self) -> str:
         """The user message."""
 
     def read(self, reply: str) -> T_co:
         """The reply's content; raises ``ReplyRejected``."""
 
+    def expected(self) -> Mapping[str, object] | str:
+        """The reply without what the model has to say."""
+
+    def properties(self) -> Mapping[str, Mapping[str, object]]:
+        """The keys of its reply, each with the JSON schema of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A reply, and what is wrong with it: names of ids and pairs, never texts."""
+
+    reply: str
+    complaint: str
+
+
+class Answer(NamedTuple, Generic[T]):
+    """What a reply says, and its text."""
+
+    content: T
+    text: str
+
 
 class Asker:
-    """Sends requests through the port ``Complete``, with the static instructions of their task."""
+    """Sends requests through the port ``Complete``, with the instructions of their shape.
+
+    ``examples`` says whether turns of the very shape of a request go before it.
+    """
 
     def __init__(
-        self, complete: Complete, prompts: Prompts, observe: CallObserver | None = None
+        self,
+        complete: Complete,
+        prompts: Prompts,
+        observe: CallObserver | None = None,
+        examples: ExampleChoice | None = None,
     ) -> None:
-        self._complete = complete
-        self.systems = {
-            ExtractRequest.task: prompts.extract,
-            VerifyRequest.task: prompts.verify,
-            QuoteRequest.task: prompts.quote,
-            RelevanceRequest.task: prompts.relevance,
-            PairRequest.task: prompts.pair,
-        }
+        self._complete, self._prompts = complete, prompts
+        self.examples = examples or ExampleChoice()
         self.observe = observe or Silent()
+
+    def instructions(self, task: Task) -> str:
+        """The longest that go before a request of a task, for estimates."""
+        shown = largest_examples(task) if self.examples.shaped else ""
+        return self._prompts.longest(task) + shown
 
     async def ask(
         self,
@@ -61,73 +100,151 @@ class Asker:
         spent: CostMeter,
         *,
         divisible: bool = False,
-        complaint: str | None = None,
+        separable: bool = False,
         planned: bool = True,
     ) -> T:
+        """``answer``, but only what it says."""
+        found = await self.answer(
+            request, spent, divisible=divisible, separable=separable, planned=planned
+        )
+        return found.content
+
+    async def answer(
+        self,
+        request: Request[T],
+        spent: CostMeter,
+        *,
+        divisible: bool = False,
+        separable: bool = False,
+        objection: Objection | None = None,
+        planned: bool = True,
+    ) -> Answer[T]:
         """Ask, and once more with the complaint if the reply breaks the wire format.
 
         Raises ``JudgeFailed`` after a second bad reply, or the first where one interaction may not
         be asked about again; ``TooLarge`` where it may not at all, which happens to no ``planned``
-        request. A request that can be asked in parts is
-        ``divisible``: a reply cut at the output limit, or a model that finds it too long, raises
-        ``ReplyRejected`` at once.
-        ``complaint`` is what was wrong with a reply that did keep to the format.
+        request. A request that can be asked in parts is ``divisible``: a reply cut at the output
+        limit, or a model that finds it too long, raises ``ReplyRejected`` at once. If its parts
+        may be answered where the whole is not it is ``separable``, too: then the second bad reply
+        raises that, unless it is empty. ``objection`` is to a reply that did keep to the format.
         """
         first: ReplyRejected | None = None
         while True:
+            said = _ReplyText()
             try:
                 async with spent.allowance.place():
-                    return await self._once(request, complaint, spent, first, planned=planned)
+                    return await self._once(request, objection, spent, first, said, planned=planned)
             except ReplyRejected as rejected:
-                self._count(request.task, rejected, spent)
+                self._count(request.task, rejected, spent, first)
                 if divisible and rejected.reason in TOO_LARGE:
                     raise
+                if separable and first is not None and rejected.kind != Complaint.EMPTY:
+                    raise
                 if first is not None or rejected.reason == TOO_LONG:
-                    raise _failed(request, rejected) from rejected
-                first, complaint, planned = rejected, rejected.complaint, False
+                    raise failure(request, rejected) from rejected
+                first, planned = rejected, False
+                objection = Objection(said.text, rejected.complaint)
             except TooLarge:
                 if first is None:
                     raise
-                raise _failed(request, first) from first
+                raise failure(request, first) from first
 
-    def _count(self, task: Task, rejected: ReplyRejected, spent: CostMeter) -> None:
+    def _count(
+        self, task: Task, rejected: ReplyRejected, spent: CostMeter, first: ReplyRejected | None
+    ) -> None:
         """A reply was refused; where the model refuses the request there is none."""
         if rejected.kind is not None:
             spent.refused[rejected.kind] += 1
             self.observe.refused(task, rejected.kind, rejected.complaint)
+            if first is None:
+                self.examples.heard(task, refused=True)
 
     async def _once(
         self,
         request: Request[T],
-        complaint: str | None,
+        objection: Objection | None,
         spent: CostMeter,
         first: ReplyRejected | None,
+        said: _ReplyText,
         *,
         planned: bool,
-    ) -> T:
-        system, message = self.systems[request.task], request.message(complaint)
-        tokens = estimated_tokens(system) + estimated_tokens(message)
+    ) -> Answer[T]:
+        system = self._prompts.of(request.task, request.shape)
+        examples = turns_for(request) if self.examples.shaped else ()
+        turns, message = _conversation(request, examples, objection)
+        tokens = sum(map(estimated_tokens, (system, message, *(t for turn in turns for t in turn))))
         if not spent.allowance.begin(tokens, planned=planned):
             raise TooLarge(f"{request.task}: no interaction is asked about more often")
         if first is not None:
             self.observe.retried(first.reason)
+        spent.shaped = spent.shaped or bool(examples)
+        terms = Terms(turns, request.tokens, request.properties)
         try:
             with spent.allowance.asking():
-                reply = await self._complete(request.task, system, message)
+                reply = await self._complete(request.task, system, message, terms)
         except JudgeFailed as failure:
             spent.add(failure.usage)
             raise
         spent.add(reply.usage)
+        said.text = reply.text
         if reply.model:
             spent.models[request.task] = reply.model
         if reply.finish_reason == "length":
             cut = "the reply was cut at the output limit"
             raise ReplyRejected(cut, kind=Complaint.CUT, reason=OUTPUT_LIMIT)
-        return request.read(reply.text)
+        content = request.read(reply.text)
+        if first is None:
+            self.examples.heard(request.task, refused=False)
+        return Answer(content, reply.text)
 
 
-def _failed(request: Request[Any], rejected: ReplyRejected) -> JudgeFailed:
+@dataclass(slots=True)
+class _ReplyText:
+    """The text of a reply, also of one that is refused. No error holds it: it is traffic text."""
+
+    text: str = ""
+
+
+def _conversation(
+    request: Request[Any], examples: tuple[Turn, ...], objection: Objection | None
+) -> tuple[tuple[Turn, ...], str]:
+    """The turns before the last user message, and that message."""
+    message = request.message()
+    if objection is None:
+        return examples, message
+    reply = objection.reply if objection.reply.strip() else NO_REPLY
+    own = Turn(message, sendable(reply[:MOST_OF_A_REPLY]))
+    return (*examples, own), _again(request, objection.complaint)
+
+
+def _again(request: Request[Any], complaint: str) -> str:
+    """The last message of a re-ask: what was wrong, and what is expected, without any text."""
+    expected = request.expected()
+    number = {"n": expected["n"]} if isinstance(expected, Mapping) and "n" in expected else {}
+    return encoded({"task": request.task, **number, "complaint": complaint, "expected": expected})
+
+
+def failure(request: Request[Any], rejected: ReplyRejected) -> JudgeFailed:
+    """That nobody can read what is replied to a request."""
     return JudgeFailed(f"{request.task}: {rejected.complaint}", reason=rejected.reason)
+
+
+async def parts(refused: ReplyRejected, *jobs: Coroutine[Any, Any, T]) -> list[T]:
+    """The answers to the parts of a request whose reply was refused.
+
+    Parts of what was too large are asked at once. Those of a malformed reply one after the other: a
+    model that can read none of it shall not be asked about all of it.
+    """
+    if refused.reason in TOO_LARGE:
+        return await at_once(*jobs)
+    answers = []
+    try:
+        for job in jobs:
+            answers.append(await job)
+    finally:
+        for job in jobs:
+            job.close()
+    return answers
 
 
 async def at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:

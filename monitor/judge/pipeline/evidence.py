@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
-from monitor.judge.pipeline.asking import OUTPUT_LIMIT, Asker, at_once
+from monitor.judge.pipeline.asking import Asker, Objection, at_once, parts
 from monitor.judge.pipeline.material import Caps, Material, packed
 from monitor.judge.pipeline.parsing import RESPONSE, ClaimVerdict
 from monitor.judge.pipeline.quoting import Pair, QuoteRequest
@@ -41,29 +41,33 @@ class Quoter:
     async def _quoted(self, request: QuoteRequest, spent: CostMeter) -> Quotes:
         several = len(request.pairs) > 1
         try:
-            first = await self._asker.ask(request, spent, divisible=several, planned=False)
-        except ReplyRejected:
-            self._asker.observe.retried(OUTPUT_LIMIT)
-            halves = await at_once(*(self._quoted(half, spent) for half in _halves(request)))
+            found = await self._asker.answer(
+                request, spent, divisible=several, separable=several, planned=False
+            )
+        except ReplyRejected as refused:
+            self._asker.observe.retried(refused.reason)
+            halves = await parts(refused, *(self._quoted(half, spent) for half in _halves(request)))
             return {**halves[0], **halves[1]}
         except TooLarge:
             return dict.fromkeys(request.pairs)
         except JudgeFailed:
             spent.unasked = True
             return dict.fromkeys(request.pairs)
+        first = found.content
         invented = [" ".join(pair) for pair, quote in first.items() if quote is None]
         if not invented:
             return first
         self._asker.observe.retried("evidence")
         complaint = f"not word for word in their documents: {', '.join(invented)}"
         try:
-            second = await self._asker.ask(request, spent, complaint=complaint, planned=False)
+            again = Objection(found.text, complaint)
+            second = await self._asker.answer(request, spent, objection=again, planned=False)
         except TooLarge:
             return first
         except JudgeFailed:
             spent.unasked = True
             return first
-        return {pair: first[pair] or second[pair] for pair in request.pairs}
+        return {pair: first[pair] or second.content[pair] for pair in request.pairs}
 
 
 def quote_requests(

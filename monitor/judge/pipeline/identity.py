@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from monitor.judge.ceiling import Ceiling
+from monitor.judge.pipeline.example_choice import Examples
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.plans import PipelineName
@@ -40,8 +41,9 @@ class LlmSettings:
 
     ``retries`` are per call, within ``retries_s``.
     ``extract_model`` takes the claims out of the texts, ``model`` if it is None; at another
-    provider it is reached with the key in the environment. ``max_tokens`` is
-    of one reply without reasoning. ``order_seed`` other than 0 shows the passages in another order.
+    provider it is reached with the key in the environment. ``max_tokens`` is of one reply without
+    reasoning, None: by what is asked. ``examples``: whether turns of a request's very shape go
+    before it. ``order_seed`` other than 0 shows the passages in another order.
     ``price`` (US dollars for a million tokens of prompts, of replies) goes before the library's.
     ``redaction`` names what is done to texts before they are judged. All calls about one
     interaction are at most ``max_calls`` with prompts of ``max_input_tokens`` by estimate, and
@@ -64,8 +66,9 @@ class LlmSettings:
     retries: int = 4
     retries_s: float = 60.0
     price: tuple[float, float] | None = None
-    max_tokens: int = 2048
+    max_tokens: int | None = None
     structured: Structured = "auto"
+    examples: Examples = "auto"
     reasoning_effort: Effort = "minimal"
     temperature: float = 0
     seed: int | None = 7
@@ -108,15 +111,20 @@ class LlmSettings:
         return replace(self, model=model, api_key=None, headers={})
 
 
-def identify(settings: LlmSettings, prompts: str, models: tuple[str, ...]) -> JudgeIdentity:
+def identify(
+    settings: LlmSettings, prompts: str, models: tuple[str, ...], *, shaped: bool = False
+) -> JudgeIdentity:
     """The identity of a judge; ``prompts`` is the hash of its instructions.
+
+    ``shaped``: with an example of the very shape of each request.
 
     ``models`` are the ids as the providers last gave them: that of verification and, if it is
     another one, that of extraction. Whatever may change a verdict is in the version.
     """
     model = "+".join(models)
     parts = (model, prompts, settings.pipeline, *_caps(settings), f"redaction {settings.redaction}")
-    digest = blake2b("\0".join((*parts, *_unusual(settings))).encode())
+    shown = ("examples shaped",) if shaped else ()
+    digest = blake2b("\0".join((*parts, *_unusual(settings), *shown)).encode())
     return JudgeIdentity(
         name=settings.name,
         version=digest.hexdigest()[:6],

@@ -35,8 +35,26 @@ class PairRequest:
     document: str
     claim: str
 
-    def message(self, complaint: str | None = None) -> str:
-        """The user message; ``complaint`` is what was wrong with the previous reply.
+    @property
+    def shape(self) -> str:
+        """There is one instruction file for all pairs."""
+        return ""
+
+    @property
+    def tokens(self) -> None:
+        """How long its reply may be: the client knows, of one word."""
+        return None
+
+    def expected(self) -> str:
+        """The reply, of which one word is to be left."""
+        return "yes or no"
+
+    def properties(self) -> dict[str, dict[str, object]]:
+        """None: its reply is no JSON."""
+        return {}
+
+    def message(self) -> str:
+        """The user message.
 
         The claim stands last: servers that keep prompts compute a document once for all claims.
         """
@@ -46,7 +64,7 @@ class PairRequest:
             "document": self.document,
             "claim": self.claim,
         }
-        return parsing.dump(body, complaint)
+        return parsing.encoded(body)
 
     def read(self, reply: str) -> bool:
         """Whether the reply is yes; raises ``ReplyRejected`` unless it is yes or no."""

@@ -17,7 +17,7 @@ from monitor.judge.pipeline.pairing import THRESHOLD, PairRequest
 from monitor.judge.pipeline.parsing import ClaimVerdict
 from monitor.judge.pipeline.plans import VerifyPlan, together
 from monitor.judge.pipeline.prompts import Prompts
-from monitor.judge.ports import CallObserver, Complete, Reply, Task
+from monitor.judge.ports import CallObserver, Complete, Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Probabilities
 
@@ -62,8 +62,8 @@ class AskedModel:
     async def _asked(self, request: PairRequest, spent: CostMeter) -> float:
         replies: list[Reply] = []
 
-        async def heard(task: Task, system: str, user: str) -> Reply:
-            replies.append(await self._complete(task, system, user))
+        async def heard(task: Task, system: str, user: str, terms: Terms) -> Reply:
+            replies.append(await self._complete(task, system, user, terms))
             return replies[-1]
 
         said = await Asker(heard, self._prompts, self._observe).ask(request, spent)

@@ -47,10 +47,27 @@ class ExtractRequest:
     question: str
     text: str
 
-    def message(self, complaint: str | None = None) -> str:
-        """The user message; ``complaint`` is what was wrong with the previous reply."""
-        body = {"task": self.task, "question": self.question, "text": self.text}
-        return dump(body, complaint)
+    @property
+    def shape(self) -> str:
+        """There is one instruction file for all texts."""
+        return ""
+
+    @property
+    def tokens(self) -> None:
+        """How long its reply may be: nobody knows how many claims a text makes."""
+        return None
+
+    def message(self) -> str:
+        """The user message."""
+        return encoded({"task": self.task, "question": self.question, "text": self.text})
+
+    def expected(self) -> dict[str, object]:
+        """The reply without what the model has to say."""
+        return {"claims": ["…"]}
+
+    def properties(self) -> dict[str, dict[str, object]]:
+        """The keys of its reply, each with the JSON schema of its value."""
+        return {"claims": {"type": "array", "items": {"type": "string"}}}
 
     def read(self, reply: str) -> tuple[str, ...]:
         """The claims of a reply. Raises ``ReplyRejected``, as ``output_limit`` if it was cut."""
@@ -76,16 +93,53 @@ class VerifyRequest:
     documents: Mapping[str, str]
     claims: Mapping[str, str]
 
-    def message(self, complaint: str | None = None) -> str:
-        """The user message; ``complaint`` is what was wrong with the previous reply."""
-        body = {
-            "task": self.task,
-            "n": self.nonce,
-            "question": self.question,
-            "documents": dict(self.documents),
-            "claims": dict(self.claims),
+    @property
+    def shape(self) -> str:
+        """Which instruction file it goes with: one passage or several, a reference or not.
+
+        >>> [VerifyRequest(742, "", dict.fromkeys(d, ""), {}).shape for d in ("31A", "AR", "7")]
+        ['several', 'one_reference', 'one']
+        """
+        passages = "several" if sum(map(str.isdigit, self.documents)) > 1 else "one"
+        return f"{passages}_reference" if REFERENCE in self.documents else passages
+
+    @property
+    def tokens(self) -> int:
+        """How long its reply may be: twice of what it takes."""
+        return 2 * (16 + len(self.claims) * (8 + 4 * len(self.documents)))
+
+    def message(self) -> str:
+        """The user message."""
+        return encoded(
+            {
+                "task": self.task,
+                "n": self.nonce,
+                "question": self.question,
+                "documents": dict(self.documents),
+                "claims": dict(self.claims),
+            }
+        )
+
+    def expected(self) -> dict[str, object]:
+        """The reply without its verdicts.
+
+        >>> VerifyRequest(742, "", {"2": "", "A": ""}, {"c1": ""}).expected()
+        {'n': 742, 'c1': '2? A?'}
+        """
+        return {"n": self.nonce, **{claim: blanks(self.asked(claim)) for claim in self.claims}}
+
+    def properties(self) -> dict[str, dict[str, object]]:
+        r"""The keys of its reply, each with the JSON schema of its value: all that is allowed.
+
+        >>> request = VerifyRequest(742, "", {"2": "", "1": "", "A": ""}, {"c1": ""})
+        >>> request.properties()["c1"]["pattern"]
+        '^(2[yn] 1[yn] A[yn]|2n 1n A[yn] \\+)$'
+        """
+        patterns = {claim: line_pattern(self.asked(claim)) for claim in self.claims}
+        strings: dict[str, dict[str, object]] = {
+            claim: {"type": "string", "pattern": pattern} for claim, pattern in patterns.items()
         }
-        return dump(body, complaint)
+        return {"n": repeated(self.nonce), **strings}
 
     def asked(self, claim_id: str) -> tuple[str, ...]:
         """The documents of a claim's pairs: passages as listed, the other text, its own text.
@@ -219,13 +273,40 @@ def _digest(purpose: bytes, text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=purpose).digest()
 
 
-def dump(body: Mapping[str, object], complaint: str | None) -> str:
-    """A user message: one JSON object in raw UTF-8, with the complaint as its last key."""
-    if complaint is not None:
-        body = {**body, "complaint": complaint}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    # Half a character has no UTF-8: only escaped can it be sent.
+def encoded(body: Mapping[str, object]) -> str:
+    """One JSON object in raw UTF-8."""
+    return sendable(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+
+
+def sendable(text: str) -> str:
+    r"""A text with half characters escaped: they have no UTF-8.
+
+    >>> sendable("a\ud800")
+    'a\\ud800'
+    """
     return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def blanks(asked: Iterable[str]) -> str:
+    """The tokens of a line, with ``?`` for each verdict."""
+    return " ".join(f"{name}?" for name in asked)
+
+
+def line_pattern(asked: Sequence[str], *, plus: bool = True) -> str:
+    """A regular expression for the lines that answer exactly these documents, in order.
+
+    With ``plus`` also those that end in it, where the format allows one.
+    """
+    either = " ".join(f"{name}[yn]" for name in asked)
+    if not plus or sum(map(str.isdigit, asked)) < 2:
+        return f"^{either}$"
+    together = " ".join(f"{name}n" if name.isdigit() else f"{name}[yn]" for name in asked)
+    return f"^({either}|{together} \\+)$"
+
+
+def repeated(nonce: int) -> dict[str, object]:
+    """The JSON schema of ``n``."""
+    return {"type": "integer", "enum": [nonce]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,18 +50,17 @@ class Pipeline:
         pair_verifier: PairVerifier | None = None,
     ) -> None:
         self._observe = asker.observe
+        self._asker = asker
         self._extract = extract
         self._identity = identity
         self._order = order
         self._quoter = quoter
         self._relevance = relevance
         self._verifier: Verifier | PairVerifier = Verifier(asker, planner, caps or Caps())
-        self._sizes = Sizes(asker.systems, planner, caps or Caps())
+        self._sizes = Sizes(asker.instructions, planner, caps or Caps())
         if pair_verifier is not None:
             self._verifier = pair_verifier
-            self._sizes = Sizes(asker.systems, pairs, pair_verifier.caps, pair_verifier.task)
-        task = self._sizes.verifies
-        self._instructions = "" if task is None else asker.systems[task]
+            self._sizes = Sizes(asker.instructions, pairs, pair_verifier.caps, pair_verifier.task)
         self._ceiling, self._at_once = ceiling or Ceiling(), at_once
 
     async def judge(
@@ -171,7 +170,9 @@ class Pipeline:
         return await self._relevance.of(interaction, requests, spent)
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
-        return Material.of(interaction, claims, self._order, self._instructions)
+        task = self._sizes.verifies
+        instructions = "" if task is None else self._asker.instructions(task)
+        return Material.of(interaction, claims, self._order, instructions)
 
     async def _settle(
         self,

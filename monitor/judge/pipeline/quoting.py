@@ -29,17 +29,37 @@ class QuoteRequest:
     claims: Mapping[str, str]
     pairs: tuple[Pair, ...]
 
-    def message(self, complaint: str | None = None) -> str:
-        """The user message; ``complaint`` is what was wrong with the previous reply."""
-        body = {
-            "task": self.task,
-            "n": self.nonce,
-            "question": self.question,
-            "documents": dict(self.documents),
-            "claims": dict(self.claims),
-            "pairs": [" ".join(pair) for pair in self.pairs],
-        }
-        return parsing.dump(body, complaint)
+    @property
+    def shape(self) -> str:
+        """Which instruction file it goes with: one passage or several."""
+        return "several" if len(self.documents) > 1 else "one"
+
+    @property
+    def tokens(self) -> None:
+        """How long its reply may be: quotes are as long as their documents make them."""
+        return None
+
+    def message(self) -> str:
+        """The user message."""
+        return parsing.encoded(
+            {
+                "task": self.task,
+                "n": self.nonce,
+                "question": self.question,
+                "documents": dict(self.documents),
+                "claims": dict(self.claims),
+                "pairs": [" ".join(pair) for pair in self.pairs],
+            }
+        )
+
+    def expected(self) -> dict[str, object]:
+        """The reply without its quotes."""
+        return {"n": self.nonce, **{" ".join(pair): "…" for pair in self.pairs}}
+
+    def properties(self) -> dict[str, dict[str, object]]:
+        """The keys of its reply, each with the JSON schema of its value."""
+        quotes: dict[str, dict[str, object]] = {" ".join(p): {"type": "string"} for p in self.pairs}
+        return {"n": parsing.repeated(self.nonce), **quotes}
 
     def read(self, reply: str) -> dict[Pair, str | None]:
         """The quotes of a reply, None for what does not stand in its document.

@@ -24,15 +24,38 @@ class RelevanceRequest:
     question: str
     documents: Mapping[str, str]
 
-    def message(self, complaint: str | None = None) -> str:
-        """The user message; ``complaint`` is what was wrong with the previous reply."""
-        body = {
-            "task": self.task,
-            "n": self.nonce,
-            "question": self.question,
-            "documents": dict(self.documents),
+    @property
+    def shape(self) -> str:
+        """Which instruction file it goes with: one passage or several."""
+        return "several" if len(self.documents) > 1 else "one"
+
+    @property
+    def tokens(self) -> int:
+        """How long its reply may be: twice of what it takes."""
+        return 2 * (16 + 8 + 4 * len(self.documents))
+
+    def message(self) -> str:
+        """The user message."""
+        return parsing.encoded(
+            {
+                "task": self.task,
+                "n": self.nonce,
+                "question": self.question,
+                "documents": dict(self.documents),
+            }
+        )
+
+    def expected(self) -> dict[str, object]:
+        """The reply without its verdicts."""
+        return {"n": self.nonce, ANSWER: parsing.blanks(self.documents)}
+
+    def properties(self) -> dict[str, dict[str, object]]:
+        """The keys of its reply, each with the JSON schema of its value."""
+        pattern = parsing.line_pattern(list(self.documents), plus=False)
+        return {
+            "n": parsing.repeated(self.nonce),
+            ANSWER: {"type": "string", "pattern": pattern},
         }
-        return parsing.dump(body, complaint)
 
     def read(self, reply: str) -> dict[str, bool]:
         """The verdicts of a reply, by document.

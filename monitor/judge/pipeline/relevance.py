@@ -18,14 +18,14 @@ class Relevance:
 
     def __init__(self, asker: Asker, caps: Caps) -> None:
         self._asker, self._caps = asker, caps
-        self._instructions = asker.systems[RelevanceRequest.task]
 
     def requests(self, interaction: Interaction, order: PassageOrder) -> list[RelevanceRequest]:
         """What is to be asked: nothing where all is labelled, or the question says nothing."""
         unlabelled = _unlabelled(interaction)
         if not unlabelled or not has_words(interaction.user_input):
             return []
-        material = Material.of(interaction, Claims(), order, self._instructions)
+        instructions = self._asker.instructions(RelevanceRequest.task)
+        material = Material.of(interaction, Claims(), order, instructions)
         return relevance_requests(material, self._caps, unlabelled)
 
     async def of(

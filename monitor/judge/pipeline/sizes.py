@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,12 +32,12 @@ def refuse_verdicts(claims: int, passages: int) -> None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of one judge: ``systems`` are its instructions by task, ``verifies`` that of verification.
+    """Of one judge: ``instructions`` are its longest for a task, ``verifies`` that of verification.
 
     None: verification asks no model.
     """
 
-    systems: Mapping[Task, str]
+    instructions: Callable[[Task], str]
     planner: Planner
     caps: Caps
     verifies: Task | None = VerifyRequest.task
@@ -68,10 +68,10 @@ class Sizes:
     ) -> Demand:
         """Of a plan and all that follows from it in any case, and of what is asked beside it."""
         found = NOTHING if self.verifies is None else plans.demand(material, self.caps, plan)
-        system = estimated_tokens(self.systems[RelevanceRequest.task])
+        system = estimated_tokens(self.instructions(RelevanceRequest.task))
         for request in relevance:
             found += Demand(1, system + estimated_tokens(request.message()))
         return found
 
     def _fixed(self, task: Task, interaction: Interaction) -> int:
-        return estimated_tokens(self.systems[task]) + estimated_tokens(interaction.user_input)
+        return estimated_tokens(self.instructions(task)) + estimated_tokens(interaction.user_input)

@@ -1,11 +1,11 @@
-"""Asks the blocks of a plan, halves what does not fit a reply, and merges the answers."""
+"""Asks the blocks of a plan, halves what gets no readable reply, and merges the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
-from monitor.judge.pipeline.asking import Asker, at_once
+from monitor.errors import ReplyRejected, TooLarge
+from monitor.judge.pipeline.asking import Asker, at_once, failure, parts
 from monitor.judge.pipeline.material import Caps, Material, VerifyBlock, by_context, merged
 from monitor.judge.pipeline.parsing import ClaimVerdict
 from monitor.judge.pipeline.plans import Planner, VerifyPlan, together
@@ -49,10 +49,8 @@ class Verifier:
         blocks: Iterable[VerifyBlock],
         spent: CostMeter,
         joined: str = "",
-        *,
-        planned: bool = True,
     ) -> Answers:
-        jobs = (self._block(material, block, spent, joined, planned=planned) for block in blocks)
+        jobs = (self._block(material, block, spent, joined, planned=True) for block in blocks)
         return merged(await at_once(*jobs))
 
     async def _block(
@@ -64,17 +62,22 @@ class Verifier:
         *,
         planned: bool,
     ) -> Answers:
-        """The answers of one block; if the reply was cut, those of its halves."""
+        """The answers of one block; after a reply that could not be read, those of its halves."""
         request, several = material.request(block, joined), len(block.claims) > 1
         try:
-            return await self._asker.ask(request, spent, divisible=several, planned=planned)
+            return await self._asker.ask(
+                request, spent, divisible=several, separable=several, planned=planned
+            )
         except ReplyRejected as rejected:
-            cut = rejected
-        self._asker.observe.retried(cut.reason)
+            refused = rejected
+        self._asker.observe.retried(refused.reason)
+        halves = (
+            self._block(material, half, spent, joined, planned=False) for half in block.halves()
+        )
         try:
-            return await self._all(material, block.halves(), spent, joined, planned=False)
+            return merged(await parts(refused, *halves))
         except TooLarge:
-            raise JudgeFailed(f"{request.task}: {cut.complaint}", reason=cut.reason) from cut
+            raise failure(request, refused) from refused
 
 
 def _as_together(verdict: ClaimVerdict) -> ClaimVerdict:

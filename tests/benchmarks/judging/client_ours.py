@@ -24,7 +24,7 @@ from monitor.judge.pipeline.identity import LlmSettings, identify
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Interaction, Judgement, Passage, Source, Verdicts
 from tests.benchmarks.judging.harness import Judge, Scores, main
 from tests.benchmarks.judging.truth import scores
@@ -40,10 +40,10 @@ class Recorded:
         self._client = client
         self._known: dict[tuple[str, str], Reply] = {}
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         """A reply."""
         if (task, user) not in self._known:
-            self._known[task, user] = await self._client(task, system, user)
+            self._known[task, user] = await self._client(task, system, user, terms)
         return self._known[task, user]
 
 

@@ -110,9 +110,14 @@ class CostServer:
 def _entered(ledger: Ledger, body: dict[str, Any], answered: Answered) -> dict[str, int]:
     """Add a call to the ledger; its usage as OpenAI reports it."""
     by_role = {"system": 0, "user": 0}
-    for message in body["messages"]:
-        counter = _static if message["role"] == "system" else count_tokens
-        by_role[message["role"]] += counter(message["content"])
+    fixed = len(body["messages"]) - 1
+    for place, message in enumerate(body["messages"]):
+        # Worked examples may stand as turns between the system message and the last one.
+        is_static = (place < fixed and answered.asked.client == "ours") or message[
+            "role"
+        ] == "system"
+        role = "system" if is_static else "user"
+        by_role[role] += (_static if is_static else count_tokens)(message["content"])
     schema = _static(json.dumps(body["tools"])) if body.get("tools") else 0
     completion = count_tokens(answered.text)
     ledger.calls += 1

@@ -23,7 +23,7 @@ from monitor.judge.pipeline.pairs import pairs
 from monitor.judge.pipeline.parsing import ClaimVerdict, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, demand, fewest, together
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.hidden import HIDDEN
@@ -70,7 +70,7 @@ class Chatty:
     def __init__(self, claims: int) -> None:
         self.claims, self.tasks = claims, list[str]()
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         self.tasks.append(task)
         assert task == "extract_claims"
         found = [f"claim {n} of {json.loads(user)['text']}" for n in range(self.claims)]
@@ -206,9 +206,9 @@ class Unruly(Truthful):
         self._rng = rng
         self.calls = 0
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         self.calls += 1
-        reply = await super().__call__(task, system, user)
+        reply = await super().__call__(task, system, user, terms)
         wish = self._rng.random()
         if wish < 0.02:
             raise ReplyRejected("no message", kind="empty")
@@ -240,13 +240,13 @@ class Slow(Truthful):
 
     open = most_open = 0
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         for _ in range(5):
             await asyncio.sleep(0)
         self.open -= 1
-        return await super().__call__(task, system, user)
+        return await super().__call__(task, system, user, terms)
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

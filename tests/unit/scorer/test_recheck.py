@@ -22,7 +22,7 @@ from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.pipeline.recheck_choice import Kind, agreement, is_chosen, other_order
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
 from monitor.scorer.recheck import MOST_WAITING, AgreementTracker, Rechecks, SecondJudge
@@ -40,8 +40,8 @@ KINDS: tuple[Kind, ...] = ("passage", "context", "reference", "response")
 class Tiring(Truthful):
     """Right about one document a call; beside others it misses what passages say of odd claims."""
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         documents = json.loads(user).get("documents", {})
         if len([name for name in documents if name.isdigit()]) < 2:
             return reply

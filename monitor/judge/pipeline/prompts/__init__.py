@@ -1,44 +1,70 @@
 """The judge's static instructions: versioned files, sent byte for byte as the system message.
 
-A file is never edited once it has judged anything: a new wording is a new ``.v<k+1>.md``.
+A file is never edited once it has judged anything: a new wording is a new ``.v<k+1>.md``. Of a task
+whose requests differ in shape there is a file for each shape: all say the same, and end with a
+worked example of that shape, for small models copy the shape of the example they are shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.resources import files
+from typing import Final
 
-EXTRACT_FILE = "extract_claims.v2.md"
-VERIFY_FILE = "verify_claims.v2.md"
-QUOTE_FILE = "quote_evidence.v1.md"
-RELEVANCE_FILE = "judge_relevance.v1.md"
-PAIR_FILE = "judge_pair.v1.md"
+from monitor.judge.ports import Task
+
+Files = Mapping[Task, Mapping[str, str]]
+"""By task and shape the name of a file, or its text."""
+
+_PASSAGES: Final = ("one", "several")
+FILES: Final[Files] = {
+    "extract_claims": {"": "extract_claims.v2.md"},
+    "verify_claims": {
+        shape: f"verify_claims_{shape}.v3.md"
+        for shape in (*_PASSAGES, *(f"{passages}_reference" for passages in _PASSAGES))
+    },
+    "quote_evidence": {shape: f"quote_evidence_{shape}.v2.md" for shape in _PASSAGES},
+    "judge_relevance": {shape: f"judge_relevance_{shape}.v2.md" for shape in _PASSAGES},
+    "judge_pair": {"": "judge_pair.v1.md"},
+}
+#: Examples of other shapes are made of this one.
+BANK_FILE: Final = "examples.v1.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The system messages of the wire format; those that are not asked are empty."""
+    """The system messages by task and shape, of the tasks that are asked."""
 
-    extract: str
-    verify: str
-    quote: str = ""
-    relevance: str = ""
-    pair: str = ""
+    texts: Files
+    bank: str = ""
 
     @property
     def hash(self) -> str:
         """Eight hex digits of BLAKE2b over the texts that are in use.
 
-        >>> Prompts("a", "bc").hash == Prompts("ab", "c").hash
+        >>> a, b = {"": "a"}, {"": "bc"}
+        >>> c, d = {"": "ab"}, {"": "c"}
+        >>> one = Prompts({"extract_claims": a, "verify_claims": b})
+        >>> other = Prompts({"extract_claims": c, "verify_claims": d})
+        >>> one.hash == other.hash
         False
         """
         digest = blake2b(digest_size=4)
-        seldom = filter(None, [self.quote, self.relevance, self.pair])
-        for text in (self.extract, self.verify, *seldom):
+        shapes = (text for of_task in self.texts.values() for text in of_task.values())
+        for text in (*shapes, self.bank):
             raw = text.encode()
             digest.update(len(raw).to_bytes(8, "big") + raw)
         return digest.hexdigest()
+
+    def of(self, task: Task, shape: str) -> str:
+        """The system message of a request of this shape."""
+        return self.texts[task][shape]
+
+    def longest(self, task: Task) -> str:
+        """The longest system message of a task; empty where it is not asked."""
+        return max(self.texts.get(task, {}).values(), key=len, default="")
 
 
 def load_prompts(
@@ -48,15 +74,24 @@ def load_prompts(
 
     ``pairs``: claims are verified pair by pair, and not by the instructions of a batch.
     """
+    asked: dict[Task, bool] = {
+        "extract_claims": True,
+        "verify_claims": not pairs,
+        "quote_evidence": evidence,
+        "judge_relevance": relevance,
+        "judge_pair": pairs,
+    }
     return Prompts(
-        extract=_read(EXTRACT_FILE),
-        verify="" if pairs else _read(VERIFY_FILE),
-        quote=_read(QUOTE_FILE) if evidence else "",
-        relevance=_read(RELEVANCE_FILE) if relevance else "",
-        pair=_read(PAIR_FILE) if pairs else "",
+        texts={
+            task: {shape: read_file(name) for shape, name in names.items()}
+            for task, names in FILES.items()
+            if asked[task]
+        },
+        bank=read_file(BANK_FILE),
     )
 
 
-def _read(name: str) -> str:
+def read_file(name: str) -> str:
+    """A file of this folder."""
     # Not read_text: it would translate line ends, and the hash is over bytes.
     return files(__name__).joinpath(name).read_bytes().decode()

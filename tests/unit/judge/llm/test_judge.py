@@ -47,7 +47,7 @@ async def judged(
     [
         # A name that the library does not know, at an address of one's own.
         ("openai/judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
-        ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_schema"}),
         ("gpt-4o-mini", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
         ("openai/judge", {"structured": "json_schema"}, {"response_format": "json_schema"}),
         ("openai/judge", {"structured": "prompt"}, {"response_format": None}),
@@ -75,8 +75,108 @@ async def test_a_model_is_told_what_it_can_be_told(
         for entry in server.log:
             sent = dict(entry.parameters)
             sent["max"] = sent.get("max_completion_tokens", sent.get("max_tokens"))
+            if entry.task == "verify_claims":
+                # Its reply is as long as what is asked: here four claims and five documents.
+                sent["max"] += 2_048 - 2 * (16 + 4 * (8 + 4 * 5))
             sent["response_format"] = (sent.get("response_format") or {}).get("type")
             assert {key: sent.get(key) for key in expected} == expected
+
+
+class Refusing:
+    """A server in front of the judge that knows no schema, or none with patterns."""
+
+    def __init__(self, word: str) -> None:
+        self._word, self.refused = word, 0
+
+    async def __call__(self, text: str) -> web.Response | None:
+        if self._word not in json.dumps(json.loads(text).get("response_format")):
+            return None
+        self.refused += 1
+        error = {"message": f"unsupported: {self._word}", "type": "invalid_request_error"}
+        return web.json_response({"error": error}, status=400)
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "word", "taken"),
+    [
+        ("judge", {}, "json_schema", "json_object"),
+        ("openai/judge", {"structured": "json_schema"}, "pattern", "json_schema"),
+    ],
+)
+async def test_a_provider_that_refuses_patterns_is_asked_without(
+    model: str, more: dict[str, Any], word: str, taken: str
+) -> None:
+    """Said once and remembered; the judgement is made all the same."""
+    refusing = Refusing(word)
+    async with JudgeServer(LABELS, gate=refusing) as server:
+        judge = LlmJudge(settings(server, model, **more))
+        async with aclosing(judge):
+            first = await judge.judge(interaction())
+            refused = refusing.refused
+            await judge.judge(interaction())
+        forms = [
+            (entry.parameters.get("response_format") or {}).get("type") for entry in server.log
+        ]
+    assert first.verdicts.response_by_context == (True, False)
+    assert set(forms) == {taken}
+    assert judge.refuses_patterns
+    assert 1 <= refused == refusing.refused
+
+
+async def test_what_is_refused_in_any_form_is_a_failure() -> None:
+    """With the provider's own reason; the next judgement tries the first form again."""
+    refusing = Refusing("")
+    async with JudgeServer(LABELS, gate=refusing) as server:
+        judge = LlmJudge(settings(server, "judge"))
+        async with aclosing(judge):
+            with pytest.raises(JudgeFailed) as caught:
+                await judge.judge(interaction())
+    assert caught.value.reason == "rejected"
+    assert not judge.refuses_patterns
+
+
+class Thinking:
+    """A model whose thoughts count as its reply: without room for them it is cut before a word."""
+
+    def __init__(self) -> None:
+        self.room: list[int] = []
+
+    async def __call__(self, text: str) -> web.Response | None:
+        self.room.append(json.loads(text)["max_tokens"])
+        if self.room[-1] >= 4_096:
+            return None
+        message = {"role": "assistant", "content": None, "reasoning_content": "Hmm"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+        choices = [{"index": 0, "message": message, "finish_reason": "length"}]
+        return web.json_response({"id": "1", "choices": choices, "usage": usage, "model": "m"})
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+async def test_a_reply_that_is_cut_before_its_first_word_gets_room_for_thoughts() -> None:
+    """From the second try on, and for every later reply."""
+    thinking = Thinking()
+    async with JudgeServer(LABELS, gate=thinking) as server:
+        judge = LlmJudge(settings(server, calls_at_once=1))
+        async with aclosing(judge):
+            # The server knows of no request that the gate has answered: no complaint about it.
+            with pytest.raises(JudgeFailed):
+                await judge.judge(interaction())
+            judgement = await judge.judge(interaction())
+    assert judgement.verdicts.response_by_context == (True, False)
+    assert thinking.room[0] == 2_048
+    assert min(thinking.room[1:]) > 4_096
+
+
+async def test_replies_may_be_as_long_as_it_is_set() -> None:
+    """Of every kind alike, and for reasoning there is room beside."""
+    async with JudgeServer(LABELS) as server:
+        await judged(settings(server, max_tokens=777))
+        assert {entry.parameters["max_tokens"] for entry in server.log} == {777}
 
 
 async def test_extraction_and_verification_by_separate_models() -> None:
@@ -331,7 +431,7 @@ async def test_what_broke_off_is_on_the_cost_meter_of_a_failure() -> None:
         made = LlmSettings(model="openai/judge", api_base=server.url, api_key=KEY, retries=2)
         client = LlmClient(made)
         text = json.dumps({"task": "extract_claims", "question": QUESTION, "text": RESPONSE})
-        system = load_prompts().extract
+        system = load_prompts().of("extract_claims", "")
         with pytest.raises(CallFailed) as caught:
             await client("extract_claims", system, text)
         await client.aclose()

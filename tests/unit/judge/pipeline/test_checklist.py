@@ -9,6 +9,7 @@ import pytest
 
 from monitor.judge.pipeline.parsing import VerifyRequest
 from monitor.judge.pipeline.prompts import load_prompts
+from monitor.judge.ports import Task
 from tests.unit.judge.pipeline.checklist import (
     EXTRACT,
     PAIR,
@@ -17,15 +18,24 @@ from tests.unit.judge.pipeline.checklist import (
     VERIFY,
     Checklist,
     differences,
+    split,
 )
 
 PROMPTS = load_prompts(evidence=True, relevance=True)
-HELD: dict[str, tuple[Checklist, str]] = {
-    "verify": (VERIFY, PROMPTS.verify),
-    "extract": (EXTRACT, PROMPTS.extract),
-    "relevance": (RELEVANCE, PROMPTS.relevance),
-    "quote": (QUOTE, PROMPTS.quote),
+CHECKLISTS: dict[Task, Checklist] = {
+    "verify_claims": VERIFY,
+    "extract_claims": EXTRACT,
+    "judge_relevance": RELEVANCE,
+    "quote_evidence": QUOTE,
 }
+#: Of every task the instructions for one shape: those for the others are held to say the same.
+HELD = {
+    "verify": (VERIFY, PROMPTS.of("verify_claims", "several_reference")),
+    "extract": (EXTRACT, PROMPTS.of("extract_claims", "")),
+    "relevance": (RELEVANCE, PROMPTS.of("judge_relevance", "several")),
+    "quote": (QUOTE, PROMPTS.of("quote_evidence", "several")),
+}
+VERIFIED = HELD["verify"][1]
 # Changes of meaning: where, what stands there, and what somebody might put in its place.
 CHANGES = [
     ("verify", "These must agree", "These need not agree"),
@@ -61,6 +71,22 @@ CHANGES = [
     ("quote", "Word for word", "In short"),
     ("quote", "the value is \"\"", "take the nearest words"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("task", CHECKLISTS)
+def test_the_instructions_for_every_shape_say_the_same(task: Task) -> None:
+    """They differ in their worked examples, and in nothing else."""
+    texts = list(PROMPTS.texts[task].values())
+    assert len({split(text)[0] for text in texts}) == 1
+    assert len(set(texts)) == len(texts)
+    assert [differences(CHECKLISTS[task], text) for text in texts] == [[]] * len(texts)
+
+
+@pytest.mark.parametrize("task", CHECKLISTS)
+def test_emptied_instructions_fail_the_checklist(task: Task) -> None:
+    """Of a file whose rules are gone every rule is missing, whatever example is left in it."""
+    example = "\n".join(split(PROMPTS.longest(task))[1])
+    assert differences(CHECKLISTS[task], f"\n\nExample\n{example}") == list(CHECKLISTS[task])
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -99,8 +125,8 @@ def _with_not(text: str) -> Iterator[str]:
 
 
 def _worked_example(text: str) -> int:
-    """Where it begins: the last two lines, which the tests of the wire format hold."""
-    return len(text) - len("".join(text.splitlines(keepends=True)[-2:]))
+    """Where it begins: the tests of the wire format hold it."""
+    return len(split(text)[0])
 
 
 def _in_example(text: str, at: int) -> bool:
@@ -111,7 +137,7 @@ def test_the_lines_on_the_order_of_tokens_say_the_order_that_is_read() -> None:
     """Passages as listed, then the other text, then the claim's own text."""
     listed = {"2": "", "1": "", "A": "", "R": ""}
     request = VerifyRequest(100, "", listed, {})
-    said = re.findall(r"^(c|r)\*: the passages as listed, then (\w), then (\w)\.$", PROMPTS.verify,
+    said = re.findall(r"^(c|r)\*: the passages as listed, then (\w), then (\w)\.$", VERIFIED,
                       re.MULTILINE)  # fmt: skip
     assert [kind for kind, *_ in said] == ["c", "r"]
     for kind, first, second in said:
@@ -120,6 +146,6 @@ def test_the_lines_on_the_order_of_tokens_say_the_order_that_is_read() -> None:
 
 def test_the_letters_mean_in_the_examples_what_the_instructions_say() -> None:
     """``y`` supports, ``n`` does not: of a text and itself, and of half a claim."""
-    assert "y: the document alone supports the whole claim. n: it does not." in PROMPTS.verify
-    assert '"Ice is hot." > "Ice is hot." y' in PROMPTS.verify
-    assert '"Ann sings." > "Ann sings and paints." n' in PROMPTS.verify
+    assert "y: the document alone supports the whole claim. n: it does not." in VERIFIED
+    assert '"Ice is hot." > "Ice is hot." y' in VERIFIED
+    assert '"Ann sings." > "Ann sings and paints." n' in VERIFIED

@@ -17,7 +17,7 @@ from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.quoting import QuoteRequest
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from monitor.sampling.hashing import Sampler
@@ -39,8 +39,8 @@ class Quoting(Truthful):
         super().__init__(labels)
         self._changes = list(changes)
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         if task != "quote_evidence" or not self._changes:
             return reply
         change = self._changes.pop(0)
@@ -131,8 +131,8 @@ async def test_words_that_are_not_there_twice_are_unverified() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        [lambda _: {"n": 1}, lambda _: {"n": 1}],
-        [ReplyRejected("the reply holds no message", kind="empty")] * 2,
+        [lambda _: {"n": 1}] * 40,
+        [ReplyRejected("the reply holds no message", kind="empty")] * 40,
         [JudgeFailed("status 500", reason="server_error")],
     ],
 )
@@ -157,8 +157,8 @@ class Overdue(Truthful, Limits):
         self.left = super().deadline()
         return self.left
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         if task == "quote_evidence":
             self.left.reschedule(asyncio.get_running_loop().time())
             await asyncio.Event().wait()

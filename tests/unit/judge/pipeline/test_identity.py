@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from monitor.judge.llm.abilities import Abilities, response_format
+from monitor.judge.llm.abilities import Abilities, Form, response_format
 from monitor.judge.pipeline.identity import Effort, LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
 
 SHIPPED = LlmSettings(model="openai/judge")
@@ -40,6 +42,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
+    versions += [identify(SHIPPED, "p", ("m",), shaped=True).version]
     assert len(set(versions)) == len(versions)
     assert all(len(found) == 6 for found in versions)
 
@@ -125,38 +128,61 @@ def test_minimal_is_the_least_that_a_model_has(
 
 
 @pytest.mark.parametrize(
-    ("provider", "parameters", "schema", "mode"),
+    ("provider", "parameters", "schema", "forms"),
     [
-        ("openai", ["response_format"], True, "json_object"),
-        ("openai", ["response_format"], False, "json_object"),
-        ("openai", [], True, "prompt"),
-        ("anthropic", ["response_format"], True, "json_schema"),
-        ("bedrock", ["response_format"], False, "prompt"),
+        ("openai", ["response_format"], True, ("json_object",)),
+        ("openai", ["response_format"], False, ("json_object",)),
+        ("openai", [], True, ("prompt",)),
+        ("anthropic", ["response_format"], True, ("patterns", "json_schema")),
+        ("bedrock", ["response_format"], False, ("prompt",)),
+        ("hosted_vllm", ["response_format"], False, ("patterns", "json_object")),
     ],
 )
 def test_the_cheapest_way_to_json_that_a_model_keeps_to(
-    provider: str, parameters: list[str], schema: bool, mode: str
+    provider: str, parameters: list[str], schema: bool, forms: tuple[str, ...]
 ) -> None:
-    """json_object, else a schema, else the prompt alone; what is configured goes before."""
+    """json_object, else a schema, else the prompt alone; what is configured goes before.
+
+    On a server of one's own patterns, which cost no tokens there.
+    """
     info = {"supports_response_schema": schema}
     abilities = Abilities.read(provider, frozenset(parameters), info)
-    assert abilities.structured("auto") == mode
-    assert abilities.structured("json_schema") == "json_schema"
+    assert abilities.forms("auto") == forms
+    assert abilities.forms("json_schema") == ("patterns", "json_schema")
+    assert abilities.forms("prompt") == ("prompt",)
 
 
-def test_a_schema_holds_ids_and_no_texts() -> None:
+SECRET = {"1": "secret", "2": "secret", "A": "secret"}
+REQUESTS: tuple[VerifyRequest | RelevanceRequest | QuoteRequest | ExtractRequest, ...] = (
+    VerifyRequest(742, "secret?", SECRET, {"c9": "secret", "r2": "secret"}),
+    RelevanceRequest(742, "secret?", {"1": "secret"}),
+    QuoteRequest(742, "secret?", {"1": "secret"}, {"c9": "secret"}, (("c9", "1"),)),
+    ExtractRequest("secret?", "secret"),
+)
+
+
+@pytest.mark.parametrize("form", ["patterns", "json_schema"])
+def test_a_schema_holds_ids_and_no_texts(form: Form) -> None:
     """The keys of the reply in the order asked, all required, and nothing of the traffic."""
-    verify = VerifyRequest(742, "secret?", {"1": "secret"}, {"c9": "secret", "r2": "secret"})
-    found = response_format("json_schema", "verify_claims", verify.message()) or {}
-    schema = found["json_schema"]["schema"]
-    assert schema["required"] == list(schema["properties"]) == ["n", "c9", "r2"]
-    assert "secret" not in str(found)
-    relevance = RelevanceRequest(742, "secret?", {"1": "secret"})
-    found = response_format("json_schema", "judge_relevance", relevance.message()) or {}
-    schema = found["json_schema"]["schema"]
-    assert schema["required"] == list(schema["properties"]) == ["n", "relevant"]
-    assert "secret" not in str(found)
-    extract = ExtractRequest("secret?", "secret")
-    found = response_format("json_schema", "extract_claims", extract.message()) or {}
-    assert list(found["json_schema"]["schema"]["properties"]) == ["claims"]
-    assert response_format("prompt", "extract_claims", extract.message()) is None
+    for request, keys in zip(
+        REQUESTS, (["n", "c9", "r2"], ["n", "relevant"], ["n", "c9 1"], ["claims"]), strict=True
+    ):
+        found = response_format(form, request.task, request.properties) or {}
+        schema = found["json_schema"]["schema"]
+        assert schema["required"] == list(schema["properties"]) == keys
+        assert "secret" not in str(found)
+        values = [set(value) for value in schema["properties"].values()]
+        assert form == "patterns" or all(value <= {"type", "items"} for value in values)
+        assert response_format("prompt", request.task, request.properties) is None
+
+
+def test_patterns_allow_the_format_and_nothing_else() -> None:
+    """One number, and of each line just the tokens asked, a ``+`` only beside no passage with y."""
+    verify, relevance, *_ = (request.properties() for request in REQUESTS)
+    assert verify["n"] == {"type": "integer", "enum": [742]}
+    line = re.compile(str(verify["c9"]["pattern"]))
+    for held in ("1y 2n Ay", "1n 2n An", "1n 2n Ay +"):
+        assert line.search(held)
+    for other in ("1y 2n Ay +", "2n 1n Ay", "1n Ay", "1n 2n Ay Ry", "1n 2n Ay+", "1n  2n Ay", ""):
+        assert not line.search(other)
+    assert relevance["relevant"]["pattern"] == "^1[yn]$"

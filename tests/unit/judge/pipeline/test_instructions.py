@@ -20,8 +20,9 @@ from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Claims, Interaction, JudgeIdentity, Passage, Source
+from tests.unit.judge.pipeline.checklist import split
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
 
@@ -77,41 +78,37 @@ def pairs_taught(instructions: str) -> set[tuple[str, str, str, bool]]:
 
 def missing(prompts: Prompts) -> list[str]:
     """The rules of the checklist that the instructions lack, or show no example of."""
-    taught = pairs_taught(prompts.verify)
+    taught = pairs_taught(prompts.longest("verify_claims"))
     verify = [
         rule.name
         for rule in VERIFY
         if not any(rule.words in line and rule[2:] == tuple(pair) for line, *pair in taught)
     ]
-    return verify + [name for name, words in EXTRACT.items() if words not in prompts.extract]
-
-
-def example(instructions: str) -> tuple[str, str]:
-    """The worked example: the user message and the reply, the last two lines."""
-    message, reply = instructions.splitlines()[-2:]
-    return message, reply
+    extract = prompts.longest("extract_claims")
+    return verify + [name for name, words in EXTRACT.items() if words not in extract]
 
 
 def test_every_rule_stands_there_with_an_example() -> None:
     """Nothing of the checklist is missing, and there is no example beyond it."""
     prompts = load_prompts()
     assert missing(prompts) == []
-    assert len(pairs_taught(prompts.verify)) == len(VERIFY)
+    for text in prompts.texts["verify_claims"].values():
+        assert len(pairs_taught(text)) == len(VERIFY)
 
 
 def test_empty_instructions_fail_the_whole_checklist() -> None:
     """Without system messages every rule is missing."""
-    assert len(missing(Prompts(extract="", verify=""))) == len(VERIFY) + len(EXTRACT)
+    assert len(missing(Prompts({}))) == len(VERIFY) + len(EXTRACT)
 
 
 @pytest.mark.parametrize("dropped", range(1, 9))
 def test_a_rule_that_is_dropped_is_missed(dropped: int) -> None:
     """Without any one numbered rule that holds examples the checklist says what is missing."""
     prompts = load_prompts()
-    lines = prompts.verify.splitlines()
+    lines = prompts.longest("verify_claims").splitlines()
     kept = [line for line in lines if not line.startswith(f"{dropped}. ")]
     assert len(kept) == len(lines) - 1
-    lost = missing(Prompts(prompts.extract, "\n".join(kept)))
+    lost = missing(Prompts({**prompts.texts, "verify_claims": {"": "\n".join(kept)}}))
     assert bool(lost) == (dropped in (1, 2, 3, 4, 7))
 
 
@@ -119,15 +116,16 @@ def test_a_rule_that_is_dropped_is_missed(dropped: int) -> None:
 async def test_each_example_arrives_as_its_verdict(rule: Rule) -> None:
     """A model that answers as the rule teaches gives that verdict, through the whole pipeline."""
 
-    async def model(task: Task, system: str, user: str) -> Reply:
-        assert (task, system) == ("verify_claims", load_prompts().verify)
+    async def model(task: Task, system: str, user: str, terms: Terms) -> Reply:
+        assert (task, system) == ("verify_claims", instructions)
         body = json.loads(user)
         assert body["documents"]["1"] == rule.document
         assert body["claims"] == {"c1": rule.claim}
         said = "y" if taught[body["documents"]["1"], body["claims"]["c1"]] else "n"
         return Reply(json.dumps({"n": body["n"], "c1": f"1{said} Ay"}))
 
-    taught = {(doc, claim): held for _, doc, claim, held in pairs_taught(load_prompts().verify)}
+    instructions = load_prompts().of("verify_claims", "one")
+    taught = {(doc, claim): held for _, doc, claim, held in pairs_taught(instructions)}
     asker = Asker(model, load_prompts())
     pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY)
     judgement = await pipeline.judge(
@@ -138,12 +136,12 @@ async def test_each_example_arrives_as_its_verdict(rule: Rule) -> None:
 
 
 def test_pairs_stand_alone_and_order_means_nothing() -> None:
-    """The worked example lists passages out of order and says so; each pair has its own answer."""
-    instructions = load_prompts().verify
+    """The worked example lists passages out of order; each pair has its own answer."""
+    instructions = load_prompts().of("verify_claims", "several_reference")
     assert (
         "Each pair on its own, whatever other documents say. Order means nothing." in instructions
     )
-    message, reply = example(instructions)
+    message, reply = split(instructions)[1]
     body = json.loads(message)
     request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
     assert list(request.documents) == ["2", "1", "A", "R"]
@@ -151,12 +149,12 @@ def test_pairs_stand_alone_and_order_means_nothing() -> None:
     # Two passages together, and neither alone; the answer and the reference in both orders.
     assert verdicts["c1"].supported == {"2": False, "1": False, "R": False, "A": True}
     assert verdicts["c1"].together
-    assert verdicts["r1"].supported == {"2": True, "1": False, "A": False, "R": True}
+    assert verdicts["r1"].supported == {"2": True, "1": False, "A": True, "R": True}
 
 
 def test_extraction_shows_its_rules() -> None:
     """The worked example keeps what is wrong, hedged or foreign, and skips what states nothing."""
-    message, reply = example(load_prompts().extract)
+    message, reply = split(load_prompts().longest("extract_claims"))[1]
     body = json.loads(message)
     claims = ExtractRequest(body["question"], body["text"]).read(reply)
     assert "Lisbon is in Spain." in claims  # wrong, and stays so
@@ -181,7 +179,7 @@ RELEVANCE = {
 
 def test_relevance_teaches_each_rule_with_an_example() -> None:
     """Part of an answer, topic, mistakes, language, instructions: each as its verdict says."""
-    text = load_prompts(relevance=True).relevance
+    text = load_prompts(relevance=True).of("judge_relevance", "one")
     found = {
         (document, question): (line, held) for line, document, question, held in pairs_taught(text)
     }
@@ -199,15 +197,18 @@ async def test_each_example_of_relevance_arrives_as_its_verdict(pair: tuple[str,
     """Through the pipeline and its parser, with the instructions as the system message."""
     prompts = load_prompts(relevance=True)
 
-    async def model(task: Task, system: str, user: str) -> Reply:
+    async def model(task: Task, system: str, user: str, terms: Terms) -> Reply:
         body = json.loads(user)
         if task == "verify_claims":
             return Reply(json.dumps({"n": body["n"], "c1": "1n Ay"}))
-        assert (task, system) == ("judge_relevance", prompts.relevance)
+        assert (task, system) == ("judge_relevance", prompts.of(task, "one"))
         asked = body["documents"]["1"], body["question"]
         return Reply(json.dumps({"n": body["n"], "relevant": f"1{'y' if taught[asked] else 'n'}"}))
 
-    taught = {(doc, question): held for _, doc, question, held in pairs_taught(prompts.relevance)}
+    taught = {
+        (doc, question): held
+        for _, doc, question, held in pairs_taught(prompts.longest("judge_relevance"))
+    }
     asker = Asker(model, prompts)
     relevance = Relevance(asker, Caps())
     pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, relevance=relevance)

@@ -19,7 +19,7 @@ from monitor.judge.pipeline.pairing import PairRequest
 from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Passage
 from tests.stages.truthful import IDENTITY, Truthful, judged, large, made
@@ -41,8 +41,8 @@ class Weighing(Truthful):
         super().__init__(CASE.labels)
         self._probabilities = probabilities
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         body = json.loads(user)
         known = self._probabilities.get((body.get("claim"), body.get("document")))
         return reply if known is None else Reply(reply.text, "stop", yes=known)
@@ -55,8 +55,8 @@ class Saying(Truthful):
         super().__init__(CASE.labels)
         self._texts = list(texts)
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         return Reply(self._texts.pop(0)) if task == "judge_pair" and self._texts else reply
 
 
@@ -161,8 +161,8 @@ async def test_a_cut_reply_is_a_failure_after_a_second_one() -> None:
     """There is nothing to halve."""
 
     class Cut(Truthful):
-        async def __call__(self, task: Task, system: str, user: str) -> Reply:
-            reply = await super().__call__(task, system, user)
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+            reply = await super().__call__(task, system, user, terms)
             return Reply("yes", "length") if task == "judge_pair" else reply
 
     with pytest.raises(JudgeFailed) as caught:
@@ -195,14 +195,14 @@ async def test_the_first_failure_ends_the_others() -> None:
     ended: list[str] = []
 
     class Half(Truthful):
-        async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
             if task == "judge_pair" and json.loads(user)["document"] == "response x":
                 raise JudgeFailed("away", reason="timeout")
             try:
                 await asyncio.sleep(0 if task == "extract_claims" else 60)
             finally:
                 ended.append(task)
-            return await super().__call__(task, system, user)
+            return await super().__call__(task, system, user, terms)
 
     with pytest.raises(JudgeFailed, match="away"):
         await judged(Half(CASE.labels), CASE.interaction, "pairs")
@@ -216,7 +216,7 @@ def test_the_message_is_one_object_and_the_claim_its_end() -> None:
     assert list(json.loads(message)) == ["task", "question", "document", "claim"]
     other = PairRequest(QUESTION, DOCUMENT, "Acme is in Lisbon.").message()
     assert message.index("Acme is in") == other.index("Acme is in")
-    assert list(json.loads(request.message("no word")))[-1] == "complaint"
+    assert request.expected() == "yes or no"
 
 
 @pytest.mark.parametrize(("reply", "said"), [("yes", True), (" No\n", False), ("YES", True)])

@@ -43,20 +43,19 @@ def rejection(request: ExtractRequest | VerifyRequest, reply: str) -> ReplyRejec
 
 
 def test_extract_message_has_the_contract_keys_in_order() -> None:
-    """The extract message is compact JSON in raw UTF-8; a complaint comes last."""
+    """The extract message is compact JSON in raw UTF-8."""
     request = ExtractRequest('他说"hi"', "naïve {x}")
     assert request.message() == (
         r'{"task":"extract_claims","question":"他说\"hi\"","text":"naïve {x}"}'
     )
-    assert request.message("c1") == request.message()[:-1] + ',"complaint":"c1"}'
 
 
 def test_verify_message_has_the_contract_keys_in_order() -> None:
-    """The verify message lists documents and claims in the order asked; a complaint comes last."""
-    assert REQUEST.message("x") == (
+    """The verify message lists documents and claims in the order asked."""
+    assert REQUEST.message() == (
         '{"task":"verify_claims","n":742,"question":"q",'
         '"documents":{"2":"two","1":"one","A":"answer","R":"reference"},'
-        '"claims":{"c1":"first","c2":"second","r1":"third"},"complaint":"x"}'
+        '"claims":{"c1":"first","c2":"second","r1":"third"}}'
     )
 
 

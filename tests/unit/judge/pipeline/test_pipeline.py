@@ -13,13 +13,14 @@ import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.pipeline.asking import Asker
+from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extraction, Extractor
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.parsing import VerifyRequest, nonce, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, joint
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms, Turn
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Passage, Source, Usage
 
@@ -47,12 +48,19 @@ class Model:
         self.answers = list(answers)
         self.asked: list[dict[str, Any]] = []
         self.systems: list[str] = []
+        self.terms: list[Terms] = []
+        self.replied: list[str] = []
         self.open = self.most_open = 0
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
         body = json.loads(user)
         assert body["task"] == task
+        if "complaint" in body:
+            # What it is about stands two messages before.
+            body |= json.loads(terms.turns[-1].user)
+            self.replied.append(terms.turns[-1].reply)
         self.asked.append(body)
+        self.terms.append(terms)
         self.systems.append(system)
         answer = self.answers.pop(0) if self.answers else None
         self.open += 1
@@ -196,7 +204,10 @@ async def test_system_messages_are_the_prompt_files() -> None:
     model = Model(TWO_TEXTS, answers=(lambda _: "no JSON",))
     await judged(model, FULL)
     prompts = load_prompts()
-    expected = {"extract_claims": prompts.extract, "verify_claims": prompts.verify}
+    expected = {
+        "extract_claims": prompts.of("extract_claims", ""),
+        "verify_claims": prompts.of("verify_claims", "several_reference"),
+    }
     assert model.systems == [expected[body["task"]] for body in model.asked]
 
 
@@ -348,14 +359,17 @@ BAD = [
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("turn", [0, 1])
 async def test_one_bad_reply_is_asked_again(bad: Answer, turn: int) -> None:
-    """The same JSON object goes out again with the complaint as its last key, and all is well."""
+    """The same messages, the reply as the model's own turn, and what was wrong with it."""
     model = Model(TWO_TEXTS, answers=(*(None,) * turn, bad))
     watcher = Watcher()
     found = await judged(model, interaction(passages=("A1",)), watcher=watcher)
     assert found.verdicts.response_by_context == (True, False)
     first, again = model.asked[turn : turn + 2]
-    assert list(again.items())[:-1] == list(first.items())
-    assert list(again)[-1] == "complaint"
+    assert first.items() <= again.items()
+    assert again.keys() - first.keys() == {"complaint", "expected"}
+    said = bad(first)
+    assert model.replied == [said if isinstance(said, str) and said else "{}"]
+    assert list(again["expected"]) == [*["n"] * turn, *(["c1", "c2"] if turn else ["claims"])]
     assert watcher.retries == ["malformed_reply"]
     assert len(watcher.complaints) == 1
     assert len(model.asked) == 3
@@ -364,15 +378,75 @@ async def test_one_bad_reply_is_asked_again(bad: Answer, turn: int) -> None:
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("turn", [0, 1])
 async def test_two_bad_replies_are_a_failure(bad: Answer, turn: int) -> None:
-    """After the second bad reply nothing is guessed, and the failure carries the bill."""
-    model = Model(TWO_TEXTS, answers=(*(None,) * turn, bad, bad))
+    """After the second bad reply nothing is guessed, and the failure carries the bill.
+
+    Two claims are then asked about one by one, unless nothing at all is said: no more calls follow
+    once the first has failed.
+    """
+    model = Model(TWO_TEXTS, answers=(*(None,) * turn, *[bad] * 8))
     failed = await failure(model, interaction(passages=("A1",)))
     assert failed.reason == "malformed_reply"
     assert not isinstance(failed, ReplyRejected)
-    paid = turn if bad is BAD[3] else turn + 2
+    is_empty = bad in (BAD[1], BAD[3])
+    assert len(model.asked) == turn + (2 if is_empty or not turn else 4)
+    paid = turn if bad is BAD[3] else len(model.asked)
     assert failed.usage == Usage(
         calls=paid, prompt_tokens=10 * paid, completion_tokens=2 * paid, usd=0.5 * paid
     )
+
+
+async def test_a_twice_malformed_reply_to_several_claims_is_asked_for_in_halves() -> None:
+    """A model that loses four claims keeps one or two: every verdict is there, and none guessed."""
+    claims = [f"A{n}" for n in range(4)]
+    text = " ".join(claims)
+
+    def at_most_two(body: dict[str, Any]) -> str | None:
+        return "{}" if len(body.get("claims", ())) > 2 else None
+
+    model, watcher = Model({text: claims}, answers=(at_most_two,) * 9), Watcher()
+    found = await judged(model, interaction(text, ("A1", "A2")), watcher=watcher)
+    assert [list(body.get("claims", ())) for body in model.asked[1:]] == [
+        ["c1", "c2", "c3", "c4"],
+        ["c1", "c2", "c3", "c4"],
+        ["c1", "c2"],
+        ["c3", "c4"],
+    ]
+    assert found.verdicts.response_by_context == (False, True, True, False)
+    assert watcher.retries == ["malformed_reply", "malformed_reply"]
+
+
+async def test_a_reply_is_shown_again_only_by_its_beginning() -> None:
+    """One that ran on to the limit does not double the prompt; half characters can be sent."""
+    runaway = '{"claims":["\ud800' + "x" * 50_000
+    model = Model(TWO_TEXTS, answers=(lambda _: Reply(runaway, "length"),))
+    await judged(model, interaction(passages=("A1",)))
+    assert model.replied == [('{"claims":["\\ud800' + "x" * 50_000)[: len(model.replied[0])]]
+    assert 4_000 <= len(model.replied[0]) < 4_100
+
+
+async def test_shaped_examples_go_before_what_is_asked() -> None:
+    """With the very names of the request, the same for all requests of a shape; re-asked, too."""
+
+    async def turns(
+        question: str, *answers: Answer | None, shaped: bool = True
+    ) -> tuple[list[tuple[Turn, ...]], bool]:
+        model, spent = Model(TWO_TEXTS, answers=answers), CostMeter()
+        choice = ExampleChoice("shaped" if shaped else "auto")
+        asker = Asker(model, load_prompts(), examples=choice)
+        item = FULL.model_copy(update={"user_input": question})
+        await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(item, spent)
+        return [terms.turns for terms in model.terms], spent.shaped
+
+    (*extracts, verify), shaped = await turns("Why?")
+    assert (extracts, shaped) == ([(), ()], True)
+    (example,) = verify
+    order = [str(j) for j in passage_order("chat/7", 3)]
+    assert list(json.loads(example.user)["documents"]) == [*order, "A", "R"]
+    assert list(json.loads(example.reply)) == ["n", "c1", "c2", "r1", "r2"]
+    assert (await turns("Who?"))[0] == [(), (), verify]
+    (*_, again), _ = await turns("Why?", None, None, lambda _: "{}")
+    assert again[:-1] == verify
+    assert await turns("Why?", shaped=False) == ([(), (), ()], False)
 
 
 def cut(_: dict[str, Any]) -> Reply:
@@ -411,7 +485,7 @@ async def test_first_failure_cancels_its_siblings() -> None:
     ended: list[str] = []
 
     class Hanging(Model):
-        async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
             if json.loads(user)["text"] == "R1. A2.":
                 raise JudgeFailed("status 401", reason="auth")
             try:
@@ -441,7 +515,7 @@ async def test_cancellation_passes_through() -> None:
     started = asyncio.Event()
 
     class Hanging(Model):
-        async def __call__(self, task: Task, system: str, user: str) -> Reply:
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
             started.set()
             await asyncio.Event().wait()
             raise AssertionError("unreachable")

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from hashlib import blake2b
 from importlib.resources import files
 
+import pytest
+
+from monitor.judge.pipeline.examples import (
+    SHAPES,
+    quote_example,
+    relevance_example,
+    verify_example,
+)
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
-from monitor.judge.pipeline.prompts import EXTRACT_FILE, VERIFY_FILE, Prompts, load_prompts
+from monitor.judge.pipeline.prompts import BANK_FILE, FILES, Prompts, load_prompts
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
+from monitor.judge.ports import Task, Turn
 from tests.tokens import count_tokens
+from tests.unit.judge.pipeline.checklist import split
 
 OFF_ON = (False, True)
+ALL = load_prompts(evidence=True, relevance=True)
 
 # A published file never changes. A new wording is a new file, and a new line here.
 PUBLISHED = {
@@ -22,6 +34,15 @@ PUBLISHED = {
     "verify_claims.v2.md": "0b8d16a78a997bb25da6e32e1c983358",
     "quote_evidence.v1.md": "f39e5a0a20a9f00e1f378208e128df09",
     "judge_relevance.v1.md": "4399ed19f206efd39d8b545cb8639481",
+    "verify_claims_one.v3.md": "82c1e079ef832a028648fa352b64aa88",
+    "verify_claims_several.v3.md": "5d12717578146a2c59eaed02e997ef42",
+    "verify_claims_one_reference.v3.md": "603b939dfd47f0d2969fcf41b5f5f905",
+    "verify_claims_several_reference.v3.md": "6d906cd784db027212014ff50edca7a5",
+    "quote_evidence_one.v2.md": "46557e2fd3299106fdf771cb18669d78",
+    "quote_evidence_several.v2.md": "03d46557294bc439b41b8c9ab03ae3c3",
+    "judge_relevance_one.v2.md": "ebf129daa197b9443ffe389ee86c90c7",
+    "judge_relevance_several.v2.md": "3c5e1f951bb12153609d09c5aae82677",
+    "examples.v1.json": "46cfbe7f147acf714b6a777bc21383ec",
     "judge_pair.v1.md": "d1c11fc9549b8c8e66aa73f50dec354a",
 }
 
@@ -30,10 +51,10 @@ def raw(name: str) -> bytes:
     return files("monitor.judge.pipeline.prompts").joinpath(name).read_bytes()
 
 
-def example(prompt: str) -> tuple[str, str]:
-    """The worked example of a prompt: the user message and the reply, its last two lines."""
-    message, reply = prompt.splitlines()[-2:]
-    return message, reply
+def examples(task: Task, shape: str) -> Iterator[Turn]:
+    """The worked examples in a file: messages and replies, line by line."""
+    lines = split(ALL.of(task, shape))[1]
+    return map(Turn, lines[::2], lines[1::2])
 
 
 def test_published_files_are_unchanged() -> None:
@@ -41,29 +62,37 @@ def test_published_files_are_unchanged() -> None:
     found = {
         entry.name: blake2b(raw(entry.name), digest_size=16).hexdigest()
         for entry in files("monitor.judge.pipeline.prompts").iterdir()
-        if entry.name.endswith(".md")
+        if entry.name.endswith((".md", ".json"))
     }
     assert found == PUBLISHED
 
 
 def test_system_messages_are_the_files_byte_for_byte() -> None:
     """The loaded texts encode to exactly the bytes on disk, with plain line ends."""
-    prompts = load_prompts()
-    assert prompts.extract.encode() == raw(EXTRACT_FILE)
-    assert prompts.verify.encode() == raw(VERIFY_FILE)
-    assert "\r" not in prompts.extract + prompts.verify
+    texts = {**load_prompts(pairs=True).texts, **ALL.texts}
+    assert texts.keys() == FILES.keys()
+    for task, names in FILES.items():
+        for shape, name in names.items():
+            assert texts[task][shape].encode() == raw(name)
+            assert "\r" not in texts[task][shape]
+    assert ALL.bank.encode() == raw(BANK_FILE)
 
 
-def test_hash_covers_both_texts_and_their_border() -> None:
-    """Changing either text, or moving text from one to the other, changes the hash."""
-    hashes = {Prompts(*pair).hash for pair in [("a", "bc"), ("ab", "c"), ("a", "b"), ("", "abc")]}
-    assert len(hashes) == 4
-    assert load_prompts().hash == "8e936ec0"
+def test_hash_covers_all_texts_and_their_border() -> None:
+    """Changing any text, or moving text from one to the other, changes the hash."""
+
+    def of(extract: str, verify: str, bank: str = "") -> str:
+        texts: dict[Task, dict[str, str]] = {"extract_claims": {"": extract}}
+        return Prompts({**texts, "verify_claims": {"one": verify}}, bank).hash
+
+    hashes = {of("a", "bc"), of("ab", "c"), of("a", "b"), of("", "abc"), of("a", "bc", "d")}
+    assert len(hashes) == 5
+    assert load_prompts().hash == "79821e67"
 
 
 def test_extract_example_is_the_real_wire_format() -> None:
     """The worked example is byte for byte what is sent, and its reply parses."""
-    message, reply = example(load_prompts().extract)
+    ((message, reply),) = examples("extract_claims", "")
     body = json.loads(message)
     request = ExtractRequest(body["question"], body["text"])
     assert request.message() == message
@@ -73,49 +102,54 @@ def test_extract_example_is_the_real_wire_format() -> None:
     assert "Acme 有约300名员工。" in claims
 
 
-def test_verify_example_is_the_real_wire_format() -> None:
-    """The worked example is byte for byte what is sent; its reply parses and shows every case."""
-    message, reply = example(load_prompts().verify)
-    body = json.loads(message)
+@pytest.mark.parametrize("shape", FILES["verify_claims"])
+def test_verify_examples_are_made_like_those_of_any_shape(shape: str) -> None:
+    """Each file ends with the example of its shape, byte for byte what is sent; it parses."""
+    found = tuple(examples("verify_claims", shape))
+    assert found == verify_example(*SHAPES[shape])
+    body = json.loads(found[0].user)
     request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
-    assert request.message() == message
-    verdicts = request.read(reply)
-    assert list(verdicts) == ["c1", "r1"]
-    assert [verdicts[name].together for name in verdicts] == [True, False]
-    assert verdicts["c1"].supported["A"]
-    assert verdicts["r1"].supported == {"2": True, "1": False, "A": False, "R": True}
+    assert (request.message(), request.shape) == (found[0].user, shape)
+    verdicts = request.read(found[0].reply)
+    assert [verdict.together for verdict in verdicts.values()] == ["several" in shape, False, False]
 
 
-def test_quote_example_is_the_real_wire_format() -> None:
+@pytest.mark.parametrize("shape", FILES["quote_evidence"])
+def test_quote_examples_are_the_real_wire_format(shape: str) -> None:
     """The worked example is byte for byte what is sent; its quotes stand in their documents."""
-    message, reply = example(load_prompts(evidence=True).quote)
+    ((message, reply),) = examples("quote_evidence", shape)
     body = json.loads(message)
     pairs = tuple((pair.split()[0], pair.split()[1]) for pair in body["pairs"])
     request = QuoteRequest(body["n"], body["question"], body["documents"], body["claims"], pairs)
-    assert request.message() == message
-    quotes = request.read(reply)
-    assert list(quotes) == [("c1", "3"), ("c1", "1"), ("c2", "3")]
-    assert all(quotes.values())
+    assert (request.message(), request.shape) == (message, shape)
+    assert (Turn(message, reply),) == quote_example(pairs)
+    assert all(request.read(reply).values())
 
 
-def test_relevance_example_is_the_real_wire_format() -> None:
-    """The worked example is byte for byte what is sent, and its reply parses."""
-    message, reply = example(load_prompts(relevance=True).relevance)
-    body = json.loads(message)
-    request = RelevanceRequest(body["n"], body["question"], body["documents"])
-    assert request.message() == message
-    assert request.read(reply) == {"3": False, "1": True, "2": True}
+@pytest.mark.parametrize("shape", FILES["judge_relevance"])
+def test_relevance_examples_are_the_real_wire_format(shape: str) -> None:
+    """The worked examples are byte for byte what is sent; half of them say y, and not in a row."""
+    found = tuple(examples("judge_relevance", shape))
+    said: list[bool] = []
+    for message, reply in found:
+        body = json.loads(message)
+        request = RelevanceRequest(body["n"], body["question"], body["documents"])
+        assert (request.message(), request.shape) == (message, shape)
+        said += request.read(reply).values()
+    assert found == relevance_example(tuple(body["documents"]))
+    assert said == ([True, False] if shape == "one" else [True, False, False, True])
 
 
 def test_what_is_seldom_asked_is_in_the_hash_only_where_it_is_asked_for() -> None:
     """Without evidence and relevance the instructions are those of always."""
-    assert (load_prompts().quote, load_prompts().relevance) == ("", "")
+    assert list(load_prompts().texts) == ["extract_claims", "verify_claims"]
     hashes = {load_prompts(evidence=e, relevance=r).hash for e in OFF_ON for r in OFF_ON}
     assert len(hashes | {load_prompts(pairs=True).hash}) == 5
-    assert load_prompts(pairs=True).verify == ""
+    assert list(load_prompts(pairs=True).texts) == ["extract_claims", "judge_pair"]
 
 
 def test_prompts_fit_their_token_budget() -> None:
-    """Both prompts together take 700 to 1,150 tokens: long enough to say it, cheap to send."""
-    prompts = load_prompts()
-    assert 700 <= count_tokens(prompts.extract) + count_tokens(prompts.verify) <= 1150
+    """Both prompts together take 700 to 1,250 tokens: long enough to say it, cheap to send."""
+    extract = count_tokens(ALL.of("extract_claims", ""))
+    for text in ALL.texts["verify_claims"].values():
+        assert 700 <= extract + count_tokens(text) <= 1250

@@ -15,7 +15,7 @@ from monitor.judge.pipeline.parsing import VerifyRequest
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import JudgeIdentity
 from tests.benchmarks.judging.client_ours import interaction
 
@@ -33,7 +33,7 @@ async def asked_by_ours(found: dict[str, Any]) -> Counter[Pair]:
     }
     pairs: Counter[Pair] = Counter()
 
-    async def model(task: Task, system: str, user: str) -> Reply:
+    async def model(task: Task, system: str, user: str, terms: Terms) -> Reply:
         body = json.loads(user)
         if task == "extract_claims":
             return Reply(json.dumps({"claims": texts[body["text"]]}))

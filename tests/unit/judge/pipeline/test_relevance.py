@@ -15,7 +15,7 @@ from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.parsing import passage_order
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.relating import RelevanceRequest
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.noise import irrelevant_context_reliance
 from monitor.metrics.relevance import labelled
@@ -36,8 +36,8 @@ class Relating(Truthful):
         super().__init__(labels)
         self._changes = list(changes)
 
-    async def __call__(self, task: Task, system: str, user: str) -> Reply:
-        reply = await super().__call__(task, system, user)
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        reply = await super().__call__(task, system, user, terms)
         if task != "judge_relevance" or not self._changes:
             return reply
         return Reply(json.dumps(self._changes.pop(0)(json.loads(reply.text))), "stop")

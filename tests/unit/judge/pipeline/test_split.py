@@ -9,7 +9,7 @@ import pytest
 from monitor.errors import JudgeFailed
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.plans import PLANS, PipelineName
-from monitor.judge.ports import Reply, Task
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Interaction, Passage
 from tests.servers.judge_labels import Labels
 from tests.stages.truthful import Large, Truthful, judged, large
@@ -155,8 +155,8 @@ async def test_all_passages_together_say_nothing_new_about_each_alone() -> None:
     own = frozenset([("claim x 0 说法", "response x")])
 
     class Fickle(Truthful):
-        async def __call__(self, task: Task, system: str, user: str) -> Reply:
-            reply = await super().__call__(task, system, user)
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+            reply = await super().__call__(task, system, user, terms)
             whole = self.verifications and len(self.verifications[-1][1]) == 3
             return Reply(reply.text.replace("2n", "2y"), "stop") if whole else reply
 

@@ -1,0 +1,40 @@
+"""Whether requests go with an example of their very shape."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal
+
+Examples = Literal["fixed", "shaped", "auto"]
+
+#: ``auto`` takes shaped examples once so many of so many latest first replies were refused.
+_REFUSED: Final = 5
+_OF: Final = 20
+
+
+class ExampleChoice:
+    """``fixed``: the examples of the instructions alone; ``shaped``: turns of the shape asked.
+
+    ``auto`` begins as ``fixed``, and is ``shaped`` for good once the model needs it; ``told`` is
+    called then. Larger models hardly need it, and it costs tokens.
+    """
+
+    def __init__(self, wanted: Examples = "auto", told: Callable[[], None] = lambda: None) -> None:
+        self.shaped = wanted == "shaped"
+        self._may_change, self._told = wanted == "auto", told
+        self._latest: deque[bool] = deque(maxlen=_OF)
+
+    def heard(self, task: str, *, refused: bool) -> None:
+        """The first reply to a request was refused or not; texts are split by no shape."""
+        if self.shaped or not self._may_change or task == "extract_claims":
+            return
+        self._latest.append(refused)
+        if sum(self._latest) >= _REFUSED:
+            self.ask_for_shaped()
+
+    def ask_for_shaped(self) -> None:
+        """The judge has shown that it needs them; nothing where the setting says ``fixed``."""
+        if self._may_change and not self.shaped:
+            self.shaped = True
+            self._told()
