@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -544,6 +545,10 @@ class BurstTelemetry:
         self.granted.set_function(granted_s)
 
 
+#: Paused applications with series of their own; the others are ``other``, since the first of them.
+MOST_PAUSED: Final = 100
+
+
 class PausedTelemetry(Collector):
     """What is paused; asked for at scrapes, since a pause ends by itself."""
 
@@ -565,7 +570,11 @@ class PausedTelemetry(Collector):
             "Since when an application has not been judged (rag-monitor pause); * stands for all.",
             labels=["application"],
         )
-        for application, began in sorted(self._paused().items()):
+        paused = sorted(self._paused().items())
+        shown, others = paused[:MOST_PAUSED], paused[MOST_PAUSED:]
+        if others:
+            shown.append(("other", min(began for _, began in others)))
+        for application, began in shown:
             family.add_metric([application], 1.0)
             since.add_metric([application], began)
         yield family

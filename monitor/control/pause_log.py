@@ -13,6 +13,8 @@ from monitor.runtime.supervision import meanwhile
 
 #: Not of each record: what was paused and resumed before a start is no news.
 LOOK_EVERY_S: Final = 1.0
+#: Names that are told at a look; of more than that only the number.
+MOST_NAMED: Final = 20
 
 
 class PauseLog:
@@ -26,18 +28,21 @@ class PauseLog:
         """Say ``paused`` and ``resumed``, once each; a pause whose end has moved is told again."""
         held = self._pauses.records(self._clock())
         now = {record.shown: record.end for record in held}
-        for record in held:
-            if self._told.get(record.shown) != record.end:
-                set_at = None if record.set_at is None else record.set_at.isoformat()
-                logger().info(
-                    "paused",
-                    application=record.shown,
-                    until=record.end,
-                    set_at=set_at,
-                    set_by=record.set_by or "nobody who gave a name",
-                )
-        for name in self._told.keys() - now.keys():
+        news = [record for record in held if self._told.get(record.shown) != record.end]
+        for record in news[:MOST_NAMED]:
+            logger().info(
+                "paused",
+                application=record.shown,
+                until=record.end,
+                set_at=None if record.set_at is None else record.set_at.isoformat(),
+                set_by=record.set_by or "nobody who gave a name",
+            )
+        over = sorted(self._told.keys() - now.keys())
+        for name in over[:MOST_NAMED]:
             logger().info("resumed", application=name)
+        for event, names in (("paused_too", news), ("resumed_too", over)):
+            if len(names) > MOST_NAMED:
+                logger().info(event, applications=len(names) - MOST_NAMED)
         self._told = now
 
 

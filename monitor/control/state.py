@@ -5,14 +5,16 @@ Every kind of record has one reader in a process. What nobody here reads is for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
 from monitor.records.control import ControlRecord, Removed, kind_of, read_control_record
 
 Headers = Sequence[tuple[str, bytes | None]]
+#: Of one kind, at once: whoever may write to the topic could name any number of applications.
+MOST_KEYS: Final = 5_000
 
 
 class WrittenAt(NamedTuple):
@@ -23,6 +25,23 @@ class WrittenAt(NamedTuple):
 
 
 _UNKNOWN = WrittenAt()
+
+
+def too_many(key: str, held: Collection[str], most: int = MOST_KEYS) -> RecordSkipped | None:
+    """Why a record with this key is left out, beside the keys of its kind that are held.
+
+    >>> too_many("pause/b", ["pause/a"], most=1)
+    RecordSkipped('pause/b is one more than the 1 keys that are held: remove some of the others')
+    >>> too_many("pause/a", ["pause/a"], most=1)
+    """
+    if len(held) < most or key in held:
+        return None
+    return RecordSkipped(
+        f"{key} is one more than the {most} keys that are held: remove some of the others",
+        cause="too_many",
+    )
+
+
 Reader = Callable[[ControlRecord | Removed, WrittenAt], None]
 
 
@@ -34,20 +53,30 @@ class ControlState:
 
     def __init__(self, readers: Mapping[str, Reader], *, reports_others: bool = False) -> None:
         self._readers, self._reports_others = readers, reports_others
+        self._held: dict[str, set[str]] = {kind: set() for kind in readers}
 
     def apply(
         self, key: bytes | None, value: bytes | None, written: WrittenAt = _UNKNOWN
     ) -> RecordSkipped | None:
         """Give a record to its reader; what was wrong with one that was left out."""
-        reader = self._readers.get(kind_of(key))
+        kind = kind_of(key)
+        reader = self._readers.get(kind)
         if reader is None and not self._reports_others:
             return None
         try:
             found = read_control_record(key, value)
         except RecordSkipped as skipped:
             return skipped
-        if reader is not None:
-            reader(found, written)
+        if reader is None:
+            return None
+        held = self._held[kind]
+        if isinstance(found, Removed):
+            held.discard(found.key)
+        elif (refused := too_many(found.key, held)) is not None:
+            return refused
+        else:
+            held.add(found.key)
+        reader(found, written)
         return None
 
     def apply_record(self, record: KafkaRecord) -> RecordSkipped | None:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from monitor.control.publisher import Outbox
+from monitor.control.state import too_many
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.transitions import due, transitions
 from monitor.exporter.alarms.worst import with_claims
@@ -84,6 +85,8 @@ class AlarmPublisher:
         if found is None:
             self._last.pop((record.key or b"").decode("utf-8", "replace"), None)
             return None
+        if (refused := too_many(found.key, self._last)) is not None:
+            return refused
         before = self._last.get(found.key)
         self._last[found.key] = found
         if (WRITER, self._writer) in record.headers and _is_news(before, found):

@@ -20,7 +20,7 @@ from monitor.exporter.serve.hosts import AllowedHosts
 from monitor.exporter.serve.pages import Pages, wants_gzip
 from monitor.runtime.health import Health
 from monitor.runtime.logs import LogBudget, logger
-from monitor.telemetry import ProcessTelemetry
+from monitor.telemetry import MOST_PAUSED, ProcessTelemetry
 
 SHUTDOWN_S = 1.0
 #: What is written at once: no more of a page is held for a client that does not read it.
@@ -159,8 +159,10 @@ class HttpServer:
     async def _readyz(self, _request: web.Request) -> web.Response:
         waiting, paused = self._health.waiting, self._front().paused
         # A pause is what somebody wants: no reason not to be ready.
-        ends = None if paused is None else {each.shown: each.end for each in paused}
-        return _answer({"waiting_for": waiting, "paused": ends}, ok=not waiting)
+        ends = None if paused is None else {each.shown: each.end for each in paused[:MOST_PAUSED]}
+        more = len(paused or ()) - len(ends or ())
+        answer: dict[str, object] = {"waiting_for": waiting, "paused": ends}
+        return _answer(answer | ({"paused_too": more} if more else {}), ok=not waiting)
 
 
 def _zipped(request: web.Request) -> bool:

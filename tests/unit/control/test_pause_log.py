@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.control.pause_log import PauseLog, pauses_logged
+from monitor.control.pause_log import MOST_NAMED, PauseLog, pauses_logged
 from monitor.control.pauses import Pauses
 from monitor.records.control import PauseRecord
 from tests.stages.control import applied
@@ -100,3 +100,16 @@ async def test_a_log_that_fails_ends_what_it_stands_beside() -> None:
     assert [str(one) for one in failed.value.exceptions] == [
         "the log of pauses failed with OSError"
     ]
+
+
+def test_of_many_pauses_some_are_named_and_all_are_counted() -> None:
+    """Those that begin, and those that end."""
+    bench = Bench()
+    for number in range(MOST_NAMED + 30):
+        bench.hold(PauseRecord(application=f"bot{number}", until=NOON + timedelta(hours=2)))
+    for event in ("paused", "resumed"):
+        with capture_logs() as lines:
+            bench.log.look()
+        assert [line["event"] for line in lines] == [event] * MOST_NAMED + [f"{event}_too"]
+        assert lines[-1]["applications"] == 30
+        bench.now += 7_200

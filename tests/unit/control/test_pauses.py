@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 
 from monitor.control.pauses import Pauses
 from monitor.records.control import BaselineRecord, PauseRecord
-from monitor.telemetry import PausedTelemetry, new_registry
+from monitor.telemetry import MOST_PAUSED, PausedTelemetry, new_registry
 from tests.stages.control import applied
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -132,3 +132,14 @@ def test_the_gauge_follows_the_clock() -> None:
     assert b"# TYPE rag_monitor_paused gauge" in page
     assert b"rag_monitor_paused{" not in page
     assert SINCE not in page
+
+
+def test_many_pauses_have_few_series() -> None:
+    """The first by name have their own; the others are one, since the first of them."""
+    registry = new_registry()
+    since = {f"bot{n:05}": 1_000.0 - n for n in range(MOST_PAUSED + 50)}
+    PausedTelemetry(registry, lambda: since)
+    page = generate_latest(registry).decode()
+    assert page.count("rag_monitor_paused{") == MOST_PAUSED + 1
+    assert 'rag_monitor_paused{application="other"} 1.0' in page
+    assert f'{SINCE.decode()}application="other"}} {1_000.0 - MOST_PAUSED - 49}' in page

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from monitor.control.publisher import Outbox
+from monitor.control.state import MOST_KEYS
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.evidence import ScoreRecords
 from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
@@ -176,6 +177,21 @@ def test_a_tombstone_forgets_and_what_cannot_be_read_changes_nothing() -> None:
     assert isinstance(found, RecordSkipped)
     assert found.cause == "malformed"
     assert scene.desk.alarms == {}
+
+
+async def test_alarms_beyond_the_bound_are_left_out() -> None:
+    """Whoever may write to the topic could name any number; those that are held go on."""
+    scene = Scene(placed())
+    await scene.desk.look(START + 302.0)
+    (opened,) = scene.offers.taken
+    for number in range(MOST_KEYS):
+        scene.comes_back(opened.model_copy(update={"application": f"a{number}"}), "another")
+    assert len(scene.desk.alarms) == MOST_KEYS
+    found = scene.desk.apply(Stored(opened.key.encode(), opened.to_json()))
+    assert isinstance(found, RecordSkipped)
+    assert found.cause == "too_many"
+    scene.comes_back(opened.model_copy(update={"application": "a7"}), "another")
+    assert len(scene.desk.alarms) == MOST_KEYS
 
 
 async def test_score_records_that_cannot_be_read_are_done_without(log: Read) -> None:

@@ -19,7 +19,7 @@ from monitor.exporter.serve.hosts import AllowedHosts
 from monitor.exporter.serve.http import PIECE, HttpServer
 from monitor.records.control import PauseRecord
 from monitor.runtime.health import STUCK_AFTER_S, Health
-from monitor.telemetry import ProcessTelemetry, ScorerTelemetry, new_registry
+from monitor.telemetry import MOST_PAUSED, ProcessTelemetry, ScorerTelemetry, new_registry
 from tests.stages.captured_log import captured_log
 
 
@@ -121,6 +121,13 @@ async def test_a_pause_is_no_reason_not_to_be_ready(served: Served) -> None:
     status, kind, page = await served.get("/")
     assert (status, kind.split(";")[0]) == (200, "text/html")
     assert "bot, until 2026-11-20T12:00:00+00:00" in page
+
+
+async def test_of_many_pauses_some_are_named(served: Served) -> None:
+    """The others are counted."""
+    served.paused.extend(PauseRecord(application=f"bot{n}") for n in range(MOST_PAUSED + 7))
+    _, said = await served.asked("/readyz")
+    assert (len(said["paused"]), said["paused_too"]) == (MOST_PAUSED, 7)
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/healthz", "/readyz", "/admin", "/\\"])
