@@ -88,7 +88,7 @@ def _judge() -> Json:
     texts = Texts(
         "Judge: does it fail, or disagree with itself?",
         "`rag_score_missing_ratio` over the chosen window, and 1 − `rag_monitor_judge_agreement` "
-        "of the live self-check. When either goes up with the alarm, suspect the judge.",
+        "of the recheck. When either goes up with the alarm, suspect the judge.",
         "percentunit",
     )
     failed = f"max by (application) ({once('rag_score_missing_ratio', WHO, WINDOW)})"

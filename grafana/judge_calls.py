@@ -71,19 +71,19 @@ def _tokens() -> Json:
     texts = Texts(
         "Tokens",
         "`rag_monitor_judge_tokens_total` a second by kind, and `rag_monitor_judge_recheck_tokens_"
-        "total` of the live self-check. Reasoning is not among completion.",
+        "total` of the recheck. Reasoning is not among completion.",
         "short",
     )
     own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
     again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", ""))
-    return lines(texts, Query(own, "{{kind}}"), Query(again, "self-check"), min=0)
+    return lines(texts, Query(own, "{{kind}}"), Query(again, "recheck"), min=0)
 
 
 def _money() -> Json:
     texts = Texts(
         "Money",
         "US dollars an hour: `rag_monitor_judge_usd_total` for the scores, "
-        "`rag_monitor_judge_recheck_usd_total` for the live self-check.",
+        "`rag_monitor_judge_recheck_usd_total` for the recheck.",
         "currencyUSD",
     )
     own, again = (rate(f"rag_monitor_judge_{part}_total", "") for part in ("usd", "recheck_usd"))

@@ -47,7 +47,7 @@ def errors() -> Json:
     )
     own = or_zero(per_minute(CALLS, "result", FAILED), "result")
     again = or_zero(per_minute("rag_monitor_judge_recheck_calls_total", "result", FAILED), "result")
-    queries = Query(own, "{{result}}"), Query(again, "self-check {{result}}")
+    queries = Query(own, "{{result}}"), Query(again, "recheck {{result}}")
     return lines(texts, *queries, min=0)
 
 

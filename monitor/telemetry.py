@@ -671,7 +671,7 @@ class AsideTelemetry:
 
 
 class RecheckTelemetry(AsideTelemetry):
-    """The live self-check: what a second judgement, one passage a call, says of the first."""
+    """The recheck: what a second judgement, one passage a call, says of the first."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         meanings = (

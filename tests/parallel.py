@@ -18,7 +18,7 @@ LONGEST = (
     "tests/e2e/test_alerting.py",
     "tests/unit/rules/test_stories.py",
     "tests/e2e/test_dead_letters_commands.py",
-    "tests/e2e/test_troubles.py",
+    "tests/e2e/test_problems.py",
     "tests/e2e/test_outage.py",
     "tests/e2e/test_doctor.py",
     "tests/e2e/test_limits.py",

@@ -55,7 +55,7 @@ class Monitor:
         self._kafka = kafka = KafkaTelemetry(shared.registry)
         for cluster in shared.clusters:
             cluster.clock.own = machine
-            cluster.troubles.shown_by(kafka.watch)
+            cluster.problems.shown_by(kafka.watch)
             cluster.losses.counted_by(kafka.lost, kafka.went_back)
 
     @property

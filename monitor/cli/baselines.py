@@ -146,7 +146,7 @@ def set_baseline(
 def _access(
     config: Path | None, overrides: list[str] | None, limit_s: float
 ) -> tuple[BaselineAccess, float]:
-    """The desk, and the time in epoch seconds."""
+    """The access, and the time in epoch seconds."""
     import time
 
     from monitor.app.connections import connection, output_connection

@@ -137,7 +137,7 @@ def _who() -> str:
 def _access(
     config: Path | None, overrides: list[str] | None, limit_s: float
 ) -> tuple[ControlAccess, float]:
-    """The desk, and the time in epoch seconds."""
+    """The access, and the time in epoch seconds."""
     import time
 
     from monitor.app.connections import connection, output_connection

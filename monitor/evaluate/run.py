@@ -89,7 +89,7 @@ async def evaluate(
         for configured in configured_judges:
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
-        desk, summary = _Desk(traffic(settings, configured_judges), clock), Summary()
+        judging, summary = _Judging(traffic(settings, configured_judges), clock), Summary()
         reader = _LineReader(
             name,
             build_redactor(settings, telemetry),
@@ -100,7 +100,7 @@ async def evaluate(
         )
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
-        lines_in_order = _InOrder(desk, summary, write, ahead)
+        lines_in_order = _InOrder(judging, summary, write, ahead)
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as limit:
                 drained = _drained(stop, limit, settings.ingest.drain_s, lines_in_order.leave)
@@ -149,7 +149,7 @@ class _Line:
 class _InOrder:
     """Judges up to ``ahead`` interactions at a time, and writes them in the order they came in."""
 
-    desk: _Desk
+    judging: _Judging
     summary: Summary
     write: Callable[[bytes], object]
     ahead: int
@@ -163,7 +163,7 @@ class _InOrder:
                         self.summary.stopped_before = line
                         break
                     begun = _Line(line)
-                    begun.task = group.create_task(self.desk.record(begun, interaction))
+                    begun.task = group.create_task(self.judging.record(begun, interaction))
                     self.under_way.append(begun)
                     while len(self.under_way) >= self.ahead or self._oldest_is_done():
                         await self._write_oldest()
@@ -195,7 +195,7 @@ class _InOrder:
         self.summary.add(record)
 
 
-class _Desk:
+class _Judging:
     """Where a line becomes a record."""
 
     def __init__(self, chosen: Policies, clock: Callable[[], float]) -> None:

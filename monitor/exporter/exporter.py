@@ -109,9 +109,9 @@ class Exporter:
         self._lessons = LearningSchedule(aggregator, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
-        self._burst_desk = None
+        self._burst_requests = None
         if allowed is not None:
-            self._burst_desk = BurstRequester(
+            self._burst_requests = BurstRequester(
                 baselines.drift, self._bursts_out, controls.bursts, allowed, health, clock
             )
         self._holding = Holding(baselines, clock, self._lessons.show)
@@ -120,10 +120,10 @@ class Exporter:
         self._alarms_out = self.outbox(
             connection, topics.alarms, health, what="alarm", headers=wrote
         )
-        self._desk = self._alarm_desk(baselines, segment_of, writer)
+        self._publisher = self._alarm_publisher(baselines, segment_of, writer)
         self._alarms = self._alarms_follower()
 
-    def _alarm_desk(
+    def _alarm_publisher(
         self, baselines: Baselines, segment_of: Callable[[str], str | None], writer: str
     ) -> AlarmPublisher:
         return AlarmPublisher(
@@ -142,7 +142,7 @@ class Exporter:
             FollowedTopic(
                 self._topics.alarms, "alarms", "alarms would be forgotten and told again"
             ),
-            self._desk.apply,
+            self._publisher.apply,
             lambda result: self._telemetry.alarm_records.labels(result).inc(),
             self._health,
         )
@@ -189,7 +189,7 @@ class Exporter:
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:
         """The latest record of each alarm, open or closed, by its key on the topic."""
-        return self._desk.alarms
+        return self._publisher.alarms
 
     async def run(self) -> None:
         """Replay and follow until cancelled."""
@@ -205,9 +205,9 @@ class Exporter:
         yield "writing baselines", self._baselines_out.run()
         yield "writing bursts", self._bursts_out.run()
         yield "writing alarms", self._alarms_out.run()
-        yield "the alarm desk", self._desk.run(lambda: self.is_ready)
-        if self._burst_desk is not None:
-            yield "the burst desk", self._burst_desk.run(lambda: self.is_ready)
+        yield "publishing alarms", self._publisher.run(lambda: self.is_ready)
+        if self._burst_requests is not None:
+            yield "asking for bursts", self._burst_requests.run(lambda: self.is_ready)
         yield "reading score records", self._follow_scores()
 
     async def _follow_scores(self) -> None:

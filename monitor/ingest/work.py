@@ -101,6 +101,8 @@ class Work:
         self.offset = record.offset
         #: The bytes of key and value, which are held as long as the work.
         self.size = 0
+        #: What its record takes in memory while it is worked on (``kafka.record.weight``).
+        self.weight = 0
         self.state = WorkState.QUEUED
         #: Why it was told to end, if it was.
         self.reason: str | None = None

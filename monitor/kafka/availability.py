@@ -79,8 +79,8 @@ class Pulse:
     def _tell(self, finding: Problem | None) -> None:
         """Say it, and when the next look is due."""
         if finding is None:
-            self._connection.troubles.let_in = True
-            self._connection.troubles.over(self._connection.name, self._part)
+            self._connection.problems.let_in = True
+            self._connection.problems.over(self._connection.name, self._part)
             self._health.ready(self._part)
             self._wait_s = EVERY_S
         else:
@@ -113,16 +113,16 @@ class Pulse:
             logger().debug("kafka_topics_seen", what=self._part, topics=sorted(found))
         self._seen |= found
         self._missing = missing
-        part, troubles = f"{self._part}_topics", self._connection.troubles
+        part, problems = f"{self._part}_topics", self._connection.problems
         if not gone:
-            troubles.over(self._connection.name, part)
+            problems.over(self._connection.name, part)
             self._health.ready(part)
             return
         names = ", ".join(sorted(gone))
         said, mend = f"there is no topic {names} any more", "create it again; it is waited for"
         self._health.waits(part, f"{said}: {mend}")
         finding = Problem(ProblemKind.MISSING_TOPIC, said, mend, topic=names)
-        troubles.meet(self._connection.name, part, finding)
+        problems.meet(self._connection.name, part, finding)
 
     async def _look(self) -> Problem | None:
         """What keeps us from the cluster; when it is nothing, there is a connection again."""
@@ -145,7 +145,7 @@ class Pulse:
                 return
 
     def _complain(self, finding: Problem) -> None:
-        self._connection.troubles.meet(self._connection.name, self._part, finding)
+        self._connection.problems.meet(self._connection.name, self._part, finding)
         where = finding.broker or self._connection.bootstrap_servers
         self._health.waits(self._part, f"Kafka {where}: {finding.found}; {finding.mend}")
 

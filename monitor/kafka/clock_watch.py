@@ -50,8 +50,8 @@ class ClockWatch:
         try:
             while True:
                 # Whether it lets us in, others find out: a login that is refused may be locked.
-                troubles = self._connection.troubles
-                welcome = troubles.let_in and not troubles.is_refused
+                problems = self._connection.problems
+                welcome = problems.let_in and not problems.is_refused
                 if welcome and loop.time() - asked_at >= every_s:
                     asked_at = loop.time()
                     every_s = EVERY_S if await self._ask() else SELDOM_S

@@ -45,7 +45,7 @@ class Connection:
     max_read_bytes: int = MAX_READ_BYTES
     #: What one record may be that they give; a larger one is an ``Unreadable``.
     max_record_bytes: int = MAX_RECORD_BYTES
-    troubles: Problems = field(default_factory=Problems, repr=False, compare=False)
+    problems: Problems = field(default_factory=Problems, repr=False, compare=False)
     #: Own time and theirs.
     clock: BrokerClock = field(default_factory=BrokerClock, repr=False, compare=False)
     losses: Losses = field(default_factory=Losses, repr=False, compare=False)

@@ -11,7 +11,7 @@ from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.kafka.replay import TopicScan
 from monitor.runtime.health import Health
 
-#: What a client of a scan is called when it meets a trouble.
+#: What a client of a scan is called when it meets a problem.
 _PART = "scan"
 
 
@@ -35,6 +35,6 @@ async def fetch(
             finally:
                 await scan.stop()
     except TimeoutError:
-        connection.troubles.over(connection.name, _PART)  # nobody waits any more
+        connection.problems.over(connection.name, _PART)  # nobody waits any more
         raise
     return found

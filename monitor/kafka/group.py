@@ -108,7 +108,7 @@ class GroupConsumer:
 
     def _give_up_on(self, error: errors.KafkaError) -> None:
         """A client whose inner tasks have died fails for ever; a broker that is away does not."""
-        if self._connection.troubles.present:  # not the client's doing
+        if self._connection.problems.present:  # not the client's doing
             self._failing_since = None
             return
         now = asyncio.get_running_loop().time()

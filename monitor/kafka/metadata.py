@@ -95,10 +95,10 @@ async def wait_for_topics(
             mend = "create them, or set kafka.create_topics"
             health.waits(part, f"{found}: {mend}")
             finding = Problem(ProblemKind.MISSING_TOPIC, found, mend, topic=names)
-            connection.troubles.meet(connection.name, f"{part}_topics", finding)
+            connection.problems.meet(connection.name, f"{part}_topics", finding)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
     finally:
         await cluster.stop()
-    connection.troubles.over(connection.name, f"{part}_topics")
+    connection.problems.over(connection.name, f"{part}_topics")
     health.ready(part)

@@ -149,7 +149,7 @@ class Producer:
                 if record.timestamp_ms is None:
                     self._connection.clock.taken()
                 self._health.ready("producer")
-                self._connection.troubles.over(self._connection.name, "producer")
+                self._connection.problems.over(self._connection.name, "producer")
                 return
 
     def _timed(self, record: Outgoing) -> Outgoing:
@@ -187,8 +187,8 @@ class Producer:
         why = f"a write to topic {topic} failed: {type(error).__name__}"
         self._health.waits("producer", why)
         unknown = isinstance(error, errors.UnknownTopicOrPartitionError)
-        troubles = self._connection.troubles
-        if unknown and not troubles.lasts(ProblemKind.BROKER_AWAY):
+        problems = self._connection.problems
+        if unknown and not problems.lasts(ProblemKind.BROKER_AWAY):
             mend = "create it; records wait for it"
             finding = Problem(
                 ProblemKind.MISSING_TOPIC, f"there is no topic {topic}", mend, topic=topic
@@ -196,7 +196,7 @@ class Producer:
         else:
             mend = "it is tried again until it succeeds; check the brokers that lead the topic"
             finding = Problem(ProblemKind.BROKER_AWAY, why, mend)
-        troubles.meet(self._connection.name, "producer", finding)
+        problems.meet(self._connection.name, "producer", finding)
 
     def _clock_is_off(self, topic: str) -> None:
         """It passes when somebody sets the clock: nothing that was paid for is lost."""
@@ -209,7 +209,7 @@ class Producer:
         )
         self._health.waits("producer", f"{found}; {mend}")
         finding = Problem(ProblemKind.CLOCK, found, mend, topic=topic)
-        self._connection.troubles.meet(self._connection.name, "producer", finding)
+        self._connection.problems.meet(self._connection.name, "producer", finding)
 
     async def _too_large(self, topic: str, size: int) -> None:
         limit = await self._limit_of(topic)
@@ -220,7 +220,7 @@ class Producer:
             "raise the topic's max.message.bytes, or lower kafka.max_record_bytes",
             topic=topic,
         )
-        self._connection.troubles.happened(self._connection.name, "producer", finding)
+        self._connection.problems.happened(self._connection.name, "producer", finding)
 
     async def _limit_of(self, topic: str) -> int | None:
         """The topic's limit, asked for now and then; None when the broker does not tell."""

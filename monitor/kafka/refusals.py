@@ -31,7 +31,7 @@ def refusal(
     ``Create``); ``topic`` and ``group`` are taken where the error itself names none.
     """
     finding = missing_right(connection, error, topic, operation=operation, group=group)
-    connection.troubles.meet(connection.name, "rights", finding)
+    connection.problems.meet(connection.name, "rights", finding)
     return refused(connection.name, finding)
 
 

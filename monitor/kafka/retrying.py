@@ -103,7 +103,7 @@ async def patiently(
     Raises ``DependencyRefused`` when the broker answers and says no. Once it has let us in, a
     refused login or certificate is waited for, too: it may be in the middle of a change.
     """
-    wait, troubles = FIRST_WAIT_S, connection.troubles
+    wait, problems = FIRST_WAIT_S, connection.problems
     while True:
         try:
             result = await action()
@@ -111,21 +111,21 @@ async def patiently(
             raise DependencyRefused(refusal(connection, error, operation=operation)) from error
         except (errors.KafkaError, OSError, TimeoutError) as error:
             finding = await _cause(connection, error)
-            troubles.meet(connection.name, part, finding)
+            problems.meet(connection.name, part, finding)
             health.waits(
                 part, f"Kafka {finding.broker or connection.bootstrap_servers}: {finding.found}"
             )
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
         except ConfigurationError as error:
-            if not troubles.let_in:
+            if not problems.let_in:
                 raise
-            troubles.meet(connection.name, part, unreadable(error))
+            problems.meet(connection.name, part, unreadable(error))
             health.waits(part, str(error))
             await asyncio.sleep(LONGEST_WAIT_S)
         else:
-            troubles.let_in = True
-            troubles.over(connection.name, part)
+            problems.let_in = True
+            problems.over(connection.name, part)
             health.ready(part)
             return result
 
@@ -137,7 +137,7 @@ async def _cause(connection: Connection, error: Exception) -> Problem:
         said = f"{type(error).__name__}: {error}"
         mend = "it is tried again; if this goes on, the broker's log says more"
         return Problem(ProblemKind.BROKER_AWAY, f"a request failed ({said})", mend)
-    if finding.kind not in PASSING and not connection.troubles.let_in:
+    if finding.kind not in PASSING and not connection.problems.let_in:
         await asyncio.sleep(CONFIRM_S)
         again = await diagnose(connection)
         if again is not None and again.kind == finding.kind:

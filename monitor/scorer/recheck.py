@@ -1,4 +1,4 @@
-"""The live self-check: a share of the judged interactions is judged again, after its record.
+"""The recheck: a share of the judged interactions is judged again, after its record.
 
 The second judgement takes the same claims, asks about one passage a call (``single``), and shows
 passages in the opposite order. So where the two differ, batching or the order has cost accuracy.

@@ -51,11 +51,11 @@ class BurstRequester:
         try:
             while True:
                 await asyncio.sleep(self._every_s - self._clock() % self._every_s)
-                self._health.beat("burst_desk", limit_s=STUCK_AFTER_S)
+                self._health.beat("burst_requests", limit_s=STUCK_AFTER_S)
                 if is_ready():
                     await self.look(self._clock())
         finally:
-            self._health.finished("burst_desk")
+            self._health.finished("burst_requests")
 
     async def look(self, now: float) -> None:
         """Grant what is asked for at ``now``, as far as the allowance goes."""

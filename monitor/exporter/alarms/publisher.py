@@ -102,7 +102,7 @@ class AlarmPublisher:
                 if is_ready():
                     await self.look(math.floor(self._clock() / self._every_s) * self._every_s)
         finally:
-            self._health.finished("alarm_desk")
+            self._health.finished("alarm_publisher")
 
     async def look(self, now: float) -> None:
         """Write what changes at ``now`` (epoch seconds).
@@ -132,7 +132,7 @@ class AlarmPublisher:
                 self._outbox.offer(whole)
 
     def _beat(self) -> None:
-        self._health.beat("alarm_desk", limit_s=STUCK_AFTER_S)
+        self._health.beat("alarm_publisher", limit_s=STUCK_AFTER_S)
 
     def _become(
         self,

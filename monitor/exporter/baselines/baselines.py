@@ -18,7 +18,7 @@ from monitor.records.control import (
     baseline_key,
 )
 from monitor.records.keyed import Keyed
-from monitor.stats.trail import EvidenceSequence
+from monitor.stats.evidence_sequence import EvidenceSequence
 
 
 class BaselineStatus(NamedTuple):

@@ -10,7 +10,7 @@ from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
-from monitor.stats.trail import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, Place
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
 _STEPS_AHEAD: Final = 200

@@ -18,9 +18,9 @@ from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
 from monitor.stats.candidates import Candidate
+from monitor.stats.evidence_sequence import EvidenceSequence, Place
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import SlotsPerWeek, threshold
-from monitor.stats.trail import EvidenceSequence, Place
 
 ALWAYS: Final = -math.inf
 

@@ -13,7 +13,7 @@ from typing import Final
 from monitor.exporter.scores.observation import Observation
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.trail import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, Place
 
 #: Slots in a step, which takes a few milliseconds.
 STEP: Final = 200

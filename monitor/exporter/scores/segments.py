@@ -15,7 +15,7 @@ from monitor.exporter.scores.folding import Pair
 from monitor.exporter.scores.label_counts import OTHER, Census
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.stamped_cache import Memo
-from monitor.stats.strand import Reading, SparseRollingSums
+from monitor.stats.sparse_sums import Reading, SparseRollingSums
 from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums
 

@@ -39,7 +39,7 @@ class Dispatcher:
         #: Who has records that wait, the next one first.
         self._turns: deque[PartitionState] = deque()
         self._full = False
-        self._large: dict[Work, int] = {}
+        self._large: set[Work] = set()
         self._goes_on = False
 
     def assign(self, partitions: Sequence[Partition]) -> None:
@@ -95,8 +95,7 @@ class Dispatcher:
         """Whether memory bears a record of this weight beside the large ones under way."""
         if found <= LARGE:
             return True
-        under_way = self._large.items()
-        held = sum(weighs for work, weighs in under_way if work.state not in PARKED_STATES)
+        held = sum(work.weight for work in self._large if work.state not in PARKED_STATES)
         return not held or held + found <= MOST_LARGE
 
     def _go_on_soon(self) -> None:
@@ -136,14 +135,15 @@ class Dispatcher:
             return
         held.begin(pick, work, self._clock())
         self.in_flight += 1
+        work.weight = weighs
         if weighs > LARGE:
-            self._large[work] = weighs
+            self._large.add(work)
         work.start().add_done_callback(lambda done: self._done(done, work, held))
 
     def _done(self, task: asyncio.Task[None], work: Work, held: PartitionState) -> None:
         self.in_flight -= 1
         self.ended += 1
-        self._large.pop(work, None)
+        self._large.discard(work)
         error = None if task.cancelled() else task.exception()
         if held.fenced or (task.cancelled() and work.is_handed_over):
             held.leave(work)  # the offset stays open, so that it is never committed

@@ -27,7 +27,7 @@ class Element(NamedTuple):
 
 
 def wrong(place: str, complaint: str, mend: str) -> ConfigurationError:
-    """The one line that names the place, the trouble and what to do."""
+    """The one line that names the place, the fault and what to do."""
     return ConfigurationError(f"{place}: {complaint}; {mend}")
 
 

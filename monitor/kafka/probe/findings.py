@@ -16,7 +16,7 @@ _OF_CLIENT = ("certificate", "unknown ca", "access denied", "handshake failure",
 
 
 class Diagnosis(NamedTuple):
-    """A kind of trouble, what was found, and what to do."""
+    """A kind of problem, what was found, and what to do."""
 
     kind: ProblemKind
     found: str

@@ -31,7 +31,7 @@ _Action = Callable[[], Awaitable[str]]
 class ProbeStep(NamedTuple):
     """What one step (dns, tcp, tls, kafka, sasl) found; ``kind`` is None when it is fine.
 
-    ``kind`` is a value of ``Trouble``; ``found`` says what was found, ``mend`` what to do.
+    ``kind`` is a value of ``ProblemKind``; ``found`` says what was found, ``mend`` what to do.
     """
 
     name: str

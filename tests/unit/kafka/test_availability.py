@@ -24,16 +24,16 @@ async def test_a_frozen_broker_is_told_and_its_return_too() -> None:
         pulse = Pulse(connection, health, "kafka", LIMIT_S)
         await pulse.beat()
         assert health.waiting == {}
-        assert connection.troubles.let_in
+        assert connection.problems.let_in
         kafka.answers.clear()
         await pulse.beat()
         assert "answers nothing" in health.waiting["kafka"]
         assert kafka.address in health.waiting["kafka"]
-        assert connection.troubles.lasts(ProblemKind.BROKER_AWAY)
+        assert connection.problems.lasts(ProblemKind.BROKER_AWAY)
         kafka.answers.set()
         await pulse.beat()
         assert health.waiting == {}
-        assert not connection.troubles.present
+        assert not connection.problems.present
 
 
 async def test_one_connection_serves_as_long_as_it_lasts() -> None:
@@ -61,7 +61,7 @@ async def test_a_broker_that_never_came_is_told() -> None:
     pulse = Pulse(connection, health, "kafka", LIMIT_S)
     await pulse.beat()
     assert "connection refused" in health.waiting["kafka"]
-    assert not connection.troubles.let_in
+    assert not connection.problems.let_in
 
 
 async def test_every_cluster_has_one_while_it_is_watched() -> None:

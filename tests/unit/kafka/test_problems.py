@@ -1,4 +1,4 @@
-"""Troubles: said once, shown while they last, and over when nobody has them any more."""
+"""Problems: said once, shown while they last, and over when nobody has them any more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cluster(clock: Clock) -> Connection:
         sasl_mechanism="PLAIN",
         sasl_username="monitor",
         sasl_password=lambda: "secret",
-        troubles=Problems(clock),
+        problems=Problems(clock),
     )
 
 
@@ -66,7 +66,7 @@ def log() -> Iterator[Log]:
 
 
 def meets(cluster: Connection, finding: Problem, part: str = "kafka") -> None:
-    cluster.troubles.meet(cluster.name, part, finding)
+    cluster.problems.meet(cluster.name, part, finding)
 
 
 def test_the_line_says_where_as_whom_what_and_what_to_do(cluster: Connection, log: Log) -> None:
@@ -129,8 +129,8 @@ def test_the_end_is_said_once_and_only_when_the_beginning_was(
     for _ in range(60):
         meets(cluster, AWAY)
         clock.now += 0.5
-        cluster.troubles.over(cluster.name, "kafka")
-        cluster.troubles.over(cluster.name, "kafka")
+        cluster.problems.over(cluster.name, "kafka")
+        cluster.problems.over(cluster.name, "kafka")
         clock.now += 0.5
     assert [line["event"] for line in log()] == ["kafka_problem", "kafka_problem_over"]
     assert log()[1]["lasted_s"] == 0.5
@@ -141,7 +141,7 @@ def test_a_new_outage_is_said_though_it_looks_like_the_last(
 ) -> None:
     """Over means over: the next one has its own beginning."""
     meets(cluster, AWAY)
-    cluster.troubles.over(cluster.name, "kafka")
+    cluster.problems.over(cluster.name, "kafka")
     clock.now += SAY_EVERY_S
     meets(cluster, AWAY)
     assert [line["event"] for line in log()] == [
@@ -155,19 +155,19 @@ def test_a_problem_lasts_until_no_part_has_it(cluster: Connection) -> None:
     """The writer may still be stuck when the pulse is back."""
     meets(cluster, AWAY, "kafka")
     meets(cluster, AWAY, "producer")
-    cluster.troubles.over(cluster.name, "kafka")
-    assert cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
-    cluster.troubles.over(cluster.name, "producer")
-    assert not cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
-    assert not cluster.troubles.present
+    cluster.problems.over(cluster.name, "kafka")
+    assert cluster.problems.lasts(ProblemKind.BROKER_AWAY)
+    cluster.problems.over(cluster.name, "producer")
+    assert not cluster.problems.lasts(ProblemKind.BROKER_AWAY)
+    assert not cluster.problems.present
 
 
 def test_a_part_has_one_problem_at_a_time(cluster: Connection, log: Log) -> None:
     """The broker is back, but refuses us: away is over."""
     meets(cluster, AWAY)
     meets(cluster, REFUSED)
-    assert not cluster.troubles.lasts(ProblemKind.BROKER_AWAY)
-    assert cluster.troubles.lasts(ProblemKind.WRONG_PASSWORD)
+    assert not cluster.problems.lasts(ProblemKind.BROKER_AWAY)
+    assert cluster.problems.lasts(ProblemKind.WRONG_PASSWORD)
     assert [line["kind"] for line in log()] == ["broker_away", "wrong_password", "broker_away"]
 
 
@@ -176,19 +176,19 @@ def test_a_problem_with_a_record_is_shown_for_a_while(
 ) -> None:
     """Long enough to be scraped; hundreds of such records are one line."""
     for _ in range(300):
-        cluster.troubles.happened(cluster.name, "producer", LARGE)
+        cluster.problems.happened(cluster.name, "producer", LARGE)
     assert [line["topic"] for line in log()] == ["t"]
     clock.now += EVENT_SHOWN_S - 1
-    assert cluster.troubles.lasts(ProblemKind.RECORD_TOO_LARGE)
+    assert cluster.problems.lasts(ProblemKind.RECORD_TOO_LARGE)
     clock.now += 1
-    assert not cluster.troubles.lasts(ProblemKind.RECORD_TOO_LARGE)
-    assert not cluster.troubles.present
+    assert not cluster.problems.lasts(ProblemKind.RECORD_TOO_LARGE)
+    assert not cluster.problems.present
 
 
 def test_topics_have_lines_of_their_own(cluster: Connection, log: Log) -> None:
     """The second topic's problem is not hidden by the first one's."""
     for topic in ("a", "b", "a"):
-        cluster.troubles.happened(cluster.name, "producer", LARGE._replace(topic=topic))
+        cluster.problems.happened(cluster.name, "producer", LARGE._replace(topic=topic))
     assert [line["topic"] for line in log()] == ["a", "b"]
 
 
@@ -201,14 +201,14 @@ def test_the_gauge_is_1_while_any_cluster_has_the_problem(cluster: Connection) -
         return registry.get_sample_value("rag_monitor_kafka_problem", {"kind": "broker_away"})
 
     for each in (cluster, other):
-        each.troubles.shown_by(telemetry.watch)
+        each.problems.shown_by(telemetry.watch)
     seen = [gauge()]
     meets(cluster, AWAY)
     seen.append(gauge())
     meets(other, AWAY)
-    cluster.troubles.over(cluster.name, "kafka")
+    cluster.problems.over(cluster.name, "kafka")
     seen.append(gauge())
-    other.troubles.over(other.name, "kafka")
+    other.problems.over(other.name, "kafka")
     seen.append(gauge())
     meets(cluster, AWAY)
     seen.append(gauge())

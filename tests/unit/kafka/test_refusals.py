@@ -55,4 +55,4 @@ def test_a_refusal_is_shown_from_then_on() -> None:
     connection = Connection("k:1")
     line = refusal(connection, errors.TopicAuthorizationFailedError("t"))
     assert "no right to Read topic t for whoever does not log in (User:ANONYMOUS)" in line
-    assert connection.troubles.lasts(ProblemKind.MISSING_RIGHT)
+    assert connection.problems.lasts(ProblemKind.MISSING_RIGHT)

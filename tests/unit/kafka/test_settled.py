@@ -28,7 +28,7 @@ async def patient(kafka: SmallKafka) -> None:
 async def watching(kafka: SmallKafka) -> None:
     """The look at a cluster's clock."""
     connection = kafka.connection
-    connection.troubles.let_in = True
+    connection.problems.let_in = True
     await ClockWatch(connection, Health(time.monotonic), 30.0, lambda _: None).run()
 
 

@@ -202,4 +202,4 @@ async def test_score_records_that_cannot_be_read_are_done_without(log: Read) -> 
     (event,) = [e for e in map(json.loads, log().splitlines()) if e["event"].startswith("alarm")]
     assert (event["key"], event["missing"]) == (f"faithfulness/bot/{FIRST.label}", 2)
     assert event["error"] == "not read within 0.2 s"
-    assert not connection.troubles.present
+    assert not connection.problems.present

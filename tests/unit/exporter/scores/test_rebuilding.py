@@ -23,7 +23,7 @@ from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.trail import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, Place
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.strand import Reading, SparseRollingSums
+from monitor.stats.sparse_sums import Reading, SparseRollingSums
 from monitor.stats.sums import ZERO, Sums, terms
 
 BUCKET_S, SPAN_S = 10, 50

@@ -1,4 +1,4 @@
-"""Troubles with a cluster, each with its sentence: refusals end in 3, what may pass is awaited."""
+"""Problems with a cluster, each with its sentence: refusals end in 3, what may pass is awaited."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, uniform
-from monitor.stats.trail import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, Place
 
 THRESHOLDS = st.sampled_from([20.0, 100.0, 1e4])
 SLOTS = st.lists(
