@@ -77,6 +77,7 @@ async def light_judge(latency_s: float, directory: Path) -> AsyncIterator[dict[s
             "judge__model": "openai/judge",
             "judge__api_base": url.splitlines()[-1],
             "judge__api_key": "none",
+            "judge__canaries": "0",
         }
     finally:
         process.end()

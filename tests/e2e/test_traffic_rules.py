@@ -30,7 +30,9 @@ NO_TESTS = [
 
 def entries(judge: JudgeServer) -> list[dict[str, Any]]:
     """Settings by application: one asks the server, one is never judged, one by halves."""
-    llm = {"kind": "llm", "name": "asked", "model": "openai/judge", "api_base": judge.url}
+    llm: dict[str, Any] = {"kind": "llm", "name": "asked", "model": "openai/judge"}
+    llm["api_base"] = judge.url
+    llm["canaries"] = 0  # it knows the labels of its traffic, and nothing else
     return [
         {"application": "labelled", "judge": llm},
         {"application": "quiet-*", "sampling": {"rate": 0.0}},

@@ -152,8 +152,12 @@ def _ended(samples: Samples) -> float:
 
 
 def settings(judge: JudgeServer) -> dict[str, Any]:
-    """A scorer's with an LLM judge, all other things as they are by default."""
+    """A scorer's with an LLM judge, all other things as they are by default.
+
+    But for canaries: this judge says yes to everything, and would be found out.
+    """
     return {
+        "judge__canaries": 0,
         "judge__kind": "llm",
         "judge__model": "openai/judge",
         "judge__api_base": judge.url,
