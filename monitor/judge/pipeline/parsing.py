@@ -26,8 +26,7 @@ _CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
-_FENCE = "```"
-_OPENING = re.compile(r"\s*```(?:json)?\s*(?=\{)", re.IGNORECASE)
+_OPENING = re.compile(r"\ufeff?\s*(`{3,}|~{3,})[ \t]*(?:json[5c]?)?\s*(?=\{)", re.IGNORECASE)
 _SHOWN = 40  # ids or pairs that one list in a complaint may name
 
 
@@ -210,9 +209,9 @@ def unfenced(reply: str) -> str:
     ('Here:\n```\n{"n":742}\n```', '```\n{"n":742}\n')
     """
     opening, whole = _OPENING.match(reply), reply.rstrip()
-    if opening is None or not whole.endswith(_FENCE):
+    if opening is None or not whole.endswith(opening[1]):
         return reply
-    return whole[opening.end() : -len(_FENCE)]
+    return whole[opening.end() : -len(opening[1])]
 
 
 def refuse_unterminated(reply: str) -> None:

@@ -162,14 +162,21 @@ def test_tokens_are_split_at_any_white_space() -> None:
 
 
 @pytest.mark.parametrize(
-    "opening", ["```json\n", "```\n", "```JSON\r\n", " \n```json\n\n", "```json "]
+    ("opening", "closing"),
+    [
+        *((f"{opening}\n", "```") for opening in ("```json", "```", "```JSON\r", "\ufeff```json")),
+        *((f"{opening}\n", "```") for opening in ("``` json", "```json5", "```jsonc", " \n```\n")),
+        ("```json ", "```"),
+        ("~~~json\n", "~~~"),
+        ("````\n", "````"),
+    ],
 )
-def test_one_code_fence_around_the_whole_object_is_taken_off(opening: str) -> None:
+def test_one_code_fence_around_the_whole_object_is_taken_off(opening: str, closing: str) -> None:
     """What stands in it is read as strictly as ever, and fences within strings are theirs."""
-    assert REQUEST.read(f"{opening}{GOOD}\n```\n") == REQUEST.read(GOOD)
+    assert REQUEST.read(f"{opening}{GOOD}\n{closing}\n") == REQUEST.read(GOOD)
     claims = ("Write ```json first.", "```")
     reply = json.dumps({"claims": claims})
-    assert ExtractRequest("", "").read(f"{opening}{reply}```") == claims
+    assert ExtractRequest("", "").read(f"{opening}{reply}{closing}") == claims
     cut = rejection(REQUEST, opening + GOOD[:20])
     assert (cut.reason, cut.kind) == ("output_limit", "cut")
 
@@ -197,6 +204,8 @@ BAD_KEYS = [
     ('{"c1":"2n 1n Rn Ay","n":742,"c2":"2n 1n Rn Ay","r1":"2n 1n Ay Ry"}', "first key"),
     (f"```json\n{GOOD}\n```\nI hope that helps.", "one JSON object"),
     (f'```json\n{GOOD[:-1]},"r2":"2n 1n Ay Ry"}}\n```', "unknown keys: r2"),
+    (f"```json\n{GOOD}\n~~~", "one JSON object"),
+    (f"```json Sure:\n{GOOD}\n```", "one JSON object"),
     (f"Sure! {GOOD}", "one JSON object"),
     (GOOD[:-9], "one JSON object"),
 ]
