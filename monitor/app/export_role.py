@@ -12,6 +12,7 @@ from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.missing import MissingMetric, missing_of
 from monitor.exporter.serve.pages import Pages
 from monitor.records.alarm import AlarmRecord
 from monitor.runtime.shutdown import until
@@ -59,6 +60,13 @@ class ExportRole:
         """The latest record of each alarm, open or closed."""
         return self._exporter.alarms
 
+    def missing(self) -> list[MissingMetric]:
+        """The metrics that have a baseline and no value any more; none before all is replayed."""
+        if not self._exporter.is_ready:
+            return []
+        found = missing_of(self._aggregators.scores, self._aggregators.baselines.learned_share)
+        return [one for _, one in found if one is not None]
+
     async def run(self, stop: asyncio.Event, pages: Pages) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
         shared, exporter = self._shared, self._exporter
@@ -69,6 +77,7 @@ class ExportRole:
             lambda: exporter.is_ready,
             promises(shared.settings),
             lambda: exporter.alarms,
+            self._aggregators.baselines.learned_share,
         )
         pages.with_part(collector, exporter.still)
         kafka = shared.settings.kafka

@@ -130,6 +130,7 @@ class Monitor:
             None if scorer is None else scorer.budget_status(),
             controls.are_known.is_set(),
             None if scorer is None else scorer.refused(),
+            missing=list if self._exporter is None else self._exporter.missing,
         )
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:

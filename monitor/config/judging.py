@@ -190,6 +190,11 @@ class JudgeSettings(Section):
         description="which passages are relevant to user_input: those that the log labels so; "
         "judged: the llm judge says it of passages without a label",
     )
+    answer_relevance: Literal["off", "judged"] = Field(
+        "off",
+        description="judged: the llm judge also says, in a call that it makes anyway, whether the "
+        "response addresses user_input; another version of the judge",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(
@@ -300,6 +305,15 @@ class JudgeSettings(Section):
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:
             raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_for_a_batch(self) -> Self:
+        if self.answer_relevance == "judged" and self.asks_pairs:
+            raise ValueError(
+                "answer_relevance: found 'judged', expected 'off' with pipeline pairs or a "
+                "verifier: those are asked about one claim and one document only"
+            )
         return self
 
     @model_validator(mode="after")

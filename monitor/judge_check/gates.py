@@ -88,7 +88,7 @@ def parse(text: str) -> QualityGate:
 
 def _scopes(name: str) -> tuple[str, ...]:
     if name in ("bias", "error"):
-        return tuple(CATALOGUE)
+        return tuple(name for name, m in CATALOGUE.items() if m.source == "verdicts")
     return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
 
 

@@ -7,11 +7,12 @@ stands in ``front_page.html``, which escapes every text. It says nothing that ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.exporter.serve.missing import MissingMetric
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
 
@@ -53,7 +54,7 @@ class Front(NamedTuple):
 
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
     ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
-    replies of models.
+    replies of models. ``missing`` gives the metrics that have no value any more.
     """
 
     version: str
@@ -64,6 +65,7 @@ class Front(NamedTuple):
     money: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
+    missing: Callable[[], Sequence[MissingMetric]] = list
 
 
 class _PageLine(NamedTuple):
@@ -95,7 +97,7 @@ def front_page(
         _paused(front.paused, front.pauses_read),
         _health(waiting, stuck),
         _judges(front, waits=bool(waiting)),
-        _alarms(front.alarms, front.paused),
+        _alarms(front.alarms, front.paused, front.missing()),
     ]
     return _PAGE.render(
         version=front.version,
@@ -157,10 +159,15 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
     return _PageLine(f"{name}: {state}{means}")
 
 
-def _alarms(alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None) -> _Section:
+def _alarms(
+    alarms: Sequence[AlarmRecord] | None,
+    paused: Sequence[PauseRecord] | None,
+    missing: Sequence[MissingMetric],
+) -> _Section:
     if alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
         return _Section("Alarms", note=_PageLine(elsewhere))
     none = "; none opens on what is paused, since it is not judged" if paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
+    rows += [_PageLine(f": {one}", "No value") for one in missing]
     return _Section("Alarms", rows, _PageLine(f"No alarm is open{none}."))
