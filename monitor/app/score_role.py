@@ -160,7 +160,7 @@ class ScoreRole:
 
     @asynccontextmanager
     async def _controlled(self) -> AsyncIterator[None]:
-        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
+        """Keep up with pauses, bursts, and what is known of the risk signal where picks go by it.
 
         Only the last must be known before anything is judged for the process to be ready.
         """
@@ -177,7 +177,7 @@ class ScoreRole:
         directs = sampling.block != 1 and sampling.directed
         follower = StateFollower(
             self._shared.output,
-            FollowedTopic(topic, "calibrations", "what is known of the screen would be forgotten"),
+            FollowedTopic(topic, "calibrations", "calibrations would be forgotten"),
             ControlState(controls.readers).apply_record,
             self.count_control,
             self._health if directs else Health(time.monotonic),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Check and document the settings.", no_args_is_help=True)
 
-ApplicationName = Annotated[
+ShownApplication = Annotated[
     str | None,
     typer.Option("--application", help="Only what holds for an application of this name."),
 ]
@@ -33,7 +33,7 @@ def check(
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
-    application: ApplicationName = None,
+    application: ShownApplication = None,
     attribute: Attributes = None,
 ) -> None:
     """Print the effective settings, secrets masked; fail with the path of a wrong key."""

@@ -82,14 +82,14 @@ def _age(topic: str, digest: Digest) -> ReportLine:
 
 def _decoded(topic: str, digest: Digest) -> list[ReportLine]:
     whole = digest.records - digest.tombstones
-    said = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
+    decoded = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
     if digest.tombstones:
-        said += f", {digest.tombstones} without a value (tombstones)"
+        decoded += f", {digest.tombstones} without a value (tombstones)"
     bad = whole - digest.decoded
     if not bad:
-        return [ok("decode", topic, said)]
+        return [ok("decode", topic, decoded)]
     say = fail if bad > _MANY_ERRORS * whole else warn
-    found = [say("decode", topic, said, "what cannot be decoded goes to the dead letters")]
+    found = [say("decode", topic, decoded, "what cannot be decoded goes to the dead letters")]
     for (path, cause), n in digest.errors.most_common(_ERRORS_SHOWN):
         where = "the record" if path == "record" else path
         mend = _MENDS.get(cause, "send one JSON object a record").format(where)

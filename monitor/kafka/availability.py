@@ -119,9 +119,9 @@ class Pulse:
             self._health.ready(part)
             return
         names = ", ".join(sorted(gone))
-        said, mend = f"there is no topic {names} any more", "create it again; it is waited for"
-        self._health.waits(part, f"{said}: {mend}")
-        finding = Problem(ProblemKind.MISSING_TOPIC, said, mend, topic=names)
+        message, mend = f"there is no topic {names} any more", "create it again; it is waited for"
+        self._health.waits(part, f"{message}: {mend}")
+        finding = Problem(ProblemKind.MISSING_TOPIC, message, mend, topic=names)
         problems.meet(self._connection.name, part, finding)
 
     async def _look(self) -> Problem | None:

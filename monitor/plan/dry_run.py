@@ -91,7 +91,7 @@ async def rehearse(
             await scan.stop()
     finally:
         await stage.aclose()
-    return _told(stage)
+    return _report(stage)
 
 
 class _Stage:
@@ -165,7 +165,7 @@ class _Stage:
         self.scorer.turn()
 
     async def know(self, output: Connection, limit_s: float) -> None:
-        """What was spent today, what is paused, and what is known of the screen."""
+        """What was spent today, what is paused, and what is known of the risk signal."""
         scan = await one_shot.scan(output, self.health, limit_s)
         try:
             await self._learn(scan)
@@ -191,7 +191,7 @@ class _Stage:
         topics = self.settings.kafka.topics.interactions
         async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
-            for record in self.scorer.screen(batch):
+            for record in self.scorer.prefilter(batch):
                 work = self.scorer.begin(record)
                 if work is not None:
                     work.start()
@@ -210,7 +210,7 @@ class _Stage:
             await configured.provider_gates.aclose()
 
 
-def _told(stage: _Stage) -> dict[str, Any]:
+def _report(stage: _Stage) -> dict[str, Any]:
     usage = stage.counting.usage
     outcomes = {
         "/".join(filter(None, (outcome.value, reason))): count

@@ -166,9 +166,9 @@ def _failed(
     usage: Usage,
     complaint: str | None = None,
 ) -> JudgingResult:
-    said: dict[str, str] = {} if complaint is None else {"complaint": complaint}
+    fields: dict[str, str] = {} if complaint is None else {"complaint": complaint}
     name = interaction.interaction_id
-    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **said)
+    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **fields)
     return JudgingResult(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
 
 
