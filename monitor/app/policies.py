@@ -296,8 +296,12 @@ def traffic(
         )
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
-    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
-    return Policies(policy(settings.base), cases, let_through)
+    return Policies(policy(settings.base), cases, ingest_filter(settings))
+
+
+def ingest_filter(settings: Settings) -> Filter:
+    """What ``ingest.include`` and ``ingest.exclude`` let through."""
+    return Filter.of(settings.ingest.include, settings.ingest.exclude)
 
 
 def slots(

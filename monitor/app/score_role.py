@@ -28,11 +28,11 @@ from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.front_page import BudgetStatus, over_budget
+from monitor.exporter.serve.front_page import over_budget
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.budget import Budget, BudgetStatus
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer

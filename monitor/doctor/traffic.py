@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monitor.app.policies import ingest_filter
 from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
@@ -12,7 +13,7 @@ from monitor.doctor.size import TooLargeTest
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.sampling.rules import EVERYTHING, Filter
+from monitor.sampling.rules import EVERYTHING
 
 MOST_RECORDS = 1_000
 #: Seconds without a record after which a topic seems abandoned.
@@ -35,7 +36,7 @@ async def examine(
     is_too_large: TooLargeTest,
 ) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
-    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    let_through = ingest_filter(settings)
     digest = Digest(int(now_s * 1000), settings.sampling.key, let_through, is_too_large)
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):

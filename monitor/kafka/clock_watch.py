@@ -91,7 +91,12 @@ class ClockWatch:
         except _TOO_OLD:
             self._unknown("Kafka 3.3 with KRaft, or newer, tells its time")
             return False
-        except (errors.KafkaError, OSError, TimeoutError, ValueError):  # away: the pulse says so
+        except (
+            errors.KafkaError,
+            OSError,
+            TimeoutError,
+            ValueError,
+        ):  # away: another check says so
             await self._hang_up()
             return True
 

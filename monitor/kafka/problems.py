@@ -1,7 +1,7 @@
 """What is wrong with a cluster, in plain words: said once, shown while it lasts, ended in the log.
 
-Several parts of a process may meet the same problem (a writer, a reader, the pulse): it is over
-when none of them has it any more.
+Several parts of a process may meet the same problem (a writer, a reader, the check of its
+availability): it is over when none of them has it any more.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.hidden import redacted_metrics, without_redacted
+from monitor.metrics.redacted import redacted_metrics, without_redacted
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger

@@ -12,7 +12,7 @@ from monitor.ingest.offload import offloaded
 from monitor.judge.offline.judge import unsupported_share
 from monitor.kafka.record import KafkaRecord
 from monitor.metrics.catalogue import CATALOGUE, defined_for
-from monitor.metrics.hidden import without_redacted
+from monitor.metrics.redacted import without_redacted
 from monitor.records import Interaction, SamplingRecord
 from monitor.runtime.logs import logger
 from monitor.runtime.threads import Threads

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.judge.limits.budget import BudgetStatus
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
 
@@ -38,14 +39,6 @@ _PAGE: Final = Environment(
     trim_blocks=True,
     undefined=StrictUndefined,
 ).get_template("front_page.html")
-
-
-class BudgetStatus(NamedTuple):
-    """US dollars: what is left of today's."""
-
-    left: float
-    per_day: float
-    timezone: str
 
 
 class Front(NamedTuple):

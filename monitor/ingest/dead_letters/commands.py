@@ -117,11 +117,11 @@ async def redriven(
             producer,
             lambda one: answered.append(one) if one.answer not in QUIET else None,
         )
-        await (_rehearse if dry_run else _perform)(access, redriver, stop)
+        await (_dry_run if dry_run else _perform)(access, redriver, stop)
     return answered, redriver.counts
 
 
-async def _rehearse(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
+async def _dry_run(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
     scan = await one_shot.scan(
         access.dead_letters, access.health, access.limit_s, group_id=access.group_id
     )

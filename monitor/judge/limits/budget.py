@@ -10,11 +10,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
 
 #: Where a score record comes from: topic, partition and offset of its interaction.
 SourceOffset = tuple[str, int, int]
 #: Sums of many small costs are not exact.
 _ROUNDING = 1e-9
+
+
+class BudgetStatus(NamedTuple):
+    """US dollars: what is left of today's."""
+
+    left: float
+    per_day: float
+    timezone: str
 
 
 class Budget:

@@ -23,7 +23,7 @@ from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, Usage
 
 
-class RehearsedJudge(LlmJudge):
+class DryRunJudge(LlmJudge):
     """Costs what the judge of these settings would, without evidence.
 
     A model without a price costs nothing. What the models would be asked is counted with the
