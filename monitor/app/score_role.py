@@ -24,15 +24,16 @@ from monitor.app.policies import (
 )
 from monitor.app.scoring import build_scorer
 from monitor.app.shared import Shared
+from monitor.app.start import start_rule
 from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.front_page import BudgetStatus, over_budget
+from monitor.exporter.serve.front_page import over_budget
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.budget import Budget, BudgetStatus
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer
@@ -152,6 +153,10 @@ class ScoreRole:
             rng=Random(),
         )
 
+    def _broker_time(self) -> float:
+        """Epoch seconds by the clock of the brokers that interactions come from."""
+        return self._clock() + (self._shared.connection.clock.offset_s or 0.0)
+
     def _last_share(self) -> float:
         """The part of the group's partitions that is ours, as last seen."""
         found = None if self._consumer is None else self._consumer.share()
@@ -160,7 +165,7 @@ class ScoreRole:
 
     @asynccontextmanager
     async def _controlled(self) -> AsyncIterator[None]:
-        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
+        """Keep up with pauses, bursts, and what is known of the risk signal where picks go by it.
 
         Only the last must be known before anything is judged for the process to be ready.
         """
@@ -177,7 +182,7 @@ class ScoreRole:
         directs = sampling.block != 1 and sampling.directed
         follower = StateFollower(
             self._shared.output,
-            FollowedTopic(topic, "calibrations", "what is known of the screen would be forgotten"),
+            FollowedTopic(topic, "calibrations", "calibrations would be forgotten"),
             ControlState(controls.readers).apply_record,
             self.count_control,
             self._health if directs else Health(time.monotonic),
@@ -242,6 +247,7 @@ class ScoreRole:
             settings.kafka.group_id,
             self._health,
             drain_s=settings.ingest.drain_s,
+            start=start_rule(settings, self._broker_time),
         )
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
@@ -258,7 +264,7 @@ class ScoreRole:
             budget=budget,
             threads=shared.threads,
             # How plausible a time is, is for the brokers to say.
-            broker_time=lambda: self._clock() + (shared.connection.clock.offset_s or 0.0),
+            broker_time=self._broker_time,
             waits_for_money=settings.ingest.when_behind == "completeness",
         )
         limits = _loop_limits(self._shared)

@@ -11,9 +11,10 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 from monitor.errors import DependencyRefused
 from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.fair_reader import Batch, FairReader
+from monitor.kafka.fair_reader import FairReader, RecordBatch
 from monitor.kafka.record import Partition
 from monitor.kafka.retrying import REFUSALS, bounded, refusal, start_patiently, stopped
+from monitor.kafka.start_offsets import StartRule
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
@@ -72,12 +73,21 @@ class GroupConsumer:
 
     @classmethod
     async def start(
-        cls, connection: Connection, group_id: str, health: Health, *, drain_s: float
+        cls,
+        connection: Connection,
+        group_id: str,
+        health: Health,
+        *,
+        drain_s: float,
+        start: StartRule | None = None,
     ) -> GroupConsumer:
-        """Connect; reading begins with ``subscribe``."""
+        """Connect; reading begins with ``subscribe``.
+
+        Where nothing is committed it begins by ``start``, or at the first record without a rule.
+        """
 
         def build() -> BoundedConsumer:
-            return BoundedConsumer(connection, **member_options(group_id, drain_s))
+            return BoundedConsumer(connection, start=start, **member_options(group_id, drain_s))
 
         return cls(connection, await start_patiently(build, connection, health, "consumer"))
 
@@ -87,7 +97,7 @@ class GroupConsumer:
             self._connection.losses.follows(topic)
         self._client.subscribe(list(topics), listener=_Listener(assignment, self._reader))
 
-    async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
+    async def poll(self, timeout_ms: int, max_records: int) -> list[RecordBatch]:
         """The next records, in batches of one partition; an empty list after ``timeout_ms``.
 
         Every partition that has records is served. A record that the client cannot unpack is an

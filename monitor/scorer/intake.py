@@ -1,11 +1,12 @@
-"""Why was it not scored? Which interactions are taken: a batch is screened, then each record.
+"""Why was it not scored? Which interactions are taken: a batch is prefiltered, then each record.
 
-Screen → decode → sample → filter → pause → block → copy. Whatever is not taken ends here, counted
-with its reason; what becomes of one that is taken stands in ``scorer.py``.
+Prefilter → decode → sample → filter → pause → block → copy. What is not taken ends here,
+counted with its reason; what becomes of one that is taken stands in ``scorer.py``.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -22,9 +23,8 @@ from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
 from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
-from monitor.sampling.hashing import HashScreen
-from monitor.sampling.prefilter import Screen as BatchScreen
-from monitor.sampling.prefilter import screen_for
+from monitor.sampling.hashing import MultiPrefilter
+from monitor.sampling.prefilter import Prefilter, prefilter_for
 from monitor.sampling.rules import EVERYTHING, Filter, FirstMatch, RuleCase
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.judging import ScoringPolicy
@@ -52,10 +52,14 @@ class Policies:
         otherwise: ScoringPolicy,
         cases: Sequence[RuleCase[ScoringPolicy]] = (),
         let_through: Filter = EVERYTHING,
+        oldest: Callable[[float], float] = lambda _now: -math.inf,
     ) -> None:
+        self.oldest = oldest
         self.policy = FirstMatch(cases, otherwise)
         self.filter = let_through
-        self.screen = HashScreen(one.sampler for one in (otherwise, *(case.then for case in cases)))
+        self.prefilter = MultiPrefilter(
+            one.sampler for one in (otherwise, *(case.then for case in cases))
+        )
 
 
 class Admitted(NamedTuple):
@@ -70,6 +74,23 @@ class Admitted(NamedTuple):
     in_slot: bool = False
     times: float = 1.0
     offsets: int = 1
+
+
+class _Decoded(NamedTuple):
+    """An interaction, whether it was logged with an id, and whether it comes of a redrive."""
+
+    interaction: Interaction
+    has_id: bool
+    is_redriven: bool
+
+    @property
+    def may_be_copied(self) -> bool:
+        """Whether an equal record would be a copy.
+
+        Of one without an id none is: what is equal may be another. Nor of one that was redriven:
+        somebody wants it judged.
+        """
+        return self.has_id and not self.is_redriven
 
 
 class Intake:
@@ -99,15 +120,15 @@ class Intake:
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
-        self._screen = screen_for(traffic.screen.samplers)
+        self._prefilter = prefilter_for(traffic.prefilter.samplers)
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
         self._now = self._broker_time()
         if self._slot_buffer is None:
-            return self._screened(batch)
+            return self._prefiltered(batch)
         spans = self._slot_buffer.read(batch)
-        left = self._shed(self._screened_in(batch, spans), spans)
+        left = self._shed(self._prefiltered_in(batch, spans), spans)
         self._slot_buffer.left(batch, left)
         return left
 
@@ -119,33 +140,35 @@ class Intake:
             return records
         left: list[KafkaRecord] = []
         for share, some in _by_share(records, spans):
-            left += some if share >= 1.0 else self._screen_at(share)(some).left
+            left += some if share >= 1.0 else self._prefilter_at(share)(some).left
         self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 
-    def _screened_in(
+    def _prefiltered_in(
         self, batch: Sequence[KafkaRecord], spans: Sequence[BlockSpan]
     ) -> Sequence[KafkaRecord]:
         """What the hash leaves of them: in a burst that is more."""
         if all(span.share <= 1.0 for span in spans):
-            return self._screened(batch)
+            return self._prefiltered(batch)
         left: list[KafkaRecord] = []
         for share, some in _by_share(batch, spans):
-            left += self._screened(some, max(1.0, share))
+            left += self._prefiltered(some, max(1.0, share))
         return left
 
-    def _screen_at(self, share: float) -> BatchScreen:
+    def _prefilter_at(self, share: float) -> Prefilter:
         if share == 1.0:
-            return self._screen
-        return screen_for([one.at(share) for one in self._traffic.screen.samplers])
+            return self._prefilter
+        return prefilter_for([one.at(share) for one in self._traffic.prefilter.samplers])
 
-    def _screened(self, batch: Sequence[KafkaRecord], share: float = 1.0) -> Sequence[KafkaRecord]:
-        left, read = self._screen_at(share)(batch)
+    def _prefiltered(
+        self, batch: Sequence[KafkaRecord], share: float = 1.0
+    ) -> Sequence[KafkaRecord]:
+        left, read = self._prefilter_at(share)(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
             self._gate.glimpsed(read)
-            if not self._traffic.screen.samplers[0].needs_decoding:
+            if not self._traffic.prefilter.samplers[0].needs_decoding:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 
@@ -160,7 +183,8 @@ class Intake:
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        interaction, may_be_copied = self._decoded(record, record.value)
+        decoded = self._decoded(record, record.value)
+        interaction = decoded.interaction
         self._circuit.fine()
         whole = self._traffic.policy(interaction)
         is_let_through = self._traffic.filter.against(interaction) is None
@@ -176,18 +200,25 @@ class Intake:
             self._telemetry.key_fallbacks.inc()
         if not is_taken:
             return self._not_sampled(Reason.HASH)
+        if self._is_too_old(decoded):
+            return self._not_sampled(Reason.TOO_OLD)
         if not is_let_through:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
         if not is_in_part:
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        if may_be_copied and self._copies.is_copy(record):
+        if decoded.may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
         policy = whole if part == 1.0 else whole.at(part)
         times = max(1.0, policy.sampler.rate / whole.sampler.rate)
         in_slot = span.length > 1 and not is_split
         return Admitted(interaction, policy, in_slot, times, span.length)
+
+    def _is_too_old(self, decoded: _Decoded) -> bool:
+        """Whether no gauge could count it; of a redrive somebody wants the judgement itself."""
+        oldest = self._traffic.oldest(self._now)
+        return not decoded.is_redriven and decoded.interaction.event_time.timestamp() < oldest
 
     def turn(self) -> None:
         """Time passes."""
@@ -198,12 +229,7 @@ class Intake:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _decoded(self, record: KafkaRecord, value: bytes) -> tuple[Interaction, bool]:
-        """The interaction, and whether an equal record would be a copy of it.
-
-        One without an id is none: what is equal may be another. Nor is one that was redriven:
-        somebody wants it judged.
-        """
+    def _decoded(self, record: KafkaRecord, value: bytes) -> _Decoded:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
             origin, is_redriven = headers.place_of(record)
@@ -221,7 +247,7 @@ class Intake:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
         has_id = interaction.interaction_id != "/".join(map(str, here))
-        return interaction, has_id and not is_redriven
+        return _Decoded(interaction, has_id, is_redriven)
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:

@@ -21,7 +21,7 @@ LEAST: Final = 20.0
 WINDOW_S: Final = 3_600
 
 #: The share of an application's scored picks in which a metric had a value while it was learned.
-Learned = Callable[[DriftKey], float]
+LearnedShare = Callable[[DriftKey], float]
 
 
 class MissingMetric(NamedTuple):
@@ -49,7 +49,7 @@ def missing_metrics(
     estimates: Iterable[SeriesEstimate],
     held: Iterable[DriftKey],
     windows: Mapping[str, int],
-    learned: Learned = lambda _key: 0.0,
+    learned: LearnedShare = lambda _key: 0.0,
 ) -> Iterator[tuple[DriftKey, MissingMetric | None]]:
     """Of each detector with a baseline, whether its metric is missing.
 
@@ -71,7 +71,7 @@ def missing_metrics(
 
 def missing_of(
     aggregator: ScoreAggregator,
-    learned: Learned,
+    learned: LearnedShare,
     estimates: Iterable[SeriesEstimate] | None = None,
 ) -> Iterator[tuple[DriftKey, MissingMetric | None]]:
     """The same for all that is scored, as of the last time that it was moved on.

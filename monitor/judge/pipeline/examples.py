@@ -26,7 +26,7 @@ from monitor.judge.pipeline.parsing import (
     encoded,
 )
 from monitor.judge.pipeline.prompts import BANK_FILE, read_file
-from monitor.judge.pipeline.quoting import Pair, QuoteRequest
+from monitor.judge.pipeline.quoting import ClaimAndPassage, QuoteRequest
 from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
 from monitor.judge.ports import Task, Turn
 
@@ -50,7 +50,7 @@ SHAPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 """Documents and claims of the examples of verification, by the shape that a file is named for."""
 
 
-class _Fact(TypedDict):
+class _ExampleFact(TypedDict):
     claim: str
     yes: str
     no: str
@@ -65,7 +65,7 @@ class _Joint(TypedDict):
 class Bank(NamedTuple):
     """The sentences. ``together`` is a claim that two passages support, and neither alone."""
 
-    claims: list[_Fact]
+    claims: list[_ExampleFact]
     together: _Joint
     filler: str
     questions: Mapping[str, str]
@@ -109,7 +109,7 @@ def relevance_example(documents: tuple[str, ...]) -> tuple[Turn, ...]:
 
 
 @lru_cache(maxsize=256)
-def quote_example(pairs: tuple[Pair, ...]) -> tuple[Turn, ...]:
+def quote_example(pairs: tuple[ClaimAndPassage, ...]) -> tuple[Turn, ...]:
     """An example turn of quotes for just these pairs; none where the bank is too small."""
     bank, claims = _bank(), list(dict.fromkeys(claim for claim, _ in pairs))
     names = list(dict.fromkeys(name for _, name in pairs))
@@ -145,10 +145,10 @@ def _related(documents: tuple[str, ...], pattern: Sequence[bool]) -> Turn:
     bank = _bank()
     verdicts = [pattern[i % len(pattern)] for i in range(len(documents))]
     yes, no = iter(bank.relevant), iter(bank.beside)
-    texts = {d: next(yes if said else no) for d, said in zip(documents, verdicts, strict=True)}
+    texts = {d: next(yes if answer else no) for d, answer in zip(documents, verdicts, strict=True)}
     request = RelevanceRequest(NONCE, bank.questions["relevance"], texts)
-    said = " ".join(map(_token, documents, verdicts))
-    return Turn(request.message(), encoded({"n": NONCE, ANSWER: said}))
+    answer = " ".join(map(_token, documents, verdicts))
+    return Turn(request.message(), encoded({"n": NONCE, ANSWER: answer}))
 
 
 def _verified(
@@ -165,13 +165,13 @@ def _verified(
         dict(zip(*row, strict=True)) for row in zip(asked, _verdicts(asked, plus), strict=True)
     ]
     texts: dict[str, list[str]] = {name: [] for name in documents}
-    said = list(_told(table, texts, passages, plus=plus))
+    answer = list(_stated(table, texts, passages, plus=plus))
     shown = range(len(lines)) if only is None else (only,)
     request = VerifyRequest(
         NONCE,
         _bank().questions["verify"],
         {name: " ".join(found) or _bank().filler for name, found in texts.items()},
-        {claim: said[line] for claim, line in zip(claims, shown, strict=True)},
+        {claim: answer[line] for claim, line in zip(claims, shown, strict=True)},
     )
     tokens = {
         claim: " ".join([*map(_token, asked[k], table[k].values()), *["+"] * (plus and k == 0)])
@@ -180,7 +180,7 @@ def _verified(
     return Turn(request.message(), encoded({"n": NONCE, **tokens}))
 
 
-def _told(
+def _stated(
     table: Sequence[Mapping[str, bool]],
     texts: Mapping[str, list[str]],
     passages: Sequence[str],

@@ -21,7 +21,7 @@ from monitor.judge.pipeline.plans import Planner, VerifyPlan, asking_answer, joi
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.pipeline.sizes import Sizes, refuse_verdicts
-from monitor.judge.pipeline.verification import Answers, Verifier
+from monitor.judge.pipeline.verification import ClaimVerdicts, Verifier
 from monitor.judge.protocol import CostMeter
 from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
@@ -110,7 +110,7 @@ class Pipeline:
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: CostMeter
-    ) -> tuple[Claims, Material, Answers, Labels]:
+    ) -> tuple[Claims, Material, ClaimVerdicts, Labels]:
         if not _can_be_judged(interaction):
             claims = _unasked(interaction, given)
             unasked = {f"c{i}": _UNASKED for i in range(1, len(claims.response) + 1)}
@@ -194,7 +194,7 @@ class Pipeline:
         interaction: Interaction,
         source: Extraction | None,
         material: Material,
-        answers: Answers,
+        answers: ClaimVerdicts,
     ) -> None:
         """Count the claims that miss their own text; vouch for a text's claims if one does not.
 
@@ -212,7 +212,11 @@ class Pipeline:
 
 
 async def _quoted(
-    quoter: Quoter, judgement: Judgement, material: Material, answers: Answers, spent: CostMeter
+    quoter: Quoter,
+    judgement: Judgement,
+    material: Material,
+    answers: ClaimVerdicts,
+    spent: CostMeter,
 ) -> Judgement:
     """The judgement with its evidence; until that is there, one without stands on the bill."""
     unverified = quoter.unverified(material, answers)
@@ -266,18 +270,18 @@ def _texts(interaction: Interaction) -> dict[str, str]:
     return texts
 
 
-def _missed(material: Material, answers: Answers, own: str) -> int:
+def _missed(material: Material, answers: ClaimVerdicts, own: str) -> int:
     """How many claims of a text the same text does not support: the extraction went astray."""
     return sum(not answers[claim].supported[own] for claim in material.of_text(own))
 
 
-def _all_missed(material: Material, answers: Answers, own: str) -> bool:
+def _all_missed(material: Material, answers: ClaimVerdicts, own: str) -> bool:
     claims = material.of_text(own)
     return bool(claims) and _missed(material, answers, own) == len(claims)
 
 
 def _verdicts(
-    interaction: Interaction, claims: Claims, answers: Answers, relevant: Labels
+    interaction: Interaction, claims: Claims, answers: ClaimVerdicts, relevant: Labels
 ) -> Verdicts:
     """The matrices in the order of the log: passages by number, claims by number."""
     columns = [str(j) for j in range(1, len(interaction.retrieved_contexts) + 1)]

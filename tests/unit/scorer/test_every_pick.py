@@ -11,7 +11,7 @@ from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesKey
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.pipeline import MOST_UNASKED
-from monitor.metrics.hidden import HIDDEN
+from monitor.metrics.redacted import REDACTED_TEXT
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
@@ -64,12 +64,12 @@ async def test_both_have_a_value_and_the_outcome_is_what_it_was(
 
 async def test_what_is_hidden_is_not_guessed() -> None:
     """A hidden passage may be one without words; beside one that is seen it says nothing new."""
-    _, record = await recorded(retrieved_contexts=[HIDDEN], reference=ANSWER)
+    _, record = await recorded(retrieved_contexts=[REDACTED_TEXT], reference=ANSWER)
     assert record.scores["retrieved"] == UnscoredMark(unscored="REDACTED")
     assert record.scores["answered"] == 1.0
-    _, record = await recorded(retrieved_contexts=[HIDDEN, ANSWER], reference=ANSWER)
+    _, record = await recorded(retrieved_contexts=[REDACTED_TEXT, ANSWER], reference=ANSWER)
     assert record.scores["retrieved"] == 1.0
-    _, record = await recorded(response=HIDDEN)
+    _, record = await recorded(response=REDACTED_TEXT)
     assert record.scores["retrieved"] == record.scores["answered"]
     assert record.scores["answered"] == UnscoredMark(unscored="REDACTED")
 

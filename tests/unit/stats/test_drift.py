@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.sampling.picks import weights
 from monitor.stats.drift import (
     BETS,
     NO_EVIDENCE,
+    BetEvidence,
     Deviation,
-    Evidence,
     after,
     combined,
     directed,
     uniform,
+    weighted,
 )
 
 UNIT = st.floats(0.0, 1.0)
@@ -34,7 +36,7 @@ def exact_after(evidence: list[Fraction], d: Fraction, reach: Fraction) -> list[
 @given(st.lists(UNIT | st.none(), min_size=1, max_size=30), st.floats(0.01, 0.99))
 def test_evidence_follows_the_formula(values: list[float | None], baseline: float) -> None:
     """R_L ← (1 + R_L)·(1 + min(L, 0.95/b)·(x − b)), to rounding, where no ceiling is near."""
-    found: Evidence = NO_EVIDENCE
+    found: BetEvidence = NO_EVIDENCE
     exact = [Fraction(0)] * len(BETS)
     for value in values:
         found = after(found, uniform(value, baseline), 1e300)
@@ -46,7 +48,7 @@ def test_evidence_follows_the_formula(values: list[float | None], baseline: floa
 @given(UNIT, UNIT)
 def test_no_factor_is_below_a_twentieth(value: float, baseline: float) -> None:
     """One slot, however good, leaves at least a twentieth of the evidence."""
-    before: Evidence = (10.0, 10.0, 10.0, 10.0, 10.0)
+    before: BetEvidence = (10.0, 10.0, 10.0, 10.0, 10.0)
     grown = after(before, uniform(value, baseline), 1e9)
     assert min(grown) >= 11.0 * 0.05 * (1 - 1e-12)
 
@@ -74,7 +76,7 @@ def test_evidence_stays_positive_whatever_stands_on_a_record(
 def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> None:
     """Above 100·A all bets are scaled down together: their ratios stay, their mean is 100·A."""
     huge = threshold * 200.0 * excess
-    before: Evidence = (huge, huge / 2, huge / 4, huge / 8, huge * 3)
+    before: BetEvidence = (huge, huge / 2, huge / 4, huge / 8, huge * 3)
     found = after(before, Deviation(0.0, 0.5), threshold)
     assert combined(found) == pytest.approx(100.0 * threshold, rel=1e-12)
     assert found[0] / found[1] == pytest.approx((1 + huge) / (1 + huge / 2), rel=1e-9)
@@ -83,6 +85,25 @@ def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> N
 def test_a_baseline_of_zero_bets_without_a_bound() -> None:
     """At b = 0 nothing can be lost, so every bet stakes its own L, and nothing divides by zero."""
     assert after(NO_EVIDENCE, uniform(1.0, 0.0), 1e9) == tuple(1.0 + bet for bet in BETS)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 10)), min_size=1, max_size=8),
+    st.floats(0, 0.3),
+)
+def test_a_directed_pick_without_expectation_is_an_e_value(
+    members: list[tuple[float, float]], slack: float
+) -> None:
+    """Over the picks that could have been made, each with its probability, while all is normal."""
+    values, w = [value for value, _ in members], weights([spread for _, spread in members])
+    baseline = min(1.0, math.fsum(values) / len(values) + slack)
+    for bet in range(len(BETS)):
+        factors = []
+        for value, weight in zip(values, w, strict=True):
+            step = weighted(value, 1.0 / weight, baseline)
+            factors.append((weight / len(w)) * after((0.0,) * 5, step, 1e300)[bet])
+            assert after((0.0,) * 5, step, 1e300)[bet] >= 0.05 - 1e-9
+        assert math.fsum(factors) <= 1.0 + 1e-9
 
 
 def test_a_step_in_expectation_is_an_e_value() -> None:
