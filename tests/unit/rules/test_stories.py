@@ -42,8 +42,9 @@ WATCHED = {
     "direction": "worse",
 }
 ANSWER = (
-    "faithfulness of support-bot fell 0.93 → 0.71 (0.64–0.78, n = 96) since 02:10; "
-    "judge failures 0.4 % (normal); traffic mix explains 6 %; worst segment tenant=acme"
+    "faithfulness of support-bot fell 0.93 → 0.71 (0.64–0.78, n = 96) since 02:10 UTC, 10 min "
+    "before the alarm; judge failures 0.4 % (normal); traffic mix explains 6 %; "
+    "all segments of tenant alike"
 )
 
 
