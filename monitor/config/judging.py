@@ -227,7 +227,7 @@ class JudgeSettings(Section):
     max_tokens: int | None = Field(
         None,
         ge=16,
-        description="tokens of one reply, without reasoning; default: twice what the answer takes, "
+        description="tokens of one reply, without reasoning; default: twice the needs of the answer, "
         "and 2048 for claims and quotes",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
