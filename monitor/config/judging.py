@@ -227,8 +227,8 @@ class JudgeSettings(Section):
     max_tokens: int | None = Field(
         None,
         ge=16,
-        description="tokens of one reply, without reasoning; default: twice the needs of the answer, "
-        "and 2048 for claims and quotes",
+        description="tokens of one reply, without reasoning; default: twice the needs of the "
+        "answer, and 2048 for claims and quotes",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="of models that reason; minimal: the least that the model has"

@@ -134,9 +134,9 @@ class Ingest(Section):
     behind_after: str = Field("10m", description="how old the oldest unread record may become")
     start: str = Field(
         "horizon",
-        description="where a new group begins: horizon (the oldest interactions that can count in a "
-        "gauge), latest, earliest, or a time ago, like 24h; interactions older than both that and "
-        "the horizon are not sampled (too_old)",
+        description="where a new group begins: horizon (the oldest interactions that can count in "
+        "a gauge), latest, earliest, or a time ago, like 24h; interactions older than both that "
+        "and the horizon are not sampled (too_old)",
     )
     circuit: CircuitSettings = CircuitSettings()
 
