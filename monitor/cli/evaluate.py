@@ -36,7 +36,7 @@ def evaluate(
     file: Annotated[Path, typer.Argument(help="Interactions, one JSON object a line.")],
     judge: Annotated[
         JudgeKind | None,
-        typer.Option(help="Who judges; default: judge.kind of the settings."),
+        typer.Option(help="The judge; default: judge.kind of the settings."),
     ] = None,
     model: Annotated[
         str | None,
@@ -51,9 +51,9 @@ def evaluate(
 ) -> None:
     """Judge every interaction of a file, and write the score records that live traffic gets.
 
-    Exit code 1 when a line is no interaction: it is named, and the others are judged all the same.
-    Exit code 3 when the judge answers nothing, as with a wrong key; the records are written.
-    SIGTERM and Ctrl-C end it in order: what is under way is written, and the exit code is as ever.
+    Exit code 1 when a line is no interaction. Such lines are named, and the others are judged.
+    Exit code 3 when the judge answers nothing, as with a wrong key. The records are written anyway.
+    SIGTERM and Ctrl-C end it in order: running judgements are written, and exit codes stay.
     """
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]

@@ -347,7 +347,7 @@ def test_a_model_needs_a_judge_that_asks_one(tmp_path: Path) -> None:
     file = written(tmp_path / "traffic.jsonl", logged("a"))
     result = rag_monitor("evaluate", file, "--model", "openai/gpt-4o")
     assert result.returncode == 2
-    assert "--model goes with --judge llm" in result.stderr
+    assert "judge.model: no effect, the offline judge judges" in result.stderr
 
 
 async def test_what_does_not_end_in_time_is_left_out(tmp_path: Path) -> None:
