@@ -17,6 +17,7 @@ from monitor.cli import (
     plan,
     roles,
     rules,
+    status,
 )
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(rules.app, name="rules")
 roles.register(app)
+status.register(app)
 doctor.register(app)
 alarms.register(app)
 evaluate.register(app)

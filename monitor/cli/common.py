@@ -50,10 +50,15 @@ def say(line: str, *, err: bool = False) -> None:
     typer.echo(visible(line), err=err)
 
 
-def told(text: str) -> None:
-    """Print a report, also where nobody reads it to its end (``| head``): exit codes stay."""
+def told(text: str) -> bool:
+    """Print a report, also where nobody reads it to its end (``| head``): exit codes stay.
+
+    False when nobody reads any more.
+    """
     try:
         typer.echo(text)
     except BrokenPipeError:
         # What is left in the buffer would fail again, and be told, when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
