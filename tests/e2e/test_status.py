@@ -103,6 +103,10 @@ async def test_a_running_monitor_is_asked(
         )
         assert "score and export, ready" in shown.stdout
         assert "1.000 n=20" in shown.stdout
+        status, page = await monitor.get("/")
+        assert status == 200
+        assert "20 scored" in page
+        assert "the last 5m" in page
     finally:
         await monitor.end()
 
