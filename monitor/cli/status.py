@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, told
+from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, settings_of
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -127,7 +127,7 @@ class _Screen:
         if self._live is not None:
             self._live.refresh()
             return True
-        return told(self._in_json(found) if self._as_json else self._in_text())
+        return print_report(self._in_json(found) if self._as_json else self._in_text())
 
     def _in_json(self, found: Situation) -> str:
         from datetime import UTC, datetime

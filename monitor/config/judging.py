@@ -146,7 +146,7 @@ class JudgeSettings(Section):
     """Who judges."""
 
     kind: Literal["offline", "llm"] = Field(
-        "offline", description="offline is a lexical screen; llm asks a model through litellm"
+        "offline", description="offline is a lexical check; llm asks a model through litellm"
     )
     name: str | None = Field(None, description="first part of the label judge; default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")

@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
-    BudgetStatus,
     Front,
     RecentOutcomes,
     front_page,
     over_budget,
 )
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
+from monitor.judge.limits.budget import BudgetStatus
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.records import Usage
