@@ -6,6 +6,7 @@ import typer
 
 from monitor.cli import (
     alarms,
+    answers,
     baselines,
     configuration,
     dead_letters,
@@ -37,6 +38,7 @@ roles.register(app)
 status.register(app)
 doctor.register(app)
 alarms.register(app)
+answers.register(app)
 evaluate.register(app)
 judge_check.register(app)
 demo.register(app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,30 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
             raise ConfigurationError(f"--set: found {item!r}, expected path=value")
         flags[path] = value
     return load(os.environ, file, flags)
+
+
+def moment_of(since: str, now: float) -> datetime:
+    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds), as ``--since`` gives it."""
+    from datetime import UTC, timedelta
+
+    from monitor.config import seconds
+    from monitor.errors import ConfigurationError
+    from monitor.ingest.event_time import parse_timestamp
+
+    try:
+        return datetime.fromtimestamp(now, UTC) - timedelta(seconds=seconds(since))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        found = parse_timestamp(since)
+    except ValueError:
+        found = None
+    if found is None:
+        raise ConfigurationError(
+            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
+            "s, m, h, d or w like 2h"
+        )
+    return found
 
 
 def say(line: str, *, err: bool = False) -> None:

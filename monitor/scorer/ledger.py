@@ -14,7 +14,7 @@ from monitor.telemetry import ScorerTelemetry
 LATELY_S: Final = 300.0
 _STEP_S: Final = 10.0
 
-Ended = tuple[Outcome, str]
+OutcomeKey = tuple[Outcome, str]
 
 
 class LateCounts:
@@ -27,9 +27,9 @@ class LateCounts:
     """
 
     def __init__(self) -> None:
-        self._steps: deque[tuple[int, Counter[Ended]]] = deque()
+        self._steps: deque[tuple[int, Counter[OutcomeKey]]] = deque()
 
-    def add(self, key: Ended, count: int, now: float) -> None:
+    def add(self, key: OutcomeKey, count: int, now: float) -> None:
         """So many more at ``now`` (seconds)."""
         step = int(now // _STEP_S)
         if not self._steps or self._steps[-1][0] != step:
@@ -37,10 +37,10 @@ class LateCounts:
             self._steps.append((step, Counter()))
         self._steps[-1][1][key] += count
 
-    def within(self, now: float) -> Counter[Ended]:
+    def within(self, now: float) -> Counter[OutcomeKey]:
         """The sum of the last five minutes."""
         self._forget(now)
-        return sum((counts for _, counts in self._steps), Counter[Ended]())
+        return sum((counts for _, counts in self._steps), Counter[OutcomeKey]())
 
     def _forget(self, now: float) -> None:
         oldest = (now - LATELY_S) // _STEP_S
@@ -64,7 +64,7 @@ class Ledger:
         self.ended = Counter[tuple[Outcome, str]]()
         self.in_flight = 0
 
-    def lately(self) -> Counter[Ended]:
+    def lately(self) -> Counter[OutcomeKey]:
         """How many have ended in the last five minutes, by outcome and reason."""
         return self._late.within(self._monotonic())
 
