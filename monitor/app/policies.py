@@ -11,6 +11,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from monitor.app.caches import Caches
+from monitor.app.start import oldest_judged
 from monitor.config import Effective, Settings, seconds
 from monitor.config import JudgeSettings as JudgeSettings
 from monitor.control.calibrations import Calibrations
@@ -292,7 +293,7 @@ def traffic(
         )
 
     otherwise, cases = by_application(settings, policy)
-    return Policies(otherwise, cases, ingest_filter(settings))
+    return Policies(otherwise, cases, ingest_filter(settings), oldest_judged(settings))
 
 
 def by_application(

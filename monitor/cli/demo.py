@@ -49,6 +49,8 @@ def demo(
     ] = None,
 ) -> None:
     """Run the whole monitor on an embedded broker and made-up traffic with an incident in it."""
+    if model is not None and judge != "llm":
+        raise typer.BadParameter("--model goes with --judge llm")
     began = time.monotonic()
     import asyncio
 

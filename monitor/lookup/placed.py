@@ -22,7 +22,8 @@ class PlacedInput(NamedTuple):
     stands in its partition, None where nobody may ask. ``hash_value`` is of its sampling key,
     which ``has_key`` says is the configured one. ``rate`` is what its rules give it now;
     ``held_back`` the rule of ``ingest`` that holds it back; ``is_copy`` says that an equal record
-    stands before it.
+    stands before it. It ``was_too_old`` to be judged when it was logged already, or ``is_too_old``
+    by now.
     """
 
     topic: str
@@ -38,6 +39,8 @@ class PlacedInput(NamedTuple):
     rate: float = 1.0
     held_back: str | None = None
     is_copy: bool = False
+    was_too_old: bool = False
+    is_too_old: bool = False
 
     @property
     def is_read(self) -> bool | None:

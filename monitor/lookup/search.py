@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from monitor.app.policies import build_redactor, by_application, ingest_filter
+from monitor.app.start import oldest_judged
 from monitor.config import Effective
 from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
@@ -56,7 +57,7 @@ async def findings(
     """
     topics = access.settings.kafka.topics
     found = await scores_of(access, interaction_id, application, since)
-    inputs = await _Inputs(access, interaction_id, application).found(since)
+    inputs = await _Inputs(access, interaction_id, now).found(since)
     letters = await _letters(access, interaction_id, inputs)
     slot = None if found else await _slot_of(access, inputs)
     return LookupFindings(
@@ -76,14 +77,14 @@ class _Inputs:
 
     access: LookupAccess
     interaction_id: str
-    application: str | None
+    now: float
     _copies: dict[bytes, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         settings = self.access.settings
         otherwise, cases = by_application(settings, lambda whole: whole)
         self._policy: FirstMatch[Effective] = FirstMatch(cases, otherwise)
-        self._filter = ingest_filter(settings)
+        self._filter, self._oldest = ingest_filter(settings), oldest_judged(settings)
         # Its counts are nobody's: what is wrong may quote a name that is to be hidden.
         self._redactor = build_redactor(settings, ScorerTelemetry(new_registry()))
 
@@ -125,7 +126,7 @@ class _Inputs:
         return _has_id(value, self.interaction_id)
 
     def _placed(self, record: KafkaRecord, committed: dict[Partition, int]) -> PlacedInput:
-        origin, _ = headers.place_of(record)
+        origin, is_redriven = headers.place_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         partition = Partition(record.topic, record.partition)
         found = PlacedInput(
@@ -141,6 +142,11 @@ class _Inputs:
         except MessageRejected as error:
             told = self._redactor.message(error)
             return found._replace(error=str(told), cause=f"{told.stage}/{told.cause}")
+        happened = decoded.interaction.event_time.timestamp()
+        found = found._replace(
+            was_too_old=not is_redriven and happened < self._oldest(found.timestamp),
+            is_too_old=not is_redriven and happened < self._oldest(self.now),
+        )
         return self._sampled(record, found, decoded.interaction)
 
     def _sampled(

@@ -223,6 +223,9 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
         )
         hint = [] if one.has_key else ["it lacks sampling.key, so that its id was hashed"]
         return Outcome.NOT_SAMPLED, Reason.HASH, sentence, hint
+    if one.was_too_old:
+        sentence = f"not_sampled (too_old){will}: no gauge looks back that far (ingest.start)"
+        return Outcome.NOT_SAMPLED, Reason.TOO_OLD, sentence, []
     if one.held_back is not None:
         sentence = f"not_sampled (filtered){will}: ingest.{one.held_back} holds it back"
         return Outcome.NOT_SAMPLED, Reason.FILTERED, sentence, []
@@ -266,6 +269,8 @@ def _untold(found: LookupFindings, one: PlacedInput) -> _Ending:
         "judging was paused (paused), or the scorer was behind and passed it over (lag)",
         "or its score record is older than the topic keeps, or settings were others then",
     ]
+    if one.is_too_old:
+        facts.insert(0, "it was too old when it was read (too_old): no gauge looks back that far")
     facts += [f"judging is paused: {each}" for each in found.paused]
     reason = Reason.PAUSED if found.paused else None
     return Outcome.NOT_SAMPLED, reason, f"not_sampled: {hashed}, but no record is of it", facts

@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -159,6 +159,8 @@ async def test_why_answers_for_every_end(
     settings = {**topics, "sampling__rate": "0.5", "ingest__exclude": rules}
     held = next(n for n in names if unit_hash(n.encode()) < 0.5 and n != taken)
     empty = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in (taken, held))
+    known = (taken, held, empty)
+    old = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in known)
     scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
     environ, inputs = environment(broker, settings), topics["kafka__topics__interactions"]
     try:
@@ -175,9 +177,10 @@ async def test_why_answers_for_every_end(
                 Record(b'{"interaction_id": "torn", "user_input": ', b"torn", partition=0),
                 logged("é/ü"),
                 logged(None),
+                logged(old, timestamp=(datetime.now(UTC) - timedelta(days=6)).isoformat()),
             ],
         )
-        await judged(scorer, 8)
+        await judged(scorer, 9)
     finally:
         await scorer.end()
     found = await why(environ, taken)
@@ -204,19 +207,21 @@ async def test_why_answers_for_every_end(
         assert found["dead_letter"]["attempts"] == 1
     found = await why(environ, "é/ü")
     assert found["outcome"] == ("scored" if unit_hash("é/ü".encode()) < 0.5 else "not_sampled")
+    found = await why(environ, old)
+    assert (found["outcome"], found["reason"]) == ("not_sampled", "too_old")
     found = await why(environ, f"{inputs}/0/7")
     assert found["outcome"] in ("scored", "not_sampled")
 
     # The scorer has gone: what comes now waits for the next one.
-    late = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in (taken, held, empty))
+    late = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in (*known, old))
     await produce(broker, inputs, [logged(late)])
     control = topics["kafka__topics__control"]
     pause = PauseRecord(application="shop")
     await produce(broker, control, [Record(pause.to_json(), pause.key.encode())])
     found = await why(environ, late)
-    assert (found["outcome"], found["committed"], found["source"]["offset"]) == ("waiting", 8, 8)
+    assert (found["outcome"], found["committed"], found["source"]["offset"]) == ("waiting", 9, 9)
     said = (await asked(environ, "why", late)).stdout
-    assert "the scorers' group stands at offset 8, 0 before it" in said
+    assert "the scorers' group stands at offset 9, 0 before it" in said
     assert "judging is paused: shop" in said
 
     found = await why(environ, "nobody", code=1)
