@@ -29,6 +29,7 @@ from monitor.ingest.event_time import (
     parse_any_unit,
     parse_timestamp,
 )
+from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
 DEFAULT_APPLICATION = "default"
@@ -146,6 +147,17 @@ class _Logged(BaseModel):
     attributes: Annotated[
         dict[str, Any], BeforeValidator(lambda found: {} if found is None else found)
     ] = {}
+
+
+def interaction_of(record: KafkaRecord) -> Interaction | None:
+    """What a record of live traffic holds, by its own time; None where that is no interaction."""
+    if record.value is None:
+        return None
+    source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+    try:
+        return decode(record.value, source, record.timestamp).interaction
+    except MessageRejected:
+        return None
 
 
 def decode(value: bytes, source: Source, broker_ms: int, *, of_file: bool = False) -> Decoded:
