@@ -53,9 +53,9 @@ def worst(
     json: AsJson = False,
     limit: Limit = 60.0,
 ) -> None:
-    """Show the worst answers: question, response, and which claims are wrong.
+    """Show the worst answers, and what is wrong with them.
 
-    Texts are as redacted as on the score records. Exit code 1 when no record has a value.
+    Question, response, reference, and the claims that count against it. Texts are as redacted as on the score records. Exit code 1 when no record has a value.
     """
     import asyncio
     import time
@@ -107,9 +107,9 @@ def show(
     json: AsJson = False,
     limit: Limit = 60.0,
 ) -> None:
-    """Show one judged interaction: texts, claims × passages with verdicts, scores.
+    """Show one judged interaction in full.
 
-    The latest judgement of it. Exit code 1 when there is none.
+    Texts, claims × passages with verdicts, scores; of the latest judgement. Exit code 1 when there is none.
     """
     import asyncio
     import time
@@ -143,9 +143,9 @@ def why(
     json: AsJson = False,
     limit: Limit = 60.0,
 ) -> None:
-    """Say why an interaction was judged, or was not; shows no texts.
+    """Say why an interaction was judged, or was not.
 
-    Exit code 1 when no topic has a record of it.
+    Shows no texts. Exit code 1 when no topic has a record of it.
     """
     import asyncio
     import time

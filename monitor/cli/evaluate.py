@@ -46,8 +46,9 @@ def evaluate(
     config: ConfigFile = None,
     set_: Overrides = None,
 ) -> None:
-    """Judge every interaction of a file, and write the score records that live traffic gets.
+    """Judge a file of interactions, without Kafka.
 
+    Writes the score records that live traffic gets.
     Exit code 1 when a row is no interaction: it is named, and the others are judged all the same.
     Exit code 3 when the judge answers nothing, as with a wrong key; the records are written.
     SIGTERM and Ctrl-C end it in order: what is under way is written, and the exit code is as ever.

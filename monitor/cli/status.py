@@ -45,7 +45,7 @@ def status(
         float, typer.Option("--timeout", min=0.1, help="Seconds for reading from topics.")
     ] = 60.0,
 ) -> None:
-    """Show how the monitor is doing, and how good the answers are.
+    """Show whether it works, and how good answers are.
 
     Asks the running monitor; where none answers, scores are computed from the topics. What keeps
     scores away is said. Exit code 3 when neither the monitor nor Kafka answers.
@@ -114,7 +114,7 @@ class _Screen:
         from monitor.status.picture import SituationPicture
 
         self._as_json, self._indent = as_json, None if watch else 2
-        self._picture = SituationPicture(settings.drift.metrics)
+        self._picture = SituationPicture(settings.drift.metrics, settings.drift.learn_wait)
         console = Console(highlight=False)
         self._live: Live | None = None
         if watch and not as_json and sys.stdout.isatty() and not console.is_dumb_terminal:

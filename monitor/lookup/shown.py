@@ -88,9 +88,12 @@ def _scores(record: ScoreRecord) -> Iterator[str]:
     if not record.scores:
         return
     yield "scores"
+    missing: dict[str, list[str]] = {}
     for name in [*CATALOGUE, *(each for each in record.scores if each not in CATALOGUE)]:
         score = record.scores.get(name)
         if isinstance(score, float):
             yield f"  {name:30} {score:.3f}"
         elif score is not None:
-            yield f"  {name:30} no value: {score.unscored}"
+            missing.setdefault(score.unscored, []).append(name)
+    for why, names in missing.items():
+        yield f"  no value ({why}): {', '.join(names)}"

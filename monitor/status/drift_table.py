@@ -20,12 +20,12 @@ _BAR: Final = (12, 60)
 _PROGRESS: Final = 20
 
 
-def learning_line(learning: Learning | None) -> Text:
-    """How far learning is, with a bar."""
+def learning_line(learning: Learning | None, more: str = "") -> Text:
+    """How far learning is, with a bar; ``more`` is said behind it."""
     line = Text(f" {learning_words(learning)} ", no_wrap=True, overflow="ellipsis")
     if learning is not None:
         line.append_text(progress(learning.slots, learning.needed, _PROGRESS))
-    return line.append("  until then no alarm", style="dim")
+    return line.append(f"  until then no alarm{more}", style="dim")
 
 
 class Columns(NamedTuple):

@@ -30,11 +30,12 @@ MOST_PAIRS: Final = 20
 class SituationPicture:
     """What was seen of a monitor in the last minute; printed on a console, it is the picture.
 
-    ``watched`` are the metrics that have a detector, in their order.
+    ``watched`` are the metrics that have a detector, in their order; ``learn_wait`` is how old a
+    scored slot must be for a baseline to be learned from it.
     """
 
-    def __init__(self, watched: Sequence[str]) -> None:
-        self._watched = tuple(watched)
+    def __init__(self, watched: Sequence[str], learn_wait: str) -> None:
+        self._watched, self._learn_wait = tuple(watched), learn_wait
         self._counts = ScrapeHistory()
         self._pairs: dict[PageOwner, ScrapeHistory] = {}
         self._found: Situation | None = None
@@ -76,7 +77,7 @@ class SituationPicture:
         if page.watched:
             parts.append(drift_table(page, self._with_detector(page), width))
         if page.learning is None or not page.learning.is_over:
-            parts.append(learning_line(page.learning))
+            parts.append(learning_line(page.learning, f", from scores {self._learn_wait} old"))
         return Group(*parts)
 
     def _gauges(self, history: ScrapeHistory, detail: Detail, width: int) -> Table:

@@ -62,7 +62,7 @@ def found(*texts: str, **waiting: str) -> Situation:
 
 def shown(situation: Situation, width: int = 100) -> str:
     """The picture as text."""
-    picture, file = SituationPicture(["faithfulness"]), io.StringIO()
+    picture, file = SituationPicture(["faithfulness"], "10m"), io.StringIO()
     picture.look(situation, 0.0)
     Console(file=file, width=width, height=1000, color_system=None).print(picture)
     return file.getvalue()
@@ -97,6 +97,7 @@ def test_the_picture_answers_is_it_working_and_how_good() -> None:
     assert "0.900 n=40" in text
     assert "0.800–0.950" in text
     assert "learning baseline 118/1000" in text
+    assert "until then no alarm, from scores 10m old" in text
     assert "faithfulness of shop is worse than normal" in text
     assert "judged by offline@2: a lexical screen, no model reads" in text
     assert "= consumed" in text
