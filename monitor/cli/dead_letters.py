@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, moment_of, settings_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -156,31 +156,7 @@ def _prepared(
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
-    return settings, _moment(since, time.time()) if since else None
-
-
-def _moment(since: str, now: float) -> datetime:
-    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds)."""
-    from datetime import UTC, timedelta
-
-    from monitor.config import seconds
-    from monitor.errors import ConfigurationError
-    from monitor.ingest.event_time import parse_timestamp
-
-    try:
-        return datetime.fromtimestamp(now, UTC) - timedelta(seconds=seconds(since))
-    except (ValueError, OverflowError):
-        pass
-    try:
-        found = parse_timestamp(since)
-    except ValueError:
-        found = None
-    if found is None:
-        raise ConfigurationError(
-            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
-            "s, m, h, d or w like 2h"
-        )
-    return found
+    return settings, moment_of(since, time.time()) if since else None
 
 
 def _place(text: str) -> tuple[str | None, int, int]:
