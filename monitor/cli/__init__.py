@@ -6,6 +6,7 @@ import typer
 
 from monitor.cli import (
     alarms,
+    answers,
     baselines,
     configuration,
     dead_letters,
@@ -17,6 +18,7 @@ from monitor.cli import (
     plan,
     roles,
     rules,
+    status,
 )
 
 app = typer.Typer(
@@ -33,8 +35,10 @@ app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(rules.app, name="rules")
 roles.register(app)
+status.register(app)
 doctor.register(app)
 alarms.register(app)
+answers.register(app)
 evaluate.register(app)
 judge_check.register(app)
 demo.register(app)
