@@ -41,7 +41,7 @@ def quality() -> Json:
 
 
 def _top() -> list[Band]:
-    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(5, [(24, overview())])]
+    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(7, [(24, overview())])]
 
 
 def _interval(metric: Shown) -> Json:
