@@ -43,7 +43,7 @@ def test_every_command_stands_in_one_panel() -> None:
     assert [line.rstrip(":") for line in said.splitlines() if line.rstrip(":") in PANELS] == [
         *PANELS
     ]
-    assert "..." not in said
+    assert "..." not in said.partition("Run:")[2]
 
 
 def test_the_version_is_an_option_too() -> None:
