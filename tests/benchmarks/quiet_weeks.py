@@ -43,6 +43,7 @@ DAY: Final = 86_400
 START: Final = 20_778 * DAY
 #: Judged until a baseline is there, and what is judged after a change at most.
 LEARN, PATIENCE = 1_000, 400
+SEGMENT: Final = ("tenant",)
 REFUSAL: Final = "I am sorry, I cannot help you with that."
 
 #: An interaction as it is logged, and a draw → what is logged instead.
@@ -79,7 +80,7 @@ class Watched:
         self._settings = settings or load({}, flags={"export.segment": "tenant"})
         self._traffic = DemoTraffic(seed, lambda _: NORMAL)
         self._seed, self._every_s = seed, every_s
-        self._policy = ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), "tenant")
+        self._policy = ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), SEGMENT)
         self.found = aggregators(self._settings)
         self._opened: dict[str, AlarmRecord] = {}
         self.judged = 0
@@ -94,7 +95,7 @@ class Watched:
         decoded = native.decode(json.dumps(logged).encode(), source, int(at.timestamp() * 1000))
         ending = await judged(decoded.interaction, self._policy)
         record = score_records.build(
-            decoded.interaction, ending, rate=1.0, segment_by="tenant", now=at
+            decoded.interaction, ending, rate=1.0, segment_by=SEGMENT, now=at
         )
         self.judged, self.now = self.judged + 1, at.timestamp() + 1.0
         self.found.scores.add(record, record.to_json())
@@ -182,10 +183,10 @@ def main() -> None:
     """Read the arguments, and run."""
     found = parser(__doc__)
     found.add_argument("--seed", type=int, default=1)
-    found.add_argument("--weeks", type=int, default=None, help="default 2; full: 40")
+    found.add_argument("--weeks", type=int, default=None, help="default 2; full: 20")
     found.add_argument("--per-day", type=int, default=720)
     chosen = found.parse_args()
-    weeks = chosen.weeks or (40 if chosen.full else 2)
+    weeks = chosen.weeks or (20 if chosen.full else 2)
     asyncio.run(printed(chosen.seed, weeks, chosen.per_day))
 
 
