@@ -20,6 +20,8 @@ PROMISED: Final = {
     "faithfulness": 0.9,
     "noise_sensitivity_relevant": 0.1,
     "noise_sensitivity_irrelevant": 0.5,
+    "answered": 0.8,
+    "retrieved": 0.9,
 }
 #: Of the environment, so that no setting of a real monitor gets in.
 KEPT: Final = ("RAG_MONITOR_JUDGE__", "RAG_MONITOR_LIMITS__", "RAG_MONITOR_LOG__")

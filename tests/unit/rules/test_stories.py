@@ -218,6 +218,7 @@ def test_blind_when_all_judgements_fail(stage: Stage) -> None:
     story = without(calm(), 'outcome="scored"')
     for process in SCORERS:
         story[outcome(process, "judge_failed", "timeout")] = growing(9)
+        story[picked(process, "judge_failed")] = growing(9)
     failing = Firing(
         "RagMonitorJudgeFailing",
         HERE,
