@@ -192,8 +192,13 @@ def with_rechecks(
             return configured
         settings = replace(llm_settings(section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
+        first = judges_of(configured)[0]
         second = LlmJudge(
-            settings, observe=observe, order=other_order, provider_gates=configured.provider_gates
+            settings,
+            observe=observe,
+            order=other_order,
+            provider_gates=configured.provider_gates,
+            examples=first.examples if isinstance(first, LlmJudge) else None,
         )
         made = Rechecks(share, second, configured.limits, aggregator, telemetry, affords)
         return replace(configured, recheck=made)

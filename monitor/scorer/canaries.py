@@ -22,7 +22,7 @@ from monitor.records import Judgement, Outcome, Reason
 from monitor.runtime.logs import logger
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
 from monitor.scorer.score_records import JudgingResult
-from monitor.stats.guessing import Guessing, after
+from monitor.stats.guessing import NEEDS_EXAMPLES, Guessing, after
 from monitor.telemetry import CanaryTelemetry
 
 #: Canaries, and verdicts on traffic, that gauges are taken over: the latest ones.
@@ -43,12 +43,14 @@ UNREADABLE: Final = ("malformed_reply", "output_limit")
 class Asked:
     """One model of a judge: who is asked about canaries, and how it is called.
 
-    ``label`` gives the judge's name and version as of now.
+    ``label`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown examples
+    of the shape that is asked, and says whether that is new.
     """
 
     judge: SecondJudge
     model: str
     label: Callable[[], str]
+    ask_for_shaped: Callable[[], bool] = lambda: False
 
 
 class YesShares:
@@ -211,6 +213,10 @@ class CanaryWatch:
         before, model = self._states[number], self._models[number].model
         self._states[number] = state = after(before, right, asked)
         self._known += 1
+        if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
+            # From here on it is another judge, of which nothing is known.
+            self._states[number], self._known, self._tried = Guessing(), 0, 1
+            return
         if state.is_guessing == before.is_guessing:
             return
         self._telemetry.not_judging.labels(model).set(state.is_guessing)

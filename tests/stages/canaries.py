@@ -13,6 +13,7 @@ from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
+from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.runtime.health import Health
@@ -77,7 +78,10 @@ async def others_ended() -> None:
 
 
 class CanaryBench:
-    """The scorer; ``model`` answers traffic, and canaries unless another one is given for them."""
+    """The scorer; ``model`` answers traffic, and canaries unless another one is given for them.
+
+    ``examples`` are what a judge in doubt asks for.
+    """
 
     def __init__(
         self,
@@ -88,15 +92,17 @@ class CanaryBench:
         marks: bool = True,
         money: bool = True,
         seed: int = 0,
+        examples: ExampleChoice | None = None,
     ) -> None:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.money, self.told = money, list[str | None]()
         limits = Limits(8, 60.0)
+        choice = examples or ExampleChoice("fixed")
         self.watch = CanaryWatch(
             every,
-            [Asked(self.second, "m", lambda: IDENTITY.label)],
+            [Asked(self.second, "m", lambda: IDENTITY.label, choice.ask_for_shaped)],
             limits,
             telemetry.canary,
             marks=marks,

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
 from monitor.judge.observers import CountedAside
+from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
 from monitor.records import Outcome, Usage, read_score_record
 from monitor.scorer.canaries import YesShares
 from monitor.scorer.score_records import JudgingResult
@@ -24,10 +25,16 @@ from tests.stages.truthful import Truthful, judged, large
 STUBS = {**{name: Stub(habit) for name, habit in HABITS.items()}, "parrots": Stub(is_parrot=True)}
 
 
+@pytest.mark.parametrize("examples", ["fixed", "auto"])
 @pytest.mark.parametrize("name", STUBS)
-async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(name: str) -> None:
-    """From there on its interactions have failed, it is not asked about them, and it is told."""
-    bench = CanaryBench(STUBS[name])
+async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(
+    name: str, examples: Examples
+) -> None:
+    """From there on its interactions have failed, it is not asked about them, and it is told.
+
+    Also where it is shown examples of the shape first, which do not help these.
+    """
+    bench = CanaryBench(STUBS[name], examples=ExampleChoice(examples))
     await bench.score(50)
     assert bench.sample("judge_not_judging", model="m") == 1
     (why,) = bench.told
@@ -39,6 +46,32 @@ async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(name: s
     assert bench.ended("judge_failed", "not_judging") == marked + 5
     last = read_score_record(bench.written.values[-1][1] or b"")
     assert (last.outcome, last.reason, last.usage) == ("judge_failed", "not_judging", Usage())
+
+
+async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
+    """One that judges with them is never called a guesser, and what came before is forgotten."""
+    bench: CanaryBench
+    asked_for = list[str]()
+
+    def shown() -> None:
+        asked_for.append("shaped")
+        bench.answers(Erring(0.0, seed=1))
+
+    bench = CanaryBench(Stub(HABITS["always n"]), examples=ExampleChoice("auto", shown))
+    await bench.score(500)
+    assert asked_for == ["shaped"]
+    assert bench.told == []
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert 4 <= bench.canaries("wrong") <= 6
+
+
+async def test_no_judge_that_errs_in_5_of_100_asks_for_examples() -> None:
+    """They would cost tokens, and make another version of it."""
+    choice = ExampleChoice("auto")
+    bench = CanaryBench(Erring(0.05, seed=1), seed=1, every=1, examples=choice)
+    await bench.score(200)
+    assert bench.canaries("wrong") > 0
+    assert not choice.shaped
 
 
 async def test_no_judge_that_errs_in_5_of_100_is_ever_called_so() -> None:
