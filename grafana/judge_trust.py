@@ -170,7 +170,7 @@ def judges() -> Json:
     texts = Texts(
         "Judges of the scores within the horizon",
         "`rag_judge_info`: one row a judge, with its model, prompts and pipeline. Two rows: scores "
-        "of both are shown, and never mixed. offline is a lexical screen, and no model.",
+        "of both are shown, and never mixed. offline is a lexical check, and no model.",
     )
     query = "max by (judge, model, prompts, pipeline) (rag_judge_info)"
     return table(

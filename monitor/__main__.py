@@ -39,14 +39,14 @@ def _run(command: Callable[[], object]) -> None:
     try:
         command()
     except* ConfigurationError as errors:
-        code = _said(errors, 2)
+        code = _reported(errors, 2)
     except* DependencyRefused as errors:
-        code = _said(errors, 3)
+        code = _reported(errors, 3)
     if code:
         sys.exit(code)  # out here: inside `except*` it would become part of a group, and exit 1
 
 
-def _said(errors: BaseExceptionGroup[MonitorError], code: int) -> int:
+def _reported(errors: BaseExceptionGroup[MonitorError], code: int) -> int:
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

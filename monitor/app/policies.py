@@ -14,7 +14,7 @@ from monitor.config import Effective, Settings, seconds
 from monitor.config import JudgeSettings as JudgeSettings
 from monitor.control.calibrations import Calibrations
 from monitor.errors import ConfigurationError
-from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
+from monitor.ingest.redaction.redactor import OFF, RedactionRules, Redactor
 from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
@@ -85,10 +85,10 @@ def build_judges(
     """
     configured_judges: list[ConfiguredJudge] = []
     probe_s = seconds(settings.limits.stop_probe)
-    patience = BreakerSettings(stop_probe_s=probe_s, awaits_first=not whole)
+    breaker_settings = BreakerSettings(stop_probe_s=probe_s, awaits_first=not whole)
     provider_gates = ProviderGates(
         ShownState(telemetry, partial(_tell, configured_judges, paused) if paused else None),
-        patience,
+        breaker_settings,
         partial(_quota, settings, telemetry, share),
         ids=Ids(ShownIds(telemetry)),
     )
@@ -96,9 +96,9 @@ def build_judges(
         if all(section != configured.section for configured in configured_judges):
             handled = handling(section, redaction_rules(settings))
             if section.kind == "offline":
-                screen = local_judge(section, handled)
+                offline = local_judge(section, handled)
                 limits = Limits(section.concurrency, section.deadline_s)
-                configured_judges.append(ConfiguredJudge(section, screen, limits, provider_gates))
+                configured_judges.append(ConfiguredJudge(section, offline, limits, provider_gates))
                 continue
             made = in_order(llm_settings(section, handled), section.fallback_models)
             asked = [provider_gates.all_of(one) for one in made]
@@ -183,7 +183,7 @@ def with_rechecks(
 
     ``spend`` is told of its cost; ``affords`` says whether there is money left.
     """
-    aggregator = AgreementTracker(telemetry)
+    tracker = AgreementTracker(telemetry)
 
     def rechecked(configured: ConfiguredJudge) -> ConfiguredJudge:
         section, share = configured.section, configured.section.recheck_rate
@@ -200,7 +200,7 @@ def with_rechecks(
             provider_gates=configured.provider_gates,
             examples=first.examples if isinstance(first, LlmJudge) else None,
         )
-        made = Rechecks(share, second, configured.limits, aggregator, telemetry, affords)
+        made = Rechecks(share, second, configured.limits, tracker, telemetry, affords)
         return replace(configured, recheck=made)
 
     return list(map(rechecked, configured_judges))
@@ -301,8 +301,12 @@ def traffic(
         )
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
-    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
-    return Policies(policy(settings.base), cases, let_through)
+    return Policies(policy(settings.base), cases, ingest_filter(settings))
+
+
+def ingest_filter(settings: Settings) -> Filter:
+    """What ``ingest.include`` and ``ingest.exclude`` let through."""
+    return Filter.of(settings.ingest.include, settings.ingest.exclude)
 
 
 def slots(
@@ -377,16 +381,16 @@ def _may_take_more(settings: Settings) -> bool:
     return settings.drift.burst.per_day_s > 0 and any(0 < rate < 1 for rate in settings.rates)
 
 
-def redaction_rules(settings: Settings) -> Rules | None:
+def redaction_rules(settings: Settings) -> RedactionRules | None:
     """What is redacted; None where nothing is."""
     chosen = settings.redaction
     if not chosen.enabled:
         return None
     salt = chosen.salt.get_secret_value() if chosen.salt else ""
-    return Rules(chosen.kinds, chosen.regions, chosen.patterns, salt)
+    return RedactionRules(chosen.kinds, chosen.regions, chosen.patterns, salt)
 
 
-def handling(judge: JudgeSettings, rules: Rules | None) -> str:
+def handling(judge: JudgeSettings, rules: RedactionRules | None) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
     tag = rules.tag if rules else OFF
     return f"{tag}, labels win" if judge.relevance == "labels" else tag

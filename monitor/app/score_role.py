@@ -28,11 +28,11 @@ from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.front_page import BudgetStatus, over_budget
+from monitor.exporter.serve.front_page import over_budget
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.budget import Budget, BudgetStatus
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer
@@ -160,7 +160,7 @@ class ScoreRole:
 
     @asynccontextmanager
     async def _controlled(self) -> AsyncIterator[None]:
-        """Keep up with pauses, bursts, and what is known of the screen where picks go by it.
+        """Keep up with pauses, bursts, and what is known of the risk signal where picks go by it.
 
         Only the last must be known before anything is judged for the process to be ready.
         """
@@ -177,7 +177,7 @@ class ScoreRole:
         directs = sampling.block != 1 and sampling.directed
         follower = StateFollower(
             self._shared.output,
-            FollowedTopic(topic, "calibrations", "what is known of the screen would be forgotten"),
+            FollowedTopic(topic, "calibrations", "calibrations would be forgotten"),
             ControlState(controls.readers).apply_record,
             self.count_control,
             self._health if directs else Health(time.monotonic),

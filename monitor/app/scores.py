@@ -50,8 +50,10 @@ def aggregators(settings: Settings) -> Aggregators:
         # While a judge is exchanged there are two.
         judges=max(MOST_JUDGES, 2 * _judges(settings)),
     )
-    told = settings.drift
-    learning_settings = LearningSettings(told.learn_slots, seconds(told.learn_wait), told.metrics)
+    drift_settings = settings.drift
+    learning_settings = LearningSettings(
+        drift_settings.learn_slots, seconds(drift_settings.learn_wait), drift_settings.metrics
+    )
     return Aggregators(scores, drift, Baselines(drift, Learner(learning_settings)))
 
 

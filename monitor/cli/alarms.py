@@ -49,7 +49,7 @@ def alarms(
     found = asyncio.run(read_alarms(outputs, topic, Health(time.monotonic), limit))
     shown = [one for one in found.records if all_ or one.state == "open"]
     access = ControlAccess(outputs, control, Health(time.monotonic), limit)
-    for line in asyncio.run(commands.said(access, time.time())):  # beside what is asked for
+    for line in asyncio.run(commands.status_lines(access, time.time())):  # beside what is asked for
         typer.echo(visible(line), err=True)
     if json:
         whole = ",\n".join(one.to_json().decode() for one in shown)

@@ -12,17 +12,17 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
     from monitor.exporter.baselines.commands import BaselineAccess
-    from monitor.exporter.baselines.learning import Pair
+    from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
 app = typer.Typer(
     help="Show, set, freeze or reset the baselines: what is normal.", no_args_is_help=True
 )
 
-Limit = Annotated[
+BaselineTimeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
 ]
-ApplicationName = Annotated[
+BaselineApplication = Annotated[
     str | None,
     typer.Option("--application", help="Only this application."),
 ]
@@ -34,7 +34,10 @@ JudgeName = Annotated[
 
 @app.command()
 def show(
-    config: ConfigFile = None, set_: Overrides = None, json: AsJson = False, limit: Limit = 60.0
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+    limit: BaselineTimeout = 60.0,
 ) -> None:
     """Show every baseline that holds, and how far learning is where there is none."""
     import asyncio
@@ -59,10 +62,10 @@ def show(
 def freeze(
     config: ConfigFile = None,
     set_: Overrides = None,
-    application: ApplicationName = None,
+    application: BaselineApplication = None,
     judge: JudgeName = None,
     json: AsJson = False,
-    limit: Limit = 60.0,
+    limit: BaselineTimeout = 60.0,
 ) -> None:
     """Take what the quality is now for normal: the mean of the latest scored interactions.
 
@@ -86,10 +89,10 @@ def freeze(
 def reset(
     config: ConfigFile = None,
     set_: Overrides = None,
-    application: ApplicationName = None,
+    application: BaselineApplication = None,
     judge: JudgeName = None,
     json: AsJson = False,
-    limit: Limit = 60.0,
+    limit: BaselineTimeout = 60.0,
 ) -> None:
     """Forget baselines: they are learned anew, from what is scored after now.
 
@@ -121,7 +124,7 @@ def set_baseline(
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
-    limit: Limit = 60.0,
+    limit: BaselineTimeout = 60.0,
 ) -> None:
     """Say what is normal, in the direction of the metric, from now on."""
     import asyncio
@@ -179,7 +182,7 @@ def _tell(
     if as_json:
         _print_json([record.model_dump(mode="json", by_alias=True) for record in records])
     for record in () if as_json else records:
-        say(_told(record))
+        say(_described(record))
     for record in records:
         fixed = access.drift.fixed(record.application, record.judge)
         if fixed is not None:
@@ -187,7 +190,7 @@ def _tell(
             say(f"drift.baselines goes before it: {names} of {record.key}", err=True)
 
 
-def _told(record: BaselineRecord) -> str:
+def _described(record: BaselineRecord) -> str:
     who = f"{record.application}  {record.judge}"
     if not record.metrics:
         return f"{who}  learned anew from what is scored after {record.effective_from.isoformat()}"
@@ -196,7 +199,7 @@ def _told(record: BaselineRecord) -> str:
     return f"{who}  {record.origin}{of}: {means}"
 
 
-def _wanted(application: str | None, judge: str | None) -> Callable[[Pair], bool]:
+def _wanted(application: str | None, judge: str | None) -> Callable[[JudgedApplication], bool]:
     return lambda pair: application in (None, pair[0]) and judge in (None, pair[1])
 
 

@@ -50,7 +50,7 @@ def say(line: str, *, err: bool = False) -> None:
     typer.echo(visible(line), err=err)
 
 
-def told(text: str) -> None:
+def print_report(text: str) -> None:
     """Print a report, also where nobody reads it to its end (``| head``): exit codes stay."""
     try:
         typer.echo(text)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Check and document the settings.", no_args_is_help=True)
 
-ApplicationName = Annotated[
+ShownApplication = Annotated[
     str | None,
     typer.Option("--application", help="Only what holds for an application of this name."),
 ]
@@ -33,7 +33,7 @@ def check(
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
-    application: ApplicationName = None,
+    application: ShownApplication = None,
     attribute: Attributes = None,
 ) -> None:
     """Print the effective settings, secrets masked; fail with the path of a wrong key."""
@@ -217,8 +217,9 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     import re
     from dataclasses import asdict
 
+    from monitor.app.policies import ingest_filter
     from monitor.app.scores import promises
-    from monitor.sampling.rules import Filter, FirstMatch, RuleCase, compiled
+    from monitor.sampling.rules import FirstMatch, RuleCase, compiled
 
     cases = [
         RuleCase(re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), number)
@@ -226,7 +227,7 @@ def _held_for(settings: Settings, interaction: Interaction) -> dict[str, Any]:
     ]
     number = FirstMatch(cases, -1)(interaction)
     promised = promises(settings)(interaction.application)
-    held_back = Filter.of(settings.ingest.include, settings.ingest.exclude).against(interaction)
+    held_back = ingest_filter(settings).against(interaction)
     whole = settings.base if number < 0 else settings.effective[number]
     return {
         "application": interaction.application,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.config import Settings
     from monitor.ingest.dead_letters.commands import DeadLetterAccess
-    from monitor.ingest.dead_letters.redrive import RedriveResult, Told
+    from monitor.ingest.dead_letters.redrive import Redriven, RedriveResult
 
 #: Characters of a key or of a header, for people.
 _MOST_SHOWN = 2_000
@@ -47,13 +47,13 @@ def list_(
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    rows, said = asyncio.run(_listed(_access(settings, limit), most, moment, grouped))
+    rows, summary = asyncio.run(_listed(_access(settings, limit), most, moment, grouped))
     if json:
         _print_json(rows)
         return
     for row in rows:
-        typer.echo(visible(_group_line(row) if grouped else _letter_line(row)))
-    typer.echo(said, err=True)
+        typer.echo(visible(_group_line(row) if grouped else _dead_letter_line(row)))
+    typer.echo(summary, err=True)
 
 
 @app.command()
@@ -124,14 +124,14 @@ def redrive(
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    told, counts = asyncio.run(_redriven(_access(settings, limit), dry_run, most, moment))
+    redriven, counts = asyncio.run(_redriven(_access(settings, limit), dry_run, most, moment))
     if json:
         answers = {str(answer): count for answer, count in sorted(counts.items())}
-        letters = [_told_row(one) for one in told]
-        _print_json({"dry_run": dry_run, "answers": answers, "letters": letters})
+        dead_letters = [_redriven_row(one) for one in redriven]
+        _print_json({"dry_run": dry_run, "answers": answers, "letters": dead_letters})
     else:
-        for one in told:
-            typer.echo(visible(_told_line(one)))
+        for one in redriven:
+            typer.echo(visible(_redriven_line(one)))
         typer.echo(_summary(counts, dry_run), err=True)
     if any(counts[answer] for answer in LEFT):
         raise typer.Exit(1)
@@ -208,7 +208,7 @@ def _access(settings: Settings, limit_s: float) -> DeadLetterAccess:
     kafka = settings.kafka
     inputs = connection(settings)
     return DeadLetterAccess(
-        letters=output_connection(settings, inputs),
+        dead_letters=output_connection(settings, inputs),
         topic=kafka.topics.dead_letters,
         inputs=inputs,
         input_topics=kafka.topics.interactions,
@@ -222,9 +222,9 @@ async def _listed(
     access: DeadLetterAccess, most: int, since: datetime | None, grouped: bool
 ) -> tuple[list[dict[str, Any]], str]:
     from monitor.ingest.dead_letters import commands
-    from monitor.ingest.dead_letters.listing import LetterGroups, LetterList
+    from monitor.ingest.dead_letters.listing import DeadLetterGroups, DeadLetterList
 
-    collect = LetterGroups(most, since) if grouped else LetterList(most, since)
+    collect = DeadLetterGroups(most, since) if grouped else DeadLetterList(most, since)
     await commands.listed(access, collect)
     rows, topic = collect.rows(), access.topic
     foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
@@ -234,7 +234,7 @@ async def _listed(
 
 async def _redriven(
     access: DeadLetterAccess, dry_run: bool, most: int | None, since: datetime | None
-) -> tuple[list[Told], Counter[RedriveResult]]:
+) -> tuple[list[Redriven], Counter[RedriveResult]]:
     import asyncio
 
     from monitor.ingest.dead_letters import commands
@@ -245,7 +245,7 @@ async def _redriven(
     return await commands.redriven(access, dry_run=dry_run, most=most, since=since, stop=stop)
 
 
-def _letter_line(row: dict[str, Any]) -> str:
+def _dead_letter_line(row: dict[str, Any]) -> str:
     origin = row["original"]
     return (
         f"{row['first_failed_at']}  {row['partition']}/{row['offset']}  "
@@ -261,8 +261,8 @@ def _group_line(row: dict[str, Any]) -> str:
     )
 
 
-def _told_row(one: Told) -> dict[str, Any]:
-    origin = one.letter.history.origin if one.letter else None
+def _redriven_row(one: Redriven) -> dict[str, Any]:
+    origin = one.dead_letter.history.origin if one.dead_letter else None
     return {
         "answer": one.answer.value,
         "partition": one.partition,
@@ -272,14 +272,14 @@ def _told_row(one: Told) -> dict[str, Any]:
     }
 
 
-def _told_line(one: Told) -> str:
-    row = _told_row(one)
+def _redriven_line(one: Redriven) -> str:
+    row = _redriven_row(one)
     return f"{row['answer']}  {row['partition']}/{row['offset']}  {row['original']}  {row['why']}"
 
 
 def _summary(counts: Counter[RedriveResult], dry_run: bool) -> str:
-    said = ", ".join(f"{count} {answer.value}" for answer, count in sorted(counts.items()))
-    return ("dry run, nothing was sent: " if dry_run else "") + (said or "no dead letters left")
+    summary = ", ".join(f"{count} {answer.value}" for answer, count in sorted(counts.items()))
+    return ("dry run, nothing was sent: " if dry_run else "") + (summary or "no dead letters left")
 
 
 def _print_json(value: Any) -> None:

@@ -11,12 +11,12 @@ import typer
 
 from monitor.cli.common import ConfigFile, Overrides, settings_of
 
-For = Annotated[
+DemoLength = Annotated[
     float | None,
     typer.Option("--for", help="Seconds to run; without it, until Ctrl-C.", min=1),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the made-up traffic.")]
-Rate = Annotated[float, typer.Option(help="Interactions a second.", min=0.1, max=5000)]
+DemoRate = Annotated[float, typer.Option(help="Interactions a second.", min=0.1, max=5000)]
 IncidentAt = Annotated[int, typer.Option(help="Seconds until the incident begins.", min=0)]
 IncidentFor = Annotated[int, typer.Option(help="Seconds that the incident lasts.", min=0)]
 
@@ -28,9 +28,9 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    for_: For = None,
+    for_: DemoLength = None,
     seed: Seed = 1,
-    rate: Rate = 40.0,
+    rate: DemoRate = 40.0,
     sampling: Annotated[float, typer.Option(help="Share that is judged.", min=0, max=1)] = 0.5,
     incident_at: IncidentAt = 24,
     incident_for: IncidentFor = 10,
@@ -49,6 +49,8 @@ def demo(
     ] = None,
 ) -> None:
     """Run the whole monitor on an embedded broker and made-up traffic with an incident in it."""
+    if model is not None and judge != "llm":
+        raise typer.BadParameter("--model goes with --judge llm")
     began = time.monotonic()
     import asyncio
 
@@ -64,9 +66,9 @@ def demo(
 def traffic(
     config: ConfigFile = None,
     set_: Overrides = None,
-    for_: For = None,
+    for_: DemoLength = None,
     seed: Seed = 1,
-    rate: Rate = 20.0,
+    rate: DemoRate = 20.0,
     incident_at: IncidentAt = 24,
     incident_for: IncidentFor = 10,
     limit: Annotated[

@@ -31,7 +31,7 @@ def doctor(config: ConfigFile = None, set_: Overrides = None, json: AsJson = Fal
 
     from monitor.doctor.report import exit_code
 
-    lines = asyncio.run(_told(_groups(config, set_), json))
+    lines = asyncio.run(_reported(_groups(config, set_), json))
     raise typer.Exit(exit_code(lines))
 
 
@@ -65,7 +65,7 @@ async def _groups(
         yield group
 
 
-async def _told(groups: AsyncIterator[list[ReportLine]], as_json: bool) -> list[ReportLine]:
+async def _reported(groups: AsyncIterator[list[ReportLine]], as_json: bool) -> list[ReportLine]:
     """Print: the table as it grows, JSON at the end. The lines."""
     import os
     import shutil

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, told
+from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, settings_of
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -24,11 +24,11 @@ LabelledFiles = Annotated[
     list[Path] | None,
     typer.Argument(help="Labelled files; default: the pairs that come with it.", metavar="FILE…"),
 ]
-JudgeKind = Annotated[
+CheckedJudge = Annotated[
     str | None,
     typer.Option("--judge", help="offline or llm; default: judge.kind."),
 ]
-Model = Annotated[
+CheckedModel = Annotated[
     str | None,
     typer.Option("--model", help="litellm model id; default: judge.model."),
 ]
@@ -43,7 +43,7 @@ FormatOption = Annotated[
 Permute = Annotated[
     int, typer.Option("--permute", min=0, help="Verify again in so many other passage orders.")
 ]
-Extraction = Annotated[
+CheckExtraction = Annotated[
     bool,
     typer.Option(
         "--extraction/--no-extraction",
@@ -69,12 +69,12 @@ def register(app: typer.Typer) -> None:
 
 def judge_check(
     files: LabelledFiles = None,
-    judge: JudgeKind = None,
-    model: Model = None,
+    judge: CheckedJudge = None,
+    model: CheckedModel = None,
     pipeline: Pipelines = None,
     format_: FormatOption = None,
     permute: Permute = 0,
-    extraction: Extraction = True,
+    extraction: CheckExtraction = True,
     fit: FitThreshold = False,
     fail_if: FailIf = None,
     config: ConfigFile = None,
@@ -249,7 +249,7 @@ def _tell(found: Report, outcomes: Sequence[GateResult], as_json: bool) -> None:
     if as_json:
         gates = [{"gate": o.gate, "failed": list(o.failed)} for o in outcomes]
         whole = {**plain(found), "gates": gates}
-        told(json_text(whole, indent=2, allow_nan=False))
+        print_report(json_text(whole, indent=2, allow_nan=False))
         return
     from rich.console import Console
 
@@ -265,4 +265,4 @@ def _tell(found: Report, outcomes: Sequence[GateResult], as_json: bool) -> None:
         markup=False,
     )
     table.show(console, found, outcomes)
-    told(shown.getvalue().removesuffix("\n"))
+    print_report(shown.getvalue().removesuffix("\n"))

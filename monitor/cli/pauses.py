@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from monitor.control.commands import ControlAccess
     from monitor.records.control import PauseRecord
 
-Application = Annotated[
+PausedApplication = Annotated[
     str | None,
     typer.Option(help="Only this application; default: all."),
 ]
-For = Annotated[
+PauseLength = Annotated[
     str,
     typer.Option("--for", help="How long, like 30m or 2h, at most 30d; default: 24h."),
 ]
-Limit = Annotated[
+PauseTimeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
 ]
 
@@ -37,11 +37,11 @@ def register(app: typer.Typer) -> None:
 
 
 def pause(
-    application: Application = None,
-    for_: For = "24h",
+    application: PausedApplication = None,
+    for_: PauseLength = "24h",
     config: ConfigFile = None,
     set_: Overrides = None,
-    limit: Limit = 60.0,
+    limit: PauseTimeout = 60.0,
 ) -> None:
     """Pause judging. Interactions count as not_sampled (paused); offsets keep advancing.
 
@@ -55,14 +55,14 @@ def pause(
     access, now = _access(config, set_, limit)
     record = PauseRecord(application=_name(application), until=_until(for_, now))
     asyncio.run(commands.pause(access, record, _who()))
-    say(_told(record))
+    say(_described(record))
 
 
 def resume(
-    application: Application = None,
+    application: PausedApplication = None,
     config: ConfigFile = None,
     set_: Overrides = None,
-    limit: Limit = 60.0,
+    limit: PauseTimeout = 60.0,
 ) -> None:
     """Resume judging; without --application, end all pauses. Exit code 1 when there was none."""
     import asyncio
@@ -86,7 +86,7 @@ def _tell_left(left: Sequence[PauseRecord], name: str | None) -> None:
         typer.echo("all applications are paused still: rag-monitor resume", err=True)
 
 
-def _told(record: PauseRecord) -> str:
+def _described(record: PauseRecord) -> str:
     name, end = record.application or "all applications", record.end or "rag-monitor resume"
     return f"{name}: paused until {end}"
 

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.plan.plan import Takes
 
-Traffic = Annotated[
+PlannedTraffic = Annotated[
     str | None,
     typer.Option(help="Interactions, like 200/s, 50/min, 900/h or 20000/day."),
 ]
-Budget = Annotated[
+PlannedBudget = Annotated[
     str | None,
     typer.Option(help="Money, like 20usd/day; default: limits.usd_per_day."),
 ]
-Model = Annotated[
+PlannedModel = Annotated[
     str | None,
     typer.Option(help="Model of the LLM judge; default: that of the settings."),
 ]
-#: Of the shipped screen with the judge's values, on labelled pairs (docs/sampling.md).
-SCREEN = 0.38
+#: Of the offline judge's risk signal with the judge's values, on labelled pairs (docs/sampling.md).
+OFFLINE_CORRELATION = 0.38
 #: Of ``--minutes``: a year.
 MOST_MINUTES = 525_600.0
 
@@ -37,15 +37,15 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    traffic: Traffic = None,
-    budget: Budget = None,
-    model: Model = None,
+    traffic: PlannedTraffic = None,
+    budget: PlannedBudget = None,
+    model: PlannedModel = None,
     mean: Annotated[
         float, typer.Option(min=0.001, max=0.3, help="Normal share that is wrong, to plan with.")
     ] = 0.08,
     correlation: Annotated[
-        float, typer.Option(min=0.0, max=0.95, help="Of the screen's signal with the judge.")
-    ] = SCREEN,
+        float, typer.Option(min=0.0, max=0.95, help="Of the risk signal with the judge.")
+    ] = OFFLINE_CORRELATION,
     from_topic: Annotated[
         bool, typer.Option("--from-topic", help="Measure traffic and tokens on the topic.")
     ] = False,

@@ -43,27 +43,27 @@ def score(
 ) -> None:
     """Run the scorer: consume interactions, judge a part of them, write score records."""
     if dry_run:
-        _rehearse(config, set_, json, limit)
+        _dry_run(config, set_, json, limit)
         return
     if json:
         raise typer.BadParameter("--json goes with --dry-run")
     _serve(config, set_, ["score"])
 
 
-def _rehearse(
+def _dry_run(
     config: Path | None, overrides: list[str] | None, as_json: bool, limit_s: float
 ) -> None:
     import asyncio
     import time
 
-    from monitor.plan.dry_run import rehearse
+    from monitor.plan.dry_run import dry_run
     from monitor.runtime import logs
     from monitor.runtime.health import Health
     from monitor.runtime.visible import json_text
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
-    found = asyncio.run(rehearse(settings, time.time(), Health(time.monotonic), limit_s))
+    found = asyncio.run(dry_run(settings, time.time(), Health(time.monotonic), limit_s))
     if as_json:
         typer.echo(json_text(found, indent=2))
         return

@@ -81,7 +81,9 @@ def _is_label(name: str) -> str:
 
 
 Duration = Annotated[str, AfterValidator(_is_duration)]
-Labels = Annotated[tuple[Annotated[str, AfterValidator(_is_label)], ...], BeforeValidator(split)]
+AlertLabels = Annotated[
+    tuple[Annotated[str, AfterValidator(_is_label)], ...], BeforeValidator(split)
+]
 FreeLabel = Annotated[str, AfterValidator(_is_free)]
 
 
@@ -100,12 +102,12 @@ class Alerts(Section):
         "(.*/)?rag-monitor.*",
         description="regular expression of the scrape jobs of the monitor's processes",
     )
-    by: Labels = Field(
+    by: AlertLabels = Field(
         ("cluster", "namespace"),
         description="labels of the scrape that tell several monitors apart; those that no series "
         "has do no harm",
     )
-    replicas: Labels = Field(
+    replicas: AlertLabels = Field(
         ("instance", "pod"),
         description="labels of the scrape that tell processes of one monitor apart: several "
         "exporters make one alert",

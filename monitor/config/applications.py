@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from monitor.config.base import Section
-from monitor.config.judging import JudgeSettings, RateSettings
+from monitor.config.judging import OF_MODELS, JudgeSettings, RateSettings
 from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
 from monitor.config.objectives import ObjectiveSettings, check_objective, one_or_more_objectives
 from monitor.config.rules import Rules
@@ -103,6 +103,8 @@ def resolved(entry: Application, base: Effective) -> Effective:
     """
     given, lost = _given(entry.judge), withheld(entry, base)
     kept = {k: v for k, v in dict(base.judge).items() if f"judge.{k}" not in lost}
+    if given.get("kind") == "offline":  # no model is asked, so what was for one is not inherited
+        kept = {k: v for k, v in kept.items() if k not in OF_MODELS}
     try:
         judge = JudgeSettings.model_validate({**kept, **given})
     except ValidationError as error:
@@ -154,9 +156,24 @@ def check(
             whole = resolved(entry, base)
         except ValueError as error:
             raise ValueError(f"{path}.{error}") from None
+        check_effect(entry.judge, whole.judge, f"{path}.judge")
         _check_objectives(entry, whole, f"{path}.objective")
         for objective in whole.objective:
             check_objective(objective, windows, exported, f"{path}.objective")
+
+
+def check_effect(given: JudgeSettings, whole: JudgeSettings, path: str) -> None:
+    """Refuse what would ask a model for something while the offline judge judges.
+
+    ``given`` is what stands at ``path``, ``whole`` what holds with what it inherits.
+    """
+    lost = [key for key in given.model_fields_set if key in whole.without_effect]
+    if lost:
+        key = min(lost, key=whole.without_effect.index)
+        raise ValueError(
+            f"{path}.{key}: no effect, the offline judge judges; set {path}.kind: llm, or leave "
+            f"{key} out"
+        )
 
 
 def _check_objectives(entry: Application, whole: Effective, path: str) -> None:

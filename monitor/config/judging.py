@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
@@ -142,11 +142,22 @@ class Price(Section):
         return self.input_usd_per_million, self.output_usd_per_million
 
 
+#: Settings of a judge that mean something only where a model is asked.
+OF_MODELS: Final = (
+    *("model", "extract_model", "fallback_models", "pipeline", "relevant_to_question"),
+    *("claims_per_call", "passages_per_call", "prompt_tokens", "version_from", "structured"),
+    *("examples", "max_tokens", "reasoning_effort", "evidence", "api_base", "api_key", "headers"),
+    *("attempt_timeout_s", "recheck_rate", "canaries", "not_judging", "price", "cache"),
+)
+#: What asks a model for nothing, and is no default.
+_OFF: Final = {"recheck_rate": 0.0, "canaries": 0.0}
+
+
 class JudgeSettings(Section):
     """Who judges."""
 
     kind: Literal["offline", "llm"] = Field(
-        "offline", description="offline is a lexical screen; llm asks a model through litellm"
+        "offline", description="offline is a lexical check; llm asks a model through litellm"
     )
     name: str | None = Field(None, description="first part of the label judge; default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
@@ -272,6 +283,23 @@ class JudgeSettings(Section):
         """First part of the label ``judge``."""
         local = self.kind == "offline" and self.verifier is not None
         return self.name or ("verifier" if local else self.kind)
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Keys that were given and ask something of a model, where no model is asked.
+
+        >>> JudgeSettings(model="openai/gpt-4o-mini", recheck_rate=0, evidence="off").without_effect
+        ('model',)
+        """
+        if self.kind != "offline":
+            return ()
+        fields = type(self).model_fields
+        return tuple(
+            key
+            for key in OF_MODELS
+            if key in self.model_fields_set
+            and getattr(self, key) not in (fields[key].default, _OFF.get(key))
+        )
 
     @property
     def asks_pairs(self) -> bool:

@@ -9,15 +9,15 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
 from monitor.config.base import Section, Texts, mapping, split
 
-Kind = Literal["key", "email", "iban", "card", "phone"]
-_KINDS: Final = get_args(Kind)
+RedactedKind = Literal["key", "email", "iban", "card", "phone"]
+_KINDS: Final = get_args(RedactedKind)
 
 
 class Redaction(Section):
     """What is replaced by tokens in picked interactions and dead letters."""
 
     enabled: bool = Field(True, description="replace personal data and secrets by tokens")
-    kinds: Annotated[tuple[Kind, ...], BeforeValidator(split)] = Field(
+    kinds: Annotated[tuple[RedactedKind, ...], BeforeValidator(split)] = Field(
         _KINDS, description="what is looked for; an empty list: own patterns only"
     )
     regions: Texts = Field(

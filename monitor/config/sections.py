@@ -17,7 +17,7 @@ from pydantic import (
 
 from monitor.config.access import Access, KafkaOutput
 from monitor.config.alerting import Alerts
-from monitor.config.applications import Application, Effective, check, resolved
+from monitor.config.applications import Application, Effective, check, check_effect, resolved
 from monitor.config.base import Fraction, Section, Texts, items, seconds
 from monitor.config.judging import JudgeSettings, Sampling
 from monitor.config.limits import BudgetSettings, LimitSettings
@@ -221,6 +221,9 @@ class Settings(Section):
     def _applications_fit(self) -> Self:
         windows, exported = self.export.windows, self.export.metrics
         check(self.applications, self.base, windows, exported)
+        # What is set for all may be for the entries that ask a model.
+        if all(whole.judge.kind == "offline" for whole in self.effective):
+            check_effect(self.judge, self.judge, "judge")
         check_shared(self.objectives, windows, exported)
         return self
 

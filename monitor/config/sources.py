@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from monitor.config.base import is_numbered
 from monitor.config.explain import explained, listed, paths
+from monitor.config.judging import OF_MODELS
 from monitor.config.sections import Settings
 from monitor.errors import ConfigurationError
 
@@ -43,7 +44,7 @@ def load(
         _tree(_environment(environ)),
         _tree((flags or {}).items()),
     ):
-        tree = _merged(tree, source)
+        tree = _merged(_asking_no_model(tree, source), source)
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
@@ -184,6 +185,14 @@ def _merged(low: Tree, high: Tree) -> Tree:
         both = isinstance(value, dict) and isinstance(below, dict)
         out[key] = _merged(below, value) if both else value
     return out
+
+
+def _asking_no_model(low: Tree, high: Tree) -> Tree:
+    """Without what is for a model in lower sources, where a higher one says ``kind: offline``."""
+    below, above = low.get("judge"), high.get("judge")
+    if not isinstance(below, dict) or not isinstance(above, dict) or above.get("kind") != "offline":
+        return low
+    return {**low, "judge": {key: below[key] for key in below if key not in OF_MODELS}}
 
 
 def _numbered(value: Any) -> Any:

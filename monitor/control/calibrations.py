@@ -23,7 +23,7 @@ class Calibrations:
         return self._held.get(calibration_key(application, judge))
 
     def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
-        """What is known of a screen now."""
+        """What is known of a risk signal now."""
         if isinstance(found, Removed):
             self._held.pop(found.key, None)
         elif isinstance(found, CalibrationRecord):

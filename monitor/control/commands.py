@@ -55,7 +55,7 @@ async def in_force(access: ControlAccess, now: float) -> list[PauseRecord]:
         return (await _read(access)).records(now)
 
 
-async def said(access: ControlAccess, now: float) -> list[str]:
+async def status_lines(access: ControlAccess, now: float) -> list[str]:
     """What is paused, for people who ask something else; that it cannot be read is no failure."""
     try:
         return [f"judging is paused: {record}" for record in await in_force(access, now)]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from monitor.control.bursts import Bursts
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
-from monitor.control.state import Reader
+from monitor.control.state import ControlReader
 from monitor.records.control import BURST, CALIBRATION, PAUSE
 
 
@@ -20,7 +20,7 @@ class Controls:
         self.are_known = asyncio.Event()
 
     @property
-    def readers(self) -> Mapping[str, Reader]:
+    def readers(self) -> Mapping[str, ControlReader]:
         """Who is told of which kind of record."""
         return {
             PAUSE: self.pauses.apply,

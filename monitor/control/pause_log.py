@@ -22,13 +22,13 @@ class PauseLog:
 
     def __init__(self, pauses: Pauses, clock: Callable[[], float]) -> None:
         self._pauses, self._clock = pauses, clock
-        self._told: dict[str, str | None] = {}
+        self._reported: dict[str, str | None] = {}
 
     def look(self) -> None:
         """Say ``paused`` and ``resumed``, once each; a pause whose end has moved is told again."""
         held = self._pauses.records(self._clock())
         now = {record.shown: record.end for record in held}
-        news = [record for record in held if self._told.get(record.shown) != record.end]
+        news = [record for record in held if self._reported.get(record.shown) != record.end]
         for record in news[:MOST_NAMED]:
             logger().info(
                 "paused",
@@ -37,13 +37,13 @@ class PauseLog:
                 set_at=None if record.set_at is None else record.set_at.isoformat(),
                 set_by=record.set_by or "nobody who gave a name",
             )
-        over = sorted(self._told.keys() - now.keys())
+        over = sorted(self._reported.keys() - now.keys())
         for name in over[:MOST_NAMED]:
             logger().info("resumed", application=name)
         for event, names in (("paused_too", news), ("resumed_too", over)):
             if len(names) > MOST_NAMED:
                 logger().info(event, applications=len(names) - MOST_NAMED)
-        self._told = now
+        self._reported = now
 
 
 @asynccontextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.control.state import Headers, WrittenAt
+from monitor.control.state import WrittenAt
+from monitor.records.base import Headers
 from monitor.records.control import SET_BY, ControlRecord, PauseRecord, Removed, pause_key
 
 

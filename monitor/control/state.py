@@ -5,14 +5,14 @@ Every kind of record has one reader in a process. What nobody here reads is for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
+from monitor.records.base import Headers
 from monitor.records.control import ControlRecord, Removed, kind_of, read_control_record
 
-Headers = Sequence[tuple[str, bytes | None]]
 #: Of one kind, at once: whoever may write to the topic could name any number of applications.
 MOST_KEYS: Final = 5_000
 
@@ -42,7 +42,7 @@ def too_many(key: str, held: Collection[str], most: int = MOST_KEYS) -> RecordSk
     )
 
 
-Reader = Callable[[ControlRecord | Removed, WrittenAt], None]
+ControlReader = Callable[[ControlRecord | Removed, WrittenAt], None]
 
 
 class ControlState:
@@ -51,7 +51,9 @@ class ControlState:
     Where ``reports_others``, what is wrong with records that nobody here reads is said, too.
     """
 
-    def __init__(self, readers: Mapping[str, Reader], *, reports_others: bool = False) -> None:
+    def __init__(
+        self, readers: Mapping[str, ControlReader], *, reports_others: bool = False
+    ) -> None:
         self._readers, self._reports_others = readers, reports_others
         self._held: dict[str, set[str]] = {kind: set() for kind in readers}
 

@@ -42,10 +42,10 @@ def drift_block(
     """
     table = _table(page, metrics, width)
     if page.learning is None or not page.learning.is_over:
-        told: RenderableType = _learning_line(page.learning)
+        below: RenderableType = _learning_line(page.learning)
     else:
-        told = _events(chronicle, most)
-    return Group(table, Text(), told) if gaps else Group(table, told)
+        below = _events(chronicle, most)
+    return Group(table, Text(), below) if gaps else Group(table, below)
 
 
 def latest(chronicle: Chronicle, most: int) -> list[Event]:

@@ -24,7 +24,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
-class Row(NamedTuple):
+class OutcomeRow(NamedTuple):
     """As shown."""
 
     outcome: str
@@ -58,14 +58,16 @@ def outcome_line(history: ScrapeHistory) -> Text:
     return Text(f" consumed {page.consumed} = {' + '.join(parts)}", style="dim")
 
 
-def _rows(history: ScrapeHistory) -> Iterator[Row]:
+def _rows(history: ScrapeHistory) -> Iterator[OutcomeRow]:
     page = history.last.page
     for key in _in_order(page):
         rate = history.rate(partial(_ended, key))
-        yield Row(*key, f"{page.outcomes[key]}", _rate(rate), MEANINGS.get(key[0], ""))
-    yield Row("in flight", "", f"{page.in_flight}", "", "read, not ended yet")
+        yield OutcomeRow(*key, f"{page.outcomes[key]}", _rate(rate), MEANINGS.get(key[0], ""))
+    yield OutcomeRow("in flight", "", f"{page.in_flight}", "", "read, not ended yet")
     consumed = _rate(history.rate(lambda page: page.consumed))
-    yield Row("= consumed", "", f"{page.consumed}", consumed, "every one ends in one outcome")
+    yield OutcomeRow(
+        "= consumed", "", f"{page.consumed}", consumed, "every one ends in one outcome"
+    )
 
 
 def _in_order(page: ScrapedPage) -> list[tuple[str, str]]:

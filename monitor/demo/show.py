@@ -45,17 +45,17 @@ async def _plainly(
     view: View, watch: DemoWatch, events: Callable[[], list[Event]], clock: Callable[[], float]
 ) -> None:
     """A line every few seconds, and each event as soon as it is known, while somebody reads."""
-    told, is_read, due = set[Event](), say(view.intro()), asyncio.get_running_loop().time()
+    shown, is_read, due = set[Event](), say(view.intro()), asyncio.get_running_loop().time()
     while is_read:
         due += PLAIN_EVERY_S
         while asyncio.get_running_loop().time() < due:
             await asyncio.sleep(LOOK_EVERY_S)
             if (page := await watch.page()) is not None:
                 view.look(page, clock())
-            news = [event for event in events() if event not in told]
+            news = [event for event in events() if event not in shown]
             for event in news:
                 is_read = is_read and say(event.line())
-            told.update(news)
+            shown.update(news)
         is_read = is_read and say(view.plain())
 
 

@@ -64,20 +64,20 @@ class DemoTraffic:
         kind = self.mix_at(event_time.timestamp()).kind(rng.random())
         scene = draw_scene(kind, aggregator, rng)
         wording = _Wording(aggregator, rng)
-        told = _tell(scene, wording, has_reference=has_reference)
+        worded = _tell(scene, wording, has_reference=has_reference)
         interaction_id = f"demo-{self.seed}-{index:08d}"
-        truth = _truth(interaction_id, scene, told, has_reference=has_reference)
+        truth = _truth(interaction_id, scene, worded, has_reference=has_reference)
         json = {
             "interaction_id": interaction_id,
             "timestamp": event_time.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "application": APPLICATION,
-            **_texts(scene, told, aggregator, rng, has_reference=has_reference),
+            **_texts(scene, worded, aggregator, rng, has_reference=has_reference),
             "attributes": _attributes(tenant, aggregator),
         }
         return Generated(json, truth)
 
 
-class _Told(NamedTuple):
+class _Worded(NamedTuple):
     response: tuple[str, ...]
     reference: tuple[str, ...]
     pages: tuple[str, ...]
@@ -107,8 +107,8 @@ class _Wording:
         return self._aggregator.separator.join(self._rng.sample(sentences, len(sentences)))
 
 
-def _tell(scene: Scene, wording: _Wording, *, has_reference: bool) -> _Told:
-    return _Told(
+def _tell(scene: Scene, wording: _Wording, *, has_reference: bool) -> _Worded:
+    return _Worded(
         response=wording.sentences(scene.response, 0),
         reference=wording.sentences(scene.reference, 1) if has_reference else (),
         pages=tuple(
@@ -120,7 +120,7 @@ def _tell(scene: Scene, wording: _Wording, *, has_reference: bool) -> _Told:
     )
 
 
-def _truth(interaction_id: str, scene: Scene, told: _Told, *, has_reference: bool) -> Truth:
+def _truth(interaction_id: str, scene: Scene, worded: _Worded, *, has_reference: bool) -> Truth:
     verdicts = verdicts_of(
         scene.response,
         scene.reference if has_reference else None,
@@ -129,23 +129,23 @@ def _truth(interaction_id: str, scene: Scene, told: _Told, *, has_reference: boo
     return Truth(
         interaction_id=interaction_id,
         kind=scene.kind,
-        claims=Claims(response=told.response, reference=told.reference),
+        claims=Claims(response=worded.response, reference=worded.reference),
         verdicts=verdicts,
         values=values_of(verdicts, has_reference=has_reference),
     )
 
 
 def _texts(
-    scene: Scene, told: _Told, aggregator: Handbook, rng: Random, *, has_reference: bool
+    scene: Scene, worded: _Worded, aggregator: Handbook, rng: Random, *, has_reference: bool
 ) -> dict[str, Any]:
     return {
         "user_input": scene.question,
-        "response": scene.refusal or aggregator.separator.join(told.response),
+        "response": scene.refusal or aggregator.separator.join(worded.response),
         "retrieved_contexts": [
             _passage(page.is_relevant, text, rng)
-            for page, text in zip(scene.pages, told.pages, strict=True)
+            for page, text in zip(scene.pages, worded.pages, strict=True)
         ],
-        "reference": aggregator.separator.join(told.reference) if has_reference else None,
+        "reference": aggregator.separator.join(worded.reference) if has_reference else None,
     }
 
 

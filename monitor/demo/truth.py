@@ -48,10 +48,10 @@ def verdicts_of(
     sources = [frozenset(passage) for passage in passages]
     truths = reference or ()
     return Verdicts(
-        response_by_passage=tuple(tuple(s in told for told in sources) for s in response),
-        response_by_context=tuple(any(s in told for told in sources) for s in response),
+        response_by_passage=tuple(tuple(s in stated for stated in sources) for s in response),
+        response_by_context=tuple(any(s in stated for stated in sources) for s in response),
         response_by_reference=(() if reference is None else tuple(s in truths for s in response)),
-        reference_by_passage=tuple(tuple(s in told for told in sources) for s in truths),
+        reference_by_passage=tuple(tuple(s in stated for stated in sources) for s in truths),
         reference_by_response=tuple(s in response for s in truths),
     )
 
@@ -78,7 +78,7 @@ def _fates(verdicts: Verdicts) -> tuple[str, ...]:
 
 
 def _fate(row: Flags, relevant: Sequence[bool]) -> str:
-    supporters = {is_relevant for told, is_relevant in zip(row, relevant, strict=True) if told}
+    supporters = {is_relevant for stated, is_relevant in zip(row, relevant, strict=True) if stated}
     if not supporters:
         return "invented"
     return "relevant" if True in supporters else "irrelevant"

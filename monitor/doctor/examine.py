@@ -163,6 +163,8 @@ def _priced(
 
 def _called(configured: policies.ConfiguredJudge, judge: Judge) -> str:
     model, name = configured.section.model, configured.section.name
+    if configured.section.kind == "offline":  # its settings may be inherited by others, who ask
+        return configured.section.label_name
     if judge is not policies.judges_of(configured)[0]:
         model = judge.identity.model
     return " ".join(filter(None, (name, model))) or configured.section.label_name

@@ -110,7 +110,7 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
         found = f"{judgement.judge.label}, the verifier {judgement.judge.model}, answers"
         return [await _judges(judge, ok("judge", target, found), limit_s)]
     if not isinstance(judge, LlmJudge):
-        return [ok("judge", target, f"{judgement.judge.label}, a lexical screen, answers")]
+        return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     if judge.refuses_patterns:

@@ -45,11 +45,11 @@ async def _monitor_at(url: str) -> str | None:
     limit = aiohttp.ClientTimeout(total=ASK_LIMIT_S)
     try:
         async with aiohttp.ClientSession(timeout=limit) as session, session.get(url) as answer:
-            said = json.loads(await answer.content.read(65_536))
+            body = json.loads(await answer.content.read(65_536))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
         return None
-    if not isinstance(said, dict) or not isinstance(said.get("waiting_for"), dict):
+    if not isinstance(body, dict) or not isinstance(body.get("waiting_for"), dict):
         return None
-    if said.get("ok"):
+    if body.get("ok"):
         return "ready"
-    return "which waits for " + ", ".join(str(why)[:80] for why in said["waiting_for"].values())
+    return "which waits for " + ", ".join(str(why)[:80] for why in body["waiting_for"].values())

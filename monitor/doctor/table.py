@@ -71,7 +71,7 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
 def summary(lines: Sequence[ReportLine]) -> str:
     """The last row: how many of each, and what comes next."""
     counts = {status: sum(line.status is status for line in lines) for status in CheckStatus}
-    said = ", ".join(f"{n} {status}" for status, n in reversed(counts.items()) if n)
+    counted = ", ".join(f"{n} {status}" for status, n in reversed(counts.items()) if n)
     if counts[CheckStatus.FAIL]:
-        return f"{said}: mend the FAIL lines, from the top, and look again"
-    return f"{said}: ready to run"
+        return f"{counted}: mend the FAIL lines, from the top, and look again"
+    return f"{counted}: ready to run"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monitor.app.policies import ingest_filter
 from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
@@ -12,7 +13,7 @@ from monitor.doctor.size import TooLargeTest
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.sampling.rules import EVERYTHING, Filter
+from monitor.sampling.rules import EVERYTHING
 
 MOST_RECORDS = 1_000
 #: Seconds without a record after which a topic seems abandoned.
@@ -35,7 +36,7 @@ async def examine(
     is_too_large: TooLargeTest,
 ) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
-    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    let_through = ingest_filter(settings)
     digest = Digest(int(now_s * 1000), settings.sampling.key, let_through, is_too_large)
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
@@ -82,14 +83,14 @@ def _age(topic: str, digest: Digest) -> ReportLine:
 
 def _decoded(topic: str, digest: Digest) -> list[ReportLine]:
     whole = digest.records - digest.tombstones
-    said = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
+    decoded = f"{percent(digest.decoded, whole)} of {whole} decoded" if whole else "none to decode"
     if digest.tombstones:
-        said += f", {digest.tombstones} without a value (tombstones)"
+        decoded += f", {digest.tombstones} without a value (tombstones)"
     bad = whole - digest.decoded
     if not bad:
-        return [ok("decode", topic, said)]
+        return [ok("decode", topic, decoded)]
     say = fail if bad > _MANY_ERRORS * whole else warn
-    found = [say("decode", topic, said, "what cannot be decoded goes to the dead letters")]
+    found = [say("decode", topic, decoded, "what cannot be decoded goes to the dead letters")]
     for (path, cause), n in digest.errors.most_common(_ERRORS_SHOWN):
         where = "the record" if path == "record" else path
         mend = _MENDS.get(cause, "send one JSON object a record").format(where)

@@ -100,13 +100,13 @@ class Exporter:
         self._connection, self._topics, self._aggregator = connection, topics, aggregator
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
-        self.clock = clock = Timekeeper(clock, steady, connection.clock.told_of(clock))
+        self.clock = clock = Timekeeper(clock, steady, connection.clock.broker_time_for(clock))
         _show(aggregator, telemetry)
         self._folding_log = FoldingLog(lambda: aggregator.folded)
         self._replayed = False
         #: Held while the book changes, or while somebody reads it in steps.
         self.still = asyncio.Lock()
-        self._lessons = LearningSchedule(aggregator, baselines, telemetry, clock)
+        self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
         self._burst_requests = None
@@ -114,7 +114,7 @@ class Exporter:
             self._burst_requests = BurstRequester(
                 baselines.drift, self._bursts_out, controls.bursts, allowed, health, clock
             )
-        self._holding = Holding(baselines, clock, self._lessons.show)
+        self._holding = Holding(baselines, clock, self._schedule.show)
         self._control = self._control_follower()
         wrote = [(WRITER, writer.encode())]
         self._alarms_out = self.outbox(
@@ -163,7 +163,7 @@ class Exporter:
             self._heard(result)
 
         def changed() -> None:
-            self._lessons.show()
+            self._schedule.show()
             self._controls.are_known.set()
 
         lost = "baselines would be forgotten and learned anew"
@@ -183,8 +183,8 @@ class Exporter:
         And whether the clock has not gone back since: what it had passed was forgotten.
         """
         self.clock()
-        told = self._replayed and not self.clock.has_gone_back
-        return told and self._control.is_ready and self._alarms.is_ready
+        may_report = self._replayed and not self.clock.has_gone_back
+        return may_report and self._control.is_ready and self._alarms.is_ready
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:
@@ -248,7 +248,7 @@ class Exporter:
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
                 elif self.is_ready and self._holding.is_done:  # else what comes is learned again
-                    for baseline in await self._lessons.look(reader):
+                    for baseline in await self._schedule.look(reader):
                         self._baselines_out.offer(baseline)
         finally:
             self._health.finished("exporter")

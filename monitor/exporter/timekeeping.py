@@ -29,7 +29,7 @@ class _Anchor(NamedTuple):
 class Timekeeper:
     """Gives epoch seconds. ``wall`` is the clock, ``steady`` gives seconds that nobody sets.
 
-    ``told`` gives the brokers' time, None while they do not tell. A clock that is off it by more
+    ``broker_time`` gives that of the brokers, None while they do not tell. A clock off it by more
     than an hour is not believed, and theirs is given; one that is not off is.
 
     Untold, a step ahead by more than an hour is not believed until a record says the same, or until
@@ -40,9 +40,9 @@ class Timekeeper:
         self,
         wall: Callable[[], float],
         steady: Callable[[], float],
-        told: Callable[[], float | None] = lambda: None,
+        broker_time: Callable[[], float | None] = lambda: None,
     ) -> None:
-        self._wall, self._steady, self._told = wall, steady, told
+        self._wall, self._steady, self._broker_time = wall, steady, broker_time
         self._anchor: _Anchor | None = None
         self._newest = float("-inf")
         self._largest = self._latest = float("-inf")
@@ -62,17 +62,17 @@ class Timekeeper:
 
     def __call__(self) -> float:
         """The time."""
-        now, told = _Anchor(self._wall(), self._steady()), self._told()
+        now, broker_time = _Anchor(self._wall(), self._steady()), self._broker_time()
         anchor = self._anchor or now
-        other = anchor.wall + now.steady - anchor.steady if told is None else told
+        other = anchor.wall + now.steady - anchor.steady if broker_time is None else broker_time
         self.ahead_s = now.wall - other
-        is_believed = self._is_believed(now) if told is None else self._is_confirmed(now)
+        is_believed = self._is_believed(now) if broker_time is None else self._is_confirmed(now)
         if is_believed:
             self._anchor, self._latest = now, now.wall
         else:
             self._latest = other
-            if told is not None:  # time goes on from there when they tell no more
-                self._anchor = _Anchor(told, now.steady)
+            if broker_time is not None:  # time goes on from there when they tell no more
+                self._anchor = _Anchor(broker_time, now.steady)
         self._largest = max(self._largest, self._latest)
         return self._latest
 

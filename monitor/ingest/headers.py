@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_timestamp
 from monitor.kafka.record import KafkaRecord, last_offset
+from monitor.records.base import Headers
 
 ERROR, REDRIVE = "x-error.", "x-redrive."
 MOST_MESSAGE_CHARACTERS = 500
@@ -17,8 +18,6 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)  # as brokers allow
 #: What a redrive carries, so that attempts are counted on.
 _CARRIED = ("topic", "partition", "offset", "timestamp", "attempts", "first_failed_at")
-
-Headers = Sequence[tuple[str, bytes | None]]
 
 
 class FailureOrigin(NamedTuple):
@@ -41,7 +40,7 @@ class FailureHistory(NamedTuple):
     first_failed_at: datetime
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """What the headers of a dead letter say; at most 500 characters of each text.
 
     ``value_omitted`` is the size of a value that was left out, ``redacted`` that of one in whose
@@ -68,7 +67,7 @@ def error_headers(
     """
     before = history_of(record)
     origin = before.origin if before else origin_of(record)
-    said = {
+    fields = {
         "topic": origin.topic,
         "partition": origin.partition,
         "offset": origin.offset,
@@ -82,17 +81,19 @@ def error_headers(
         "first_failed_at": (before.first_failed_at if before else now).isoformat(),
     }
     if last_offset(record) > record.offset:  # a batch that nobody unpacks
-        said["last_offset"] = last_offset(record)
+        fields["last_offset"] = last_offset(record)
     # A lone surrogate (half of a character, from the traffic) has no bytes in UTF-8.
-    added = [(f"{ERROR}{key}", str(value).encode(errors="replace")) for key, value in said.items()]
+    added = [
+        (f"{ERROR}{key}", str(value).encode(errors="replace")) for key, value in fields.items()
+    ]
     return [*original_headers(record.headers), *added]
 
 
-def redrive_headers(record: KafkaRecord, letter: Letter) -> list[tuple[str, bytes | None]]:
+def redrive_headers(record: KafkaRecord, dead_letter: DeadLetter) -> list[tuple[str, bytes | None]]:
     """The original headers, and what the next failure needs to count on."""
-    origin, attempts, first = letter.history
-    said = (*origin, attempts, first.isoformat())
-    carried = zip(_CARRIED, said, strict=True)
+    origin, attempts, first = dead_letter.history
+    fields = (*origin, attempts, first.isoformat())
+    carried = zip(_CARRIED, fields, strict=True)
     added = [(f"{REDRIVE}{key}", str(value).encode()) for key, value in carried]
     return [*original_headers(record.headers), *added]
 
@@ -131,22 +132,22 @@ def history_of(record: KafkaRecord) -> FailureHistory | None:
     return None
 
 
-def read_letter(record: KafkaRecord) -> Letter | None:
+def read_dead_letter(record: KafkaRecord) -> DeadLetter | None:
     """What a record on the dead letter topic says of itself; None when it is no dead letter."""
-    said = _texts(record.headers, ERROR)
-    history = _history(said)
+    fields = _texts(record.headers, ERROR)
+    history = _history(fields)
     if history is None:
         return None
-    return Letter(
+    return DeadLetter(
         history,
         # Whoever may write there may write any headers, and of any length.
-        stage=said.get("stage", "")[:MOST_MESSAGE_CHARACTERS],
-        cause=said.get("class", "")[:MOST_MESSAGE_CHARACTERS],
-        message=said.get("message", "")[:MOST_MESSAGE_CHARACTERS],
-        group=said.get("group", "")[:MOST_MESSAGE_CHARACTERS],
-        version=said.get("version", "")[:MOST_MESSAGE_CHARACTERS],
-        value_omitted=_number(said.get("value_omitted", "")),
-        redacted=_number(said.get("redacted", "")),
+        stage=fields.get("stage", "")[:MOST_MESSAGE_CHARACTERS],
+        cause=fields.get("class", "")[:MOST_MESSAGE_CHARACTERS],
+        message=fields.get("message", "")[:MOST_MESSAGE_CHARACTERS],
+        group=fields.get("group", "")[:MOST_MESSAGE_CHARACTERS],
+        version=fields.get("version", "")[:MOST_MESSAGE_CHARACTERS],
+        value_omitted=_number(fields.get("value_omitted", "")),
+        redacted=_number(fields.get("redacted", "")),
     )
 
 
@@ -158,18 +159,18 @@ def _texts(headers: Headers, prefix: str) -> dict[str, str]:
     }
 
 
-def _history(said: dict[str, str]) -> FailureHistory | None:
-    numbers = _numbers(said.get(key, "") for key in _CARRIED[1:5])
+def _history(fields: dict[str, str]) -> FailureHistory | None:
+    numbers = _numbers(fields.get(key, "") for key in _CARRIED[1:5])
     try:
-        first = parse_timestamp(said.get("first_failed_at", ""))
+        first = parse_timestamp(fields.get("first_failed_at", ""))
     except ValueError:
         return None
-    if numbers is None or first is None or not _TOPIC.fullmatch(said.get("topic", "")):
+    if numbers is None or first is None or not _TOPIC.fullmatch(fields.get("topic", "")):
         return None
     partition, offset, timestamp_ms, attempts = numbers
     if partition < 0 or offset < 0 or attempts < 1:
         return None
-    origin = FailureOrigin(said["topic"], partition, offset, timestamp_ms)
+    origin = FailureOrigin(fields["topic"], partition, offset, timestamp_ms)
     return FailureHistory(origin, attempts, first.astimezone(UTC))
 
 

@@ -18,12 +18,12 @@ from importlib.resources import files
 from typing import Any, Final, Self
 
 from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE
-from monitor.judge.pipeline.recheck_choice import Equal, Kind
+from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
 from monitor.records import Claims, Flags, Interaction, Judgement, Passage, Source
 
 #: The kinds of verdicts that are compared. Whether several passages support a claim together is
 #: none: wherever one of them does, that is no verdict of its own.
-KINDS: Final[tuple[Kind, ...]] = ("passage", "reference", "response")
+KINDS: Final[tuple[MatrixKind, ...]] = ("passage", "reference", "response")
 _NOWHERE: Final = Source(topic="none", partition=0, offset=0)
 
 
@@ -37,7 +37,7 @@ class Canary:
     response: str
     reference: str | None
     claims: Claims
-    truth: Mapping[Kind, Flags]
+    truth: Mapping[MatrixKind, Flags]
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Self:
@@ -49,7 +49,7 @@ class Canary:
         columns = [str(j) for j, _ in enumerate(found["passages"], 1)]
         of_response = [line for claim, line in lines.items() if claim.startswith("c")]
         of_reference = [line for claim, line in lines.items() if claim.startswith("r")]
-        truth: dict[Kind, Flags] = {
+        truth: dict[MatrixKind, Flags] = {
             "passage": tuple(line[column] for line in lines.values() for column in columns),
             "reference": tuple(line[REFERENCE] for line in of_response if REFERENCE in line),
             "response": tuple(line[RESPONSE] for line in of_reference),
@@ -81,14 +81,14 @@ class Canary:
             source=_NOWHERE,
         )
 
-    def graded(self, judgement: Judgement) -> dict[Kind, Equal]:
+    def graded(self, judgement: Judgement) -> dict[MatrixKind, Equal]:
         """How many verdicts are right, of how many, by kind; kinds without any are left out.
 
         ``judgement`` is on the canary's own claims.
         """
         found = judgement.verdicts
         rows = found.response_by_passage + found.reference_by_passage
-        given: dict[Kind, Flags] = {
+        given: dict[MatrixKind, Flags] = {
             "passage": tuple(verdict for row in rows for verdict in row),
             "reference": found.response_by_reference,
             "response": found.reference_by_response,

@@ -41,7 +41,7 @@ class CountedCalls:
     ) -> None:
         self._telemetry, self._clock = telemetry, clock
         self._whole, self._latest = tally or ReplyTally(), ReplyTally()
-        self._said_at: float | None = None
+        self._reported_at: float | None = None
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, latency, tokens and money."""
@@ -64,9 +64,9 @@ class CountedCalls:
         for tally in (self._whole, self._latest):
             tally.refused[kind] += 1
         now = self._clock()
-        if self._said_at is not None and now - self._said_at < SAY_EVERY_S:
+        if self._reported_at is not None and now - self._reported_at < SAY_EVERY_S:
             return
-        self._said_at = now
+        self._reported_at = now
         logger().warning(
             "judge_replies_refused",
             what=self._latest.in_words(),

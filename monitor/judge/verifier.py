@@ -88,18 +88,18 @@ class LocalVerifier:
 
     async def _batch(self, pairs: list[tuple[str, str]]) -> list[float]:
         try:
-            said = await _THREADS.run(partial(self._said, pairs))
+            probabilities = await _THREADS.run(partial(self._probabilities, pairs))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the function may raise any
             # Not its message, and not chained: it may quote the traffic.
             wrong: str | None = f"raised {type(error).__name__}"
         else:
-            wrong = _wrong(said, len(pairs))
+            wrong = _wrong(probabilities, len(pairs))
             if wrong is None:
-                return said
+                return probabilities
         logger().warning("verifier_failed", verifier=self.name, what=wrong)
         raise JudgeFailed(f"judge.verifier {wrong}", reason=REASON) from None
 
-    def _said(self, pairs: list[tuple[str, str]]) -> list[float]:
+    def _probabilities(self, pairs: list[tuple[str, str]]) -> list[float]:
         """In the thread, also what makes numbers of the result: it may be computed only then."""
         found = self._verify(pairs, device=self._settings.device)
         if isinstance(found, str | bytes):
@@ -179,11 +179,11 @@ async def _nobody(task: Task, system: str, user: str, terms: Terms) -> Reply:
     raise AssertionError(f"{task}: no model is asked")
 
 
-def _wrong(said: Sequence[float], pairs: int) -> str | None:
+def _wrong(probabilities: Sequence[float], pairs: int) -> str | None:
     """What is wrong with numbers that should be probabilities; None where nothing is."""
-    if len(said) != pairs:
-        return f"gave {len(said)} numbers for {pairs} pairs"
-    outside = [value for value in said if not 0.0 <= value <= 1.0]
+    if len(probabilities) != pairs:
+        return f"gave {len(probabilities)} numbers for {pairs} pairs"
+    outside = [value for value in probabilities if not 0.0 <= value <= 1.0]
     return f"gave {outside[0]:.4g}, expected 0 to 1" if outside else None
 
 

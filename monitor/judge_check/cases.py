@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from monitor.judge.offline.overlap import Scores
-from monitor.judge_check.labelled import KINDS, Kind, Labelled
+from monitor.judge_check.labelled import KINDS, Labelled, VerdictKind
 from monitor.records import Judgement, Verdicts
 
 
@@ -44,10 +44,10 @@ class AskedPairs:
         return Spot(found.claim, None) if found else None
 
 
-class Pair(NamedTuple):
+class MatrixEntry(NamedTuple):
     """One entry of a matrix: its kind, row and column (None for a list), numbered from 0."""
 
-    kind: Kind
+    kind: VerdictKind
     row: int
     column: int | None
 
@@ -73,7 +73,7 @@ class LabelledCase:
     """
 
     about: Labelled
-    pair: Pair
+    pair: MatrixEntry
     label: bool
     verdict: bool
     claims: int
@@ -86,19 +86,19 @@ class LabelledCase:
         return self.label == self.verdict
 
     @property
-    def key(self) -> tuple[str, Pair]:
+    def key(self) -> tuple[str, MatrixEntry]:
         """What makes it the same case in another run."""
         return self.about.place + self.about.interaction.interaction_id, self.pair
 
 
-def entries(verdicts: object) -> Iterator[tuple[Pair, Any]]:
+def entries(verdicts: object) -> Iterator[tuple[MatrixEntry, Any]]:
     """Every entry of the five fields of verdicts, labels or scores."""
     for kind in KINDS:
         for i, row in enumerate(getattr(verdicts, kind)):
             if isinstance(row, tuple):
-                yield from ((Pair(kind, i, j), found) for j, found in enumerate(row))
+                yield from ((MatrixEntry(kind, i, j), found) for j, found in enumerate(row))
             else:
-                yield Pair(kind, i, None), row
+                yield MatrixEntry(kind, i, None), row
 
 
 def weighed(judgement: Judgement) -> Scores | None:

@@ -18,7 +18,7 @@ from typing import Final
 
 from monitor.judge_check.cases import LabelledCase, by_cluster
 from monitor.stats.clustered import Estimated
-from monitor.stats.ranking import Scored, area
+from monitor.stats.ranking import LabelledScore, area
 
 #: Bootstrap samples, fewer where they would take more than so many steps in all (some seconds).
 SAMPLES: Final = 1_000
@@ -50,7 +50,7 @@ class Fit:
 class _Scale:
     """The scores in descending order, and each group's labels by their place in it."""
 
-    def __init__(self, clusters: Sequence[Sequence[Scored]]) -> None:
+    def __init__(self, clusters: Sequence[Sequence[LabelledScore]]) -> None:
         self.scores = sorted({score for cluster in clusters for _, score in cluster}, reverse=True)
         place = {score: i for i, score in enumerate(self.scores)}
         self.cuts = [short(below, above) for above, below in pairwise(self.scores)]

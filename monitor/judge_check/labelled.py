@@ -10,18 +10,18 @@ from pydantic import model_validator
 
 from monitor.records import Claims, Frozen, Interaction, Passage, Source
 
-Kind = Literal[
+VerdictKind = Literal[
     "response_by_passage",
     "response_by_context",
     "response_by_reference",
     "reference_by_passage",
     "reference_by_response",
 ]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KINDS: Final[tuple[VerdictKind, ...]] = get_args(VerdictKind)
 
 Label = bool | None
-Labels = tuple[Label, ...]
-LabelMatrix = tuple[Labels, ...]
+LabelledList = tuple[Label, ...]
+LabelledMatrix = tuple[LabelledList, ...]
 
 #: Files of labels have no time of their own, and nothing of a judgement depends on it.
 _NO_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -30,13 +30,13 @@ _NO_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 class LabelledVerdicts(Frozen):
     """The verdicts that are right; None where nobody said. Shapes as in ``Verdicts``."""
 
-    response_by_passage: LabelMatrix
-    response_by_context: Labels
-    response_by_reference: Labels
-    reference_by_passage: LabelMatrix
-    reference_by_response: Labels
+    response_by_passage: LabelledMatrix
+    response_by_context: LabelledList
+    response_by_reference: LabelledList
+    reference_by_passage: LabelledMatrix
+    reference_by_response: LabelledList
 
-    def whole(self, kind: Kind) -> bool:
+    def whole(self, kind: VerdictKind) -> bool:
         """Whether no verdict of this kind is missing."""
         return None not in flat(getattr(self, kind))
 
@@ -65,7 +65,7 @@ class Labelled(Frozen):
         has_reference = self.interaction.reference is not None
         if r and not has_reference:
             raise ValueError(f"claims.reference: found {r}, but the interaction has no reference")
-        shapes: dict[Kind, tuple[int, int | None]] = {
+        shapes: dict[VerdictKind, tuple[int, int | None]] = {
             "response_by_passage": (c, passages),
             "response_by_context": (c, None),
             "response_by_reference": (c * has_reference, None),
@@ -77,7 +77,7 @@ class Labelled(Frozen):
         return self
 
 
-def _require(kind: Kind, found: Sequence[object], rows: int, columns: int | None) -> None:
+def _require(kind: VerdictKind, found: Sequence[object], rows: int, columns: int | None) -> None:
     what = "one for each claim"
     if len(found) != rows:
         raise ValueError(f"verdicts.{kind}: found {len(found)}, expected {rows}, {what}")
@@ -101,18 +101,18 @@ def labelled_verdicts(
     interaction: Interaction,
     claims: Claims,
     *,
-    response_by_passage: LabelMatrix | None = None,
-    response_by_context: Labels | None = None,
-    response_by_reference: Labels | None = None,
-    reference_by_passage: LabelMatrix | None = None,
-    reference_by_response: Labels | None = None,
+    response_by_passage: LabelledMatrix | None = None,
+    response_by_context: LabelledList | None = None,
+    response_by_reference: LabelledList | None = None,
+    reference_by_passage: LabelledMatrix | None = None,
+    reference_by_response: LabelledList | None = None,
 ) -> LabelledVerdicts:
     """Labels of the kinds that a file has; of the others, None in the right shape."""
     c, r = len(claims.response), len(claims.reference)
     row = (None,) * len(interaction.retrieved_contexts)
     has_reference = interaction.reference is not None
 
-    def or_none(found: Labels | None, n: int) -> Labels:
+    def or_none(found: LabelledList | None, n: int) -> LabelledList:
         return (None,) * n if found is None else found
 
     return LabelledVerdicts(

@@ -17,7 +17,7 @@ class _Unlabelled(Exception):
     """A metric asked for a verdict that nobody labelled."""
 
 
-class _Known:
+class _KnownVerdicts:
     """Verdicts from labels: whoever reads a matrix that is not fully labelled is told so.
 
     So no table has to say which metric needs which matrix. What is no verdict on a claim (which
@@ -40,7 +40,7 @@ def on_labels(about: Labelled, judged: Judgement) -> dict[str, float | Unscored]
 
     Everything but claims and verdicts is taken from a judgement on the same interaction.
     """
-    verdicts = _Known(about.verdicts, judged.verdicts)
+    verdicts = _KnownVerdicts(about.verdicts, judged.verdicts)
     known = judged.model_copy(update={"claims": about.claims, "verdicts": verdicts})
     found = {}
     for metric in CATALOGUE.values():
@@ -72,9 +72,9 @@ def metric_errors(
     values: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in CATALOGUE}
     one_sided = dict.fromkeys(CATALOGUE, 0)
     for about, judgement in judged:
-        right, said = on_labels(about, judgement), score_all(judgement)
+        right, scores = on_labels(about, judgement), score_all(judgement)
         for name, value in right.items():
-            pair = value, said[name]
+            pair = value, scores[name]
             if isinstance(pair[0], float) and isinstance(pair[1], float):
                 values[name].setdefault(about.cluster, []).append((pair[0], pair[1]))
             elif isinstance(pair[0], float) or isinstance(pair[1], float):

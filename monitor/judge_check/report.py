@@ -11,7 +11,7 @@ from monitor.judge_check.cases import DIMENSIONS, LabelledCase, by_cluster, case
 from monitor.judge_check.extraction import ExtractionQuality, extraction
 from monitor.judge_check.fit import Draw, Fit, fit
 from monitor.judge_check.formats import FileRead
-from monitor.judge_check.labelled import KINDS, Kind
+from monitor.judge_check.labelled import KINDS, VerdictKind
 from monitor.judge_check.metric_errors import MetricError, metric_errors
 from monitor.judge_check.run import CheckCost, CheckRun, MeasuredInteraction
 from monitor.records import JudgeIdentity
@@ -39,7 +39,7 @@ class Flips:
     ever: Estimated
 
 
-Groups = Mapping[str, Mapping[Kind, Mapping[str, Measure]]]
+Groups = Mapping[str, Mapping[VerdictKind, Mapping[str, Measure]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class JudgeReport:
 
     pipeline: str
     judge: JudgeIdentity
-    kinds: Mapping[Kind, Measure]
+    kinds: Mapping[VerdictKind, Measure]
     by: Groups
     metrics: Mapping[str, MetricError]
     metrics_own_claims: Mapping[str, MetricError]
     extraction: Mapping[str, ExtractionQuality]
-    flips: Mapping[Kind, Flips]
+    flips: Mapping[VerdictKind, Flips]
     verifying: CheckCost
     permuting: CheckCost
     judging: CheckCost
@@ -78,7 +78,7 @@ class Comparison:
 
     first: str
     second: str
-    kind: Kind
+    kind: VerdictKind
     paired: Paired
 
 
@@ -136,7 +136,7 @@ def _judge(run: CheckRun, found: list[LabelledCase], draw: Draw | None) -> Judge
     )
 
 
-def _by_kind(found: Sequence[LabelledCase]) -> dict[Kind, list[LabelledCase]]:
+def _by_kind(found: Sequence[LabelledCase]) -> dict[VerdictKind, list[LabelledCase]]:
     kinds = {kind: [case for case in found if case.pair.kind == kind] for kind in KINDS}
     return {kind: mine for kind, mine in kinds.items() if mine}
 
@@ -149,7 +149,7 @@ def _measure(found: Sequence[LabelledCase]) -> Measure:
 
 
 def _groups(found: Sequence[LabelledCase]) -> Groups:
-    groups: dict[str, dict[Kind, dict[str, Measure]]] = {}
+    groups: dict[str, dict[VerdictKind, dict[str, Measure]]] = {}
     for name, bucket_of in DIMENSIONS.items():
         for kind, mine in _by_kind(found).items():
             buckets: dict[str, list[LabelledCase]] = {}
@@ -170,9 +170,9 @@ def _rank(bucket: str) -> tuple[int, str]:
     return (int(first), "") if first.isdecimal() else (0, bucket)
 
 
-def _flips(measured: Sequence[MeasuredInteraction]) -> dict[Kind, Flips]:
+def _flips(measured: Sequence[MeasuredInteraction]) -> dict[VerdictKind, Flips]:
     """By kind; interactions whose passages have no other order do not count."""
-    changed: dict[Kind, dict[str, list[list[bool]]]] = {}
+    changed: dict[VerdictKind, dict[str, list[list[bool]]]] = {}
     for each in measured:
         if each.verified is None or not each.others:
             continue

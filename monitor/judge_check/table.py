@@ -9,7 +9,7 @@ from rich.table import Table
 
 from monitor.judge_check.fit import Fit
 from monitor.judge_check.gates import GateResult, guessing
-from monitor.judge_check.labelled import Kind
+from monitor.judge_check.labelled import VerdictKind
 from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.judge_check.run import CheckCost
 from monitor.stats.clustered import UNDEFINED, Estimated
@@ -82,15 +82,15 @@ def _heading(judge: JudgeReport) -> str:
 
 def _cost(cost: CheckCost) -> str:
     usage, n = cost.usage, cost.judgements
-    said = f"{n} judgements of {1000 * cost.seconds / n:.1f} ms"
+    line = f"{n} judgements of {1000 * cost.seconds / n:.1f} ms"
     if usage.calls:
         kinds = usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens
         shown = " + ".join(map(str, kinds if usage.reasoning_tokens else kinds[:2]))
-        said += f", {usage.calls} calls, {shown} tokens ({sum(kinds) / n:.0f} each)"
-        said += f", ${usage.usd:.4f}" if usage.usd else ", price unknown"
+        line += f", {usage.calls} calls, {shown} tokens ({sum(kinds) / n:.0f} each)"
+        line += f", ${usage.usd:.4f}" if usage.usd else ", price unknown"
     if cost.failed:
-        said += f"; failed: {', '.join(f'{n} {why}' for why, n in cost.failed.most_common())}"
-    return said
+        line += f"; failed: {', '.join(f'{n} {why}' for why, n in cost.failed.most_common())}"
+    return line
 
 
 def _table(title: str, first: Sequence[str], rest: Iterable[str]) -> Table:
@@ -126,7 +126,7 @@ def _fit(found: Fit) -> str:
     )
 
 
-def _grouped(title: str, groups: Mapping[Kind, Mapping[str, Measure]]) -> Table:
+def _grouped(title: str, groups: Mapping[VerdictKind, Mapping[str, Measure]]) -> Table:
     measures = [m for buckets in groups.values() for m in buckets.values()]
     scored = any(m.auc.value is not None for m in measures)
     names = ("accuracy", "balanced", "precision", "recall", "κ", *(["AUC"] if scored else []))

@@ -1,9 +1,9 @@
-"""The pulse of a cluster: a small question every few seconds, so that readiness knows.
+"""Whether a cluster answers: a small question every few seconds, so that readiness knows.
 
 An idle client does not notice that its broker is frozen, and a busy one only after its requests
-have timed out, which takes 40 s. The pulse has a connection of its own and a short limit. It only
+have timed out, which takes 40 s. The check has a connection of its own and a short limit. It only
 tells; the clients themselves go on trying, and come back alone. Nor do clients say anything of a
-topic that is deleted while they use it: they wait for it to come back, and so the pulse asks for
+topic that is deleted while they use it: they wait for it to come back, and so the check asks for
 the topics, too.
 """
 
@@ -31,7 +31,7 @@ EVERY_S, LIMIT_S = 2.0, 4.0
 AWAY_WAIT_S, REFUSED_WAIT_S = 5.0, 30.0
 
 
-class Pulse:
+class AvailabilityCheck:
     """Asks one cluster; ``part`` is what it is called in ``Health``.
 
     Of ``topics``, those that were there once and are missing at two beats in a row are told; what
@@ -119,9 +119,9 @@ class Pulse:
             self._health.ready(part)
             return
         names = ", ".join(sorted(gone))
-        said, mend = f"there is no topic {names} any more", "create it again; it is waited for"
-        self._health.waits(part, f"{said}: {mend}")
-        finding = Problem(ProblemKind.MISSING_TOPIC, said, mend, topic=names)
+        message, mend = f"there is no topic {names} any more", "create it again; it is waited for"
+        self._health.waits(part, f"{message}: {mend}")
+        finding = Problem(ProblemKind.MISSING_TOPIC, message, mend, topic=names)
         problems.meet(self._connection.name, part, finding)
 
     async def _look(self) -> Problem | None:
@@ -159,11 +159,11 @@ class Pulse:
 async def watched(
     clusters: Mapping[str, tuple[Connection, Collection[str]]], health: Health
 ) -> AsyncIterator[None]:
-    """Every cluster, and those of its topics, has its pulse taken meanwhile."""
-    pulses = [
-        Pulse(connection, health, name, topics=topics)
+    """Every cluster, and those of its topics, is asked meanwhile."""
+    checks = [
+        AvailabilityCheck(connection, health, name, topics=topics)
         for name, (connection, topics) in clusters.items()
     ]
-    named = zip(clusters, pulses, strict=True)
-    async with meanwhile(*((f"the pulse of {name}", pulse.run()) for name, pulse in named)):
+    named = zip(clusters, checks, strict=True)
+    async with meanwhile(*((f"the availability of {name}", check.run()) for name, check in named)):
         yield

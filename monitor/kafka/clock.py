@@ -47,26 +47,26 @@ class BrokerClock:
         self._measured = False
         self._measured_s = 0.0
         #: What they said last, and when that was by ``steady``.
-        self._told: tuple[float, float] | None = None
+        self._last_answer: tuple[float, float] | None = None
 
     def now(self) -> float:
         """Epoch seconds, by the brokers' clock where that is known."""
         return self.own() + (self.offset_s or 0.0)
 
-    def told(self) -> float | None:
+    def broker_time(self) -> float | None:
         """Epoch seconds as the brokers have told them within ``TOLD_S``; None where they do not.
 
         Whatever this machine's clock was set to meanwhile.
         """
-        if self._told is None:
+        if self._last_answer is None:
             return None
-        told_s, steady_s = self._told
+        answered_s, steady_s = self._last_answer
         passed_s = self._steady() - steady_s
-        return told_s + passed_s if passed_s <= TOLD_S else None
+        return answered_s + passed_s if passed_s <= TOLD_S else None
 
-    def told_of(self, clock: Callable[[], float]) -> Callable[[], float | None]:
-        """``told``, for whom ``clock`` is the time; of another clock than our own they say none."""
-        return self.told if clock is self.own else lambda: None
+    def broker_time_for(self, clock: Callable[[], float]) -> Callable[[], float | None]:
+        """``broker_time`` where ``clock`` is our own; nothing is known of another clock."""
+        return self.broker_time if clock is self.own else lambda: None
 
     def heard(self, broker_s: float, began_s: float) -> None:
         """A broker has told its time in an answer to what was sent at ``began_s`` by our clock.
@@ -77,7 +77,7 @@ class BrokerClock:
         if broker_s >= FIRST_S and 0 <= ended_s - began_s <= LONGEST_ANSWER_S:
             self.offset_s, self._measured = broker_s - (began_s + ended_s) / 2, True
             self._measured_s = ended_s
-            self._told = broker_s + (ended_s - began_s) / 2, self._steady()
+            self._last_answer = broker_s + (ended_s - began_s) / 2, self._steady()
 
     def refused(self) -> None:
         """A record with our own time was refused for it: we are ahead, by an hour or more."""

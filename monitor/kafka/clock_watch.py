@@ -41,7 +41,7 @@ class ClockWatch:
         self._limit_s, self._show = limit_s, show
         self._part = PART if connection.section == "kafka" else f"{PART}_{connection.section}"
         self._client: AIOKafkaClient | None = None
-        self._is_off = self._said_unknown = False
+        self._is_off = self._reported_unknown = False
 
     async def run(self) -> None:
         """Look for ever."""
@@ -91,7 +91,12 @@ class ClockWatch:
         except _TOO_OLD:
             self._unknown("Kafka 3.3 with KRaft, or newer, tells its time")
             return False
-        except (errors.KafkaError, OSError, TimeoutError, ValueError):  # away: the pulse says so
+        except (
+            errors.KafkaError,
+            OSError,
+            TimeoutError,
+            ValueError,
+        ):  # away: another check says so
             await self._hang_up()
             return True
 
@@ -121,8 +126,8 @@ class ClockWatch:
         return self._client
 
     def _unknown(self, hint: str) -> None:
-        if not self._said_unknown:
-            self._said_unknown = True
+        if not self._reported_unknown:
+            self._reported_unknown = True
             logger().info("broker_time_unknown", what=self._part, hint=hint)
 
     async def _hang_up(self) -> None:

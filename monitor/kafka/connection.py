@@ -18,7 +18,7 @@ from monitor.kafka.losses import Losses
 from monitor.kafka.problems import ClusterName, Problems
 from monitor.runtime.logs import logger
 
-Client = TypeVar("Client")
+ClientT = TypeVar("ClientT")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Connection:
                 options["sasl_plain_password"] = self.sasl_password()
         return options
 
-    def renewing(self, client: Client) -> Client:
+    def renewing(self, client: ClientT) -> ClientT:
         """The client, built with ``options``, made to ask for the password at every connection.
 
         Certificates and tokens are asked for again in any case.

@@ -20,7 +20,7 @@ from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.record import KafkaRecord, Unreadable, size
 from monitor.runtime.logs import logger
 
-Batch = list[KafkaRecord]
+RecordBatch = list[KafkaRecord]
 
 #: However many partitions there are.
 LEAST_SHARE = 20
@@ -57,7 +57,7 @@ class FairReader:
         self._suspects.clear()
         self._error = None
 
-    async def read(self, timeout_ms: int, most: int) -> list[Batch]:
+    async def read(self, timeout_ms: int, most: int) -> list[RecordBatch]:
         """Batches of one partition each, in order; none after ``timeout_ms``.
 
         A partition that has records gives up to its share of ``most``, whatever the others have.
@@ -68,7 +68,7 @@ class FairReader:
             raise error
         if self._suspects:
             return await self._examine(self._suspects[0])
-        found: dict[TopicPartition, Batch] = {}
+        found: dict[TopicPartition, RecordBatch] = {}
         if self._more:
             await asyncio.sleep(0)  # what is there already waits for nothing: let others run
             found = await self._take(most)
@@ -80,7 +80,7 @@ class FairReader:
         found: frozenset[TopicPartition] = self._client.assignment() - self._client.paused()
         return found
 
-    async def _next(self, timeout_ms: int, most: int) -> dict[TopicPartition, Batch]:
+    async def _next(self, timeout_ms: int, most: int) -> dict[TopicPartition, RecordBatch]:
         """Wait for the first record to come, then take what is there."""
         partitions = self._readable()
         if len(partitions) == 1:
@@ -92,9 +92,9 @@ class FairReader:
         rest = await self._take(most) if first else {}
         return {tp: first.get(tp, []) + rest.get(tp, []) for tp in {**first, **rest}}
 
-    async def _take(self, most: int) -> dict[TopicPartition, Batch]:
+    async def _take(self, most: int) -> dict[TopicPartition, RecordBatch]:
         """What is there already. Nothing suspends once there is a batch in hand."""
-        found: dict[TopicPartition, Batch] = {}
+        found: dict[TopicPartition, RecordBatch] = {}
         partitions, taken = self._readable(), 0
         share = max(LEAST_SHARE, most // max(1, len(partitions)))
         for partition in partitions:
@@ -115,12 +115,12 @@ class FairReader:
 
     async def _wait(
         self, partitions: Collection[TopicPartition], timeout_ms: int, most: int
-    ) -> dict[TopicPartition, Batch]:
+    ) -> dict[TopicPartition, RecordBatch]:
         asked = tuple(partitions)
         if not asked and self._client.assignment():
             asked = (_NOBODY,)
         try:
-            found: dict[TopicPartition, Batch] = await self._client.getmany(
+            found: dict[TopicPartition, RecordBatch] = await self._client.getmany(
                 *asked, timeout_ms=timeout_ms, max_records=most
             )
         except Exception as error:
@@ -130,13 +130,13 @@ class FairReader:
             return {}
         return found
 
-    async def _examine(self, partition: TopicPartition) -> list[Batch]:
+    async def _examine(self, partition: TopicPartition) -> list[RecordBatch]:
         """The partition's next records, one at a time, up to the one that cannot be read.
 
         One that fails twice, freshly fetched, is passed by. Where several offsets in a row are
         missing from the log (compaction), those before it are taken for unreadable, too.
         """
-        found: Batch = []
+        found: RecordBatch = []
         failures, assignments = 0, self._assignments
         while len(found) < MOST_EXAMINED:
             try:

@@ -11,7 +11,7 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 from monitor.errors import DependencyRefused
 from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
-from monitor.kafka.fair_reader import Batch, FairReader
+from monitor.kafka.fair_reader import FairReader, RecordBatch
 from monitor.kafka.record import Partition
 from monitor.kafka.retrying import REFUSALS, bounded, refusal, start_patiently, stopped
 from monitor.runtime.health import Health
@@ -87,7 +87,7 @@ class GroupConsumer:
             self._connection.losses.follows(topic)
         self._client.subscribe(list(topics), listener=_Listener(assignment, self._reader))
 
-    async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
+    async def poll(self, timeout_ms: int, max_records: int) -> list[RecordBatch]:
         """The next records, in batches of one partition; an empty list after ``timeout_ms``.
 
         Every partition that has records is served. A record that the client cannot unpack is an

@@ -10,7 +10,7 @@ from monitor.runtime.logs import logger
 Count = Callable[[str, int], None]
 
 
-class _Tally:
+class _LossTally:
     """Numbers by topic, for whoever counts them from now on."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Losses:
     """What the readers of one cluster have missed. The readers tell, ``counted_by`` counts."""
 
     def __init__(self) -> None:
-        self._lost, self._went_back = _Tally(), _Tally()
+        self._lost, self._went_back = _LossTally(), _LossTally()
         self._followed = set[str]()
 
     def counted_by(self, lost: Count, went_back: Count) -> None:

@@ -23,7 +23,7 @@ from monitor.runtime.health import Health
 REQUEST_LIMIT_S = 10.0
 
 
-class _Client(AIOKafkaClient):
+class _MetadataClient(AIOKafkaClient):
     async def start(self) -> None:
         await self.bootstrap()
 
@@ -34,14 +34,16 @@ class _Client(AIOKafkaClient):
 class ClusterView:
     """The cluster's list of topics."""
 
-    def __init__(self, client: _Client) -> None:
+    def __init__(self, client: _MetadataClient) -> None:
         self._client = client
 
     @classmethod
     async def start(cls, connection: Connection, health: Health, part: str) -> ClusterView:
         """Connect."""
         return cls(
-            await start_patiently(lambda: _Client(**connection.options()), connection, health, part)
+            await start_patiently(
+                lambda: _MetadataClient(**connection.options()), connection, health, part
+            )
         )
 
     async def partitions(self) -> dict[str, list[int]]:
@@ -63,14 +65,14 @@ class ClusterView:
         node = self._client.get_random_node()
         request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
         answer = await bounded(self._client.send(node, request), REQUEST_LIMIT_S)
-        told = {topic: errors.for_code(code) for code, topic, *_ in answer.topics}
-        hidden = [t for t in topics if told.get(t) is errors.TopicAuthorizationFailedError]
+        answered = {topic: errors.for_code(code) for code, topic, *_ in answer.topics}
+        hidden = [t for t in topics if answered.get(t) is errors.TopicAuthorizationFailedError]
         if hidden:
             raise errors.TopicAuthorizationFailedError(sorted(set(hidden)))
         away = {errors.UnknownTopicOrPartitionError, errors.LeaderNotAvailableError, None}
-        for error in set(told.values()) - away - {errors.NoError}:
+        for error in set(answered.values()) - away - {errors.NoError}:
             raise error()
-        return sorted({topic for topic in topics if told.get(topic) in away})
+        return sorted({topic for topic in topics if answered.get(topic) in away})
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -1,7 +1,7 @@
 """What is wrong with a cluster, in plain words: said once, shown while it lasts, ended in the log.
 
-Several parts of a process may meet the same problem (a writer, a reader, the pulse): it is over
-when none of them has it any more.
+Several parts of a process may meet the same problem (a writer, a reader, the check of its
+availability): it is over when none of them has it any more.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Problems:
         self._held: dict[str, ProblemKind] = {}
         self._episodes: dict[ProblemKind, _Episode] = {}
         self._events: dict[ProblemKind, float] = {}
-        self._said: dict[tuple[ProblemKind, str], _Said] = {}
+        self._logged: dict[tuple[ProblemKind, str], _LoggedProblem] = {}
         self._shown: set[ProblemKind] = set()
         self._watch: Callable[[str, Callable[[], bool]], None] = lambda _kind, _lasts: None
         #: Whether this cluster has let us in since the process began: what it refuses later may be
@@ -116,8 +116,8 @@ class Problems:
         if kind not in self._episodes:
             self._episodes[kind] = _Episode(self._clock())
         self._held[part] = kind
-        if self._say(cluster, part, finding, again=self._episodes[kind].said):
-            self._episodes[kind].said = True
+        if self._say(cluster, part, finding, again=self._episodes[kind].logged):
+            self._episodes[kind].logged = True
         self._end(cluster)
 
     def happened(self, cluster: ClusterName, part: str, finding: Problem) -> None:
@@ -139,11 +139,11 @@ class Problems:
     def _say(self, cluster: ClusterName, part: str, finding: Problem, *, again: bool) -> bool:
         """One line, unless it was said lately; ``again``: the problem as such is known already."""
         key, now = (finding.kind, finding.topic), self._clock()
-        if said := self._said.get(key):
-            same = again and said.found == finding.found
-            if now - said.at < (SAY_AGAIN_S if same else SAY_EVERY_S):
+        if logged := self._logged.get(key):
+            same = again and logged.found == finding.found
+            if now - logged.at < (SAY_AGAIN_S if same else SAY_EVERY_S):
                 return False
-        self._said[key] = _Said(now, finding.found)
+        self._logged[key] = _LoggedProblem(now, finding.found)
         log = logger().warning if finding.kind in PASSING else logger().error
         log("kafka_problem", what=part, **described(cluster, finding))
         return True
@@ -152,7 +152,7 @@ class Problems:
         """Say once which problems nobody has any more."""
         for kind in set(self._episodes) - set(self._held.values()):
             episode = self._episodes.pop(kind)
-            if episode.said:
+            if episode.logged:
                 logger().info(
                     "kafka_problem_over",
                     kind=kind.value,
@@ -166,10 +166,10 @@ class _Episode:
     """From when nobody had the problem to when nobody has it again."""
 
     since: float
-    said: bool = False
+    logged: bool = False
 
 
-class _Said(NamedTuple):
+class _LoggedProblem(NamedTuple):
     at: float
     found: str
 

@@ -132,7 +132,7 @@ class TopicReader:
             except REFUSALS as error:
                 raise DependencyRefused(refusal(self._connection, error, self._topic)) from error
             except errors.KafkaError as error:
-                # What it is, the pulse finds out and says.
+                # What it is, the availability check finds out and says.
                 logger().debug("kafka_read_retried", topic=self._topic, error=str(error))
                 await asyncio.sleep(timeout_ms / 1000)
                 batches = {}

@@ -63,7 +63,7 @@ def missing_right(
 
 def _named(error: Exception) -> str:
     """The topics or the group in the error, which aiokafka gives as a name or a set of names."""
-    said = error.args[0] if error.args else ""
-    if isinstance(said, (set, frozenset, list, tuple)):
-        return ", ".join(sorted(str(name) for name in said))
-    return str(said)
+    detail = error.args[0] if error.args else ""
+    if isinstance(detail, (set, frozenset, list, tuple)):
+        return ", ".join(sorted(str(name) for name in detail))
+    return str(detail)

@@ -54,19 +54,19 @@ class Startable(Protocol):
         """Disconnect."""
 
 
-Client = TypeVar("Client", bound=Startable)
-Result = TypeVar("Result")
+StartableT = TypeVar("StartableT", bound=Startable)
+ResultT = TypeVar("ResultT")
 
 
 async def start_patiently(
-    build: Callable[[], Client], connection: Connection, health: Health, part: str
-) -> Client:
+    build: Callable[[], StartableT], connection: Connection, health: Health, part: str
+) -> StartableT:
     """Build and start a client; wait for a broker that is away, as not ready.
 
     Raises ``DependencyRefused`` when the broker answers and says no.
     """
 
-    async def start() -> Client:
+    async def start() -> StartableT:
         client = connection.renewing(build())
         try:
             await settled(client.start())
@@ -91,13 +91,13 @@ def _let_in(client: Startable) -> None:
 
 
 async def patiently(
-    action: Callable[[], Awaitable[Result]],
+    action: Callable[[], Awaitable[ResultT]],
     connection: Connection,
     health: Health,
     part: str,
     *,
     operation: str = "Read",
-) -> Result:
+) -> ResultT:
     """The action's result, tried again while the broker is away; until then not ready.
 
     Raises ``DependencyRefused`` when the broker answers and says no. Once it has let us in, a
@@ -134,9 +134,9 @@ async def _cause(connection: Connection, error: Exception) -> Problem:
     """Why it failed; raises ``DependencyRefused`` when it is a refusal that waiting cannot heal."""
     finding = await diagnose(connection)
     if finding is None:  # it answers by now; or only what was asked for is missing
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         mend = "it is tried again; if this goes on, the broker's log says more"
-        return Problem(ProblemKind.BROKER_AWAY, f"a request failed ({said})", mend)
+        return Problem(ProblemKind.BROKER_AWAY, f"a request failed ({message})", mend)
     if finding.kind not in PASSING and not connection.problems.let_in:
         await asyncio.sleep(CONFIRM_S)
         again = await diagnose(connection)
@@ -161,7 +161,7 @@ async def stopped(stopping: Coroutine[Any, Any, Any], what: str) -> None:
     task.result()
 
 
-async def settled(starting: Coroutine[Any, Any, Result]) -> Result:
+async def settled(starting: Coroutine[Any, Any, ResultT]) -> ResultT:
     """The start's result; whoever is cancelled meanwhile still lets it end, for a moment.
 
     aiokafka leaves open the connection by which it asks for the brokers when that is cancelled.
@@ -178,7 +178,7 @@ async def settled(starting: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-async def bounded(action: Awaitable[Result], limit_s: float) -> Result:
+async def bounded(action: Awaitable[ResultT], limit_s: float) -> ResultT:
     """The action's result within ``limit_s`` seconds, else ``TimeoutError``."""
     async with asyncio.timeout(limit_s):
         return await action

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from monitor.kafka.record import KafkaRecord
 
 #: The next records of a partition; none at its end.
-Fetch = Callable[[], Awaitable[Sequence[KafkaRecord]]]
+FetchRecords = Callable[[], Awaitable[Sequence[KafkaRecord]]]
 
 
 class Head:
     """One partition, of which no more is held than was fetched at once."""
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: FetchRecords) -> None:
         self._fetch = fetch
         self._records: deque[KafkaRecord] = deque()
         self._ended = False

@@ -14,12 +14,12 @@ from typing import Final
 
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
 from monitor.stats.baseline import Baseline
-from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, combined
+from monitor.stats.drift import NO_EVIDENCE, BetEvidence, Deviation, after, combined
 
 #: Normal slots before the change.
 _BEFORE: Final = 2_000
-#: Monitors that are looked at, and where each slot is screened, which takes longer.
-_MONITORS, _SCREENING_MONITORS = 300, 150
+#: Monitors that are looked at, and where picks are directed, which takes longer.
+_MONITORS, _DIRECTED_MONITORS = 300, 150
 #: Slots that are drawn for one monitor and one quality; they are taken at random from then on.
 _DRAWN: Final = 250
 #: Nobody waits for longer, in judged interactions.
@@ -56,8 +56,8 @@ class Simulation:
         random = Random(self._seed + 1)
         pools = [Pool(self._normal.times(one), random, self._pool.noise) for one in factors]
         found: list[list[int | None]] = [[] for _ in factors]
-        screens = self._normal.correlation > 0 and self._members > 1
-        for _ in range(_SCREENING_MONITORS if screens else _MONITORS):
+        is_directed = self._normal.correlation > 0 and self._members > 1
+        for _ in range(_DIRECTED_MONITORS if is_directed else _MONITORS):
             known = self._known(random)
             evidence = self._quiet(known, random)
             if evidence is None:
@@ -87,7 +87,7 @@ class Simulation:
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
         return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerate, mean)
 
-    def _quiet(self, known: Known, random: Random) -> Evidence | None:
+    def _quiet(self, known: Known, random: Random) -> BetEvidence | None:
         """The evidence after normal traffic; None after an alarm."""
         evidence, threshold = NO_EVIDENCE, self._watch.threshold
         for slot in random.choices(self._slots(known, self._pool, random), k=_BEFORE):
@@ -97,7 +97,7 @@ class Simulation:
         return evidence
 
     def _until_alarm(
-        self, evidence: Evidence, slots: Sequence[Deviation], random: Random
+        self, evidence: BetEvidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
         for judged in range(1, _PATIENCE + 1):
             evidence = after(evidence, random.choice(slots), self._watch.threshold)

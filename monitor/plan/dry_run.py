@@ -32,7 +32,7 @@ from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
 from monitor.control.state import ControlState
 from monitor.ingest.work import Work, WorkState
-from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Outgoing, Producer
@@ -69,7 +69,7 @@ class Counting(Producer):
             self.judged += found.outcome != Outcome.OVER_BUDGET
 
 
-async def rehearse(
+async def dry_run(
     settings: Settings, now: float, health: Health, limit_s: float = 60.0
 ) -> dict[str, Any]:
     """What would be judged and spent from ``now`` on (epoch seconds).
@@ -91,7 +91,7 @@ async def rehearse(
             await scan.stop()
     finally:
         await stage.aclose()
-    return _told(stage)
+    return _report(stage)
 
 
 class _Stage:
@@ -152,8 +152,8 @@ class _Stage:
         if build_budget(settings) is not None:
             require_prices(configured_judges)
         counting = Counting(cluster, health, settings.kafka.topics.scores)
-        rehearsed = [_rehearsed(settings, configured) for configured in configured_judges]
-        stage = cls(settings, rehearsed, counting, telemetry, health, now)
+        dry = [_with_dry_run_judge(settings, configured) for configured in configured_judges]
+        stage = cls(settings, dry, counting, telemetry, health, now)
         stage.unpriced = unpriced(configured_judges)
         return stage
 
@@ -165,7 +165,7 @@ class _Stage:
         self.scorer.turn()
 
     async def know(self, output: Connection, limit_s: float) -> None:
-        """What was spent today, what is paused, and what is known of the screen."""
+        """What was spent today, what is paused, and what is known of the risk signal."""
         scan = await one_shot.scan(output, self.health, limit_s)
         try:
             await self._learn(scan)
@@ -191,7 +191,7 @@ class _Stage:
         topics = self.settings.kafka.topics.interactions
         async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
-            for record in self.scorer.screen(batch):
+            for record in self.scorer.prefilter(batch):
                 work = self.scorer.begin(record)
                 if work is not None:
                     work.start()
@@ -210,7 +210,7 @@ class _Stage:
             await configured.provider_gates.aclose()
 
 
-def _told(stage: _Stage) -> dict[str, Any]:
+def _report(stage: _Stage) -> dict[str, Any]:
     usage = stage.counting.usage
     outcomes = {
         "/".join(filter(None, (outcome.value, reason))): count
@@ -229,14 +229,14 @@ def _told(stage: _Stage) -> dict[str, Any]:
     }
 
 
-def _rehearsed(settings: Settings, configured: ConfiguredJudge) -> ConfiguredJudge:
+def _with_dry_run_judge(settings: Settings, configured: ConfiguredJudge) -> ConfiguredJudge:
     """The same, with a judge that asks nobody."""
     if configured.section.kind == "offline":
         return configured
     handled = handling(configured.section, redaction_rules(settings))
     return replace(
         configured,
-        judge=RehearsedJudge(llm_settings(configured.section, handled), configured.provider_gates),
+        judge=DryRunJudge(llm_settings(configured.section, handled), configured.provider_gates),
     )
 
 

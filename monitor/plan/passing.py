@@ -15,7 +15,7 @@ LONGEST_GAP_S: Final = 86_400.0
 
 
 class Passing:
-    """A clock in epoch seconds; ``told`` hears at least each half minute how far it is behind.
+    """A clock in epoch seconds; ``report_delay`` is told each half minute how far it is behind.
 
     It stands at ``now`` with the first record, and goes on as their times do. While more is asked
     of a model than its limits allow, judgements wait, and while ``most`` do, so do records.
@@ -35,12 +35,17 @@ class Passing:
         now: float,
         meters: Sequence[Meter],
         judged: Callable[[], int],
-        told: Callable[[float], None],
+        report_delay: Callable[[float], None],
         *,
         most: int,
     ) -> None:
         self.started = self.now = self._came = now
-        self._meters, self._judged, self._told, self._most = meters, judged, told, most
+        self._meters, self._judged, self._report_delay, self._most = (
+            meters,
+            judged,
+            report_delay,
+            most,
+        )
         self._latest_s: float | None = None
         self._used = [meter.used() for meter in meters]
         self._free_at = [now] * len(meters)
@@ -59,7 +64,7 @@ class Passing:
         self.lag_s = then - self._came
         while self.now < then:
             self.now = min(then, self.now + STEP_S)
-            self._told(max(0.0, self.now - self._came))
+            self._report_delay(max(0.0, self.now - self._came))
 
     def _line_up(self) -> None:
         """What was asked since the last record: when it will have been answered."""

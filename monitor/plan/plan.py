@@ -51,9 +51,9 @@ class Takes:
 
 @dataclass(frozen=True)
 class Assumed:
-    """Interactions a minute, their normal ``mean`` (larger is worse), and what the screen knows.
+    """Interactions a minute, their normal ``mean`` (larger is worse), and the risk signal's worth.
 
-    ``correlation`` is that of its signal with the judge's values.
+    ``correlation`` is that of the signal with the judge's values.
     """
 
     per_minute: float
@@ -149,7 +149,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         + f"; evidence counts after another {plan['settle_s']} s",
         "series": f"at most {plan['series']:,}",
     }
-    return [f"{name:15} {said}" for name, said in rows.items()]
+    return [f"{name:15} {value}" for name, value in rows.items()]
 
 
 def _too_large(share: float | None) -> dict[str, str]:

@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from monitor.app.connections import connection
-from monitor.app.policies import llm_settings
+from monitor.app.policies import ingest_filter, llm_settings
 from monitor.config import Settings
 from monitor.errors import MessageRejected, TooLarge
 from monitor.ingest.formats import native
-from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
 from monitor.kafka.record import KafkaRecord
 from monitor.plan.plan import Takes
 from monitor.records import Interaction, Source, Usage
 from monitor.runtime.health import Health
-from monitor.sampling.rules import Filter
 from monitor.scorer.judging import judge_input
 
 #: Interactions that a judgement is rehearsed for: the mean of more would hardly be another one.
-MOST_REHEARSED: Final = 200
+MOST_DRY_RUN: Final = 200
 #: Kept of a topic while it is read: every nth, and n doubles when there are too many.
-_MOST_KEPT: Final = 2 * MOST_REHEARSED
+_MOST_KEPT: Final = 2 * MOST_DRY_RUN
 
 
 class MeasuredTraffic(NamedTuple):
@@ -61,14 +60,14 @@ async def measured(
     seen = await _read(settings, now, minutes, health, limit_s)
     if not seen.count:
         return None
-    return MeasuredTraffic(seen.count / minutes, await _rehearsed(settings, seen.kept))
+    return MeasuredTraffic(seen.count / minutes, await _takes(settings, seen.kept))
 
 
 async def _read(
     settings: Settings, now: float, minutes: float, health: Health, limit_s: float
 ) -> Thinned:
     seen, start_ms = Thinned(), int((now - 60 * minutes) * 1000)
-    let_through = Filter.of(settings.ingest.include, settings.ingest.exclude)
+    let_through = ingest_filter(settings)
     scan = await one_shot.scan(connection(settings), health, limit_s)
     try:
         for topic in settings.kafka.topics.interactions:
@@ -91,11 +90,11 @@ def _decoded(record: KafkaRecord) -> Interaction | None:
         return None
 
 
-async def _rehearsed(settings: Settings, kept: Sequence[Interaction]) -> Takes:
+async def _takes(settings: Settings, kept: Sequence[Interaction]) -> Takes:
     if settings.judge.kind == "offline":
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
-    judge = RehearsedJudge(llm_settings(settings.judge))
-    chosen = kept[:: math.ceil(len(kept) / MOST_REHEARSED)]
+    judge = DryRunJudge(llm_settings(settings.judge))
+    chosen = kept[:: math.ceil(len(kept) / MOST_DRY_RUN)]
     total, too_large = Usage(), 0
     for interaction in chosen:
         try:

@@ -28,7 +28,7 @@ _POOL: Final = 12_000
 
 
 class SimulatedAnswer(NamedTuple):
-    """The segment of an answer, its value, and the screen's signal."""
+    """The segment of an answer, its value, and the risk signal."""
 
     segment: str
     value: float

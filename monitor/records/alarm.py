@@ -38,7 +38,7 @@ _CLOSED: Final[dict[Cause, str]] = {
 }
 
 
-def _is_told_in_utc(moment: datetime) -> datetime:
+def _is_in_utc(moment: datetime) -> datetime:
     """The same; a moment that lies outside the calendar in UTC could never be told."""
     try:
         moment.astimezone(UTC)
@@ -47,7 +47,7 @@ def _is_told_in_utc(moment: datetime) -> datetime:
     return moment
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_is_told_in_utc)]
+Moment = Annotated[AwareDatetime, AfterValidator(_is_in_utc)]
 
 
 class MeanChange(Frozen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import (
@@ -15,6 +16,8 @@ from pydantic import (
 
 from monitor.errors import RecordSkipped
 
+#: Of a Kafka record, in their order.
+Headers = Sequence[tuple[str, bytes | None]]
 #: Why a record of a newer major schema is left out; those who read a topic count it from 0 on.
 NEWER_SCHEMA: Final = "newer_schema"
 _SCHEMA: Final = re.compile(r"(rag\.[a-z]+/([0-9]{1,9}))(?:\.([0-9]{1,9}))?")

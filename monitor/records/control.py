@@ -74,7 +74,7 @@ Spread = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
 class CalibrationRecord(Keyed):
-    """What the screen's signal says of the values of one application and judge.
+    """What the risk signal says of the values of one application and judge.
 
     ``edges`` cut the signal in bins, an edge belongs to the bin below it; per bin ``spreads`` says
     how much a judgement teaches, and ``expected``, by metric, the value with larger meaning worse.

@@ -48,5 +48,5 @@ class Interaction(Frozen):
     @property
     def kind(self) -> Kind:
         """Whether metrics that need a reference are defined for it: not where it has no words."""
-        said = any(map(str.isalnum, self.reference or ""))
-        return "with_reference" if said else "without_reference"
+        has_reference = any(map(str.isalnum, self.reference or ""))
+        return "with_reference" if has_reference else "without_reference"

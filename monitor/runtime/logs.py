@@ -20,7 +20,7 @@ import structlog
 from monitor.errors import MonitorError
 from monitor.runtime.visible import all_visible, json_visible, lines_visible, visible
 
-Event = MutableMapping[str, Any]
+LogEvent = MutableMapping[str, Any]
 PER_MINUTE = 5
 #: Fields that tell two events apart for the limit; ids and counts do not. ``key`` is that of a
 #: baseline or an alarm: when many open at once, all of them are told.
@@ -75,7 +75,7 @@ class RateLimit:
         self._outage = outage or LogBudget(clock=clock)
         self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
 
-    def __call__(self, _logger: Any, _method: str, event: Event) -> Event:
+    def __call__(self, _logger: Any, _method: str, event: LogEvent) -> LogEvent:
         """Pass the event, or raise ``structlog.DropEvent``."""
         if event.get("event") in _OUTAGE_EVENTS:
             left_out = self._outage.spend()
@@ -155,7 +155,7 @@ _JSON: Final = structlog.processors.JSONRenderer(ensure_ascii=False)
 _LINES: Final = ("exception", "stack", "stack_info")
 
 
-def _all_visible(_logger: Any, _method: str, event: Event) -> Event:
+def _all_visible(_logger: Any, _method: str, event: LogEvent) -> LogEvent:
     """Nothing that was logged moves the cursor, or shows one text as another."""
     return {
         visible(key): lines_visible(str(value)) if key in _LINES else all_visible(value)
@@ -199,17 +199,17 @@ def _debugging() -> bool:
     return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
-def _types_and_places(_logger: Any, _method: str, event: Event) -> Event:
+def _types_and_places(_logger: Any, _method: str, event: LogEvent) -> LogEvent:
     """Exceptions without what they say, unless they are ours: it may quote an interaction."""
     found = event.pop("exc_info", None)
     error = sys.exc_info()[1] if found is True else found[1] if isinstance(found, tuple) else found
-    said = []
+    lines = []
     while isinstance(error, BaseException):
         message = f": {error}" if isinstance(error, MonitorError) else ""
-        said.append(f"{type(error).__name__}{message}\n")
-        said += traceback.format_tb(error.__traceback__)
+        lines.append(f"{type(error).__name__}{message}\n")
+        lines += traceback.format_tb(error.__traceback__)
         error = error.__cause__ or error.__context__
-    return {**event, "exception": "".join(said)} if said else event
+    return {**event, "exception": "".join(lines)} if lines else event
 
 
 def _quiet_libraries() -> None:

@@ -28,8 +28,8 @@ def compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
-        said = error.args[0] if error.args else "not readable"
-        why = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        reason = error.args[0] if error.args else "not readable"
+        why = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(f"no regular expression of RE2: {why}") from None
 
 

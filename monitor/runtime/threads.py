@@ -54,12 +54,12 @@ class _Job(Generic[T]):
             self._tell(self.future.set_result, result)
 
     def _tell(self, settle: Callable[[Any], None], what: object) -> None:
-        def told() -> None:
+        def notify() -> None:
             if not (self.is_unwanted or self.future.done()):
                 settle(what)
 
         with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(told)
+            self._loop.call_soon_threadsafe(notify)
 
 
 class Threads:

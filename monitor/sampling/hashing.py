@@ -1,7 +1,7 @@
 """Which interactions are judged: a consistent hash, the same on every replica and redelivery.
 
-h = first 8 bytes of BLAKE2b(sampling key) / 2^64, screened when h < q. Nested: whatever is screened
-at q is screened at every larger q.
+h = first 8 bytes of BLAKE2b(sampling key) / 2^64, sampled when h < q. Nested: whatever is sampled
+at q is sampled at every larger q.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-Headers = Iterable[tuple[str, bytes | None]]
+from monitor.records.base import Headers
 
 #: Larger than every digest, which has 64 bytes.
 _ABOVE_ALL = b"\xff" * 65
@@ -49,10 +49,10 @@ def threshold(q: float) -> bytes:
     return low.to_bytes(8, "big")
 
 
-def screened(key: bytes, q: float) -> bool:
+def is_sampled(key: bytes, q: float) -> bool:
     """Whether an interaction with this sampling key is taken at probability ``q``.
 
-    >>> screened(b"x", 1.0), screened(b"x", 0.0)
+    >>> is_sampled(b"x", 1.0), is_sampled(b"x", 0.0)
     (True, False)
     """
     return blake2b(key).digest() < threshold(q)
@@ -102,10 +102,10 @@ class Sampler(NamedTuple):
 
     def takes(self, key: bytes) -> bool:
         """Whether the interaction with this sampling key is judged."""
-        return screened(key, self.rate)
+        return is_sampled(key, self.rate)
 
 
-class HashScreen:
+class MultiPrefilter:
     """What may be taken by any of several samplers, as far as it can be told without decoding.
 
     Of samplers with the same key only the largest rate counts, since the hashes are nested.

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 LEAST_WEIGHT: Final = 0.2
 #: A pick is expected to have at most this part of its weight, so that u·f is at most a quarter.
 MOST_EXPECTED: Final = 0.25
-#: Another hash than that of the rate, or picks among the screened would be foretold.
+#: Another hash than that of the rate, or picks among the sampled would be foretold.
 _PERSON: Final = b"monitor pick"
 
 

@@ -14,53 +14,53 @@ from typing import NamedTuple
 from monitor.ingest import headers
 from monitor.ingest.formats.native import logged_id
 from monitor.kafka.record import KafkaRecord, Unreadable
-from monitor.sampling.hashing import HashScreen, Sampler, threshold
+from monitor.sampling.hashing import MultiPrefilter, Sampler, threshold
 
 
-class Screened(NamedTuple):
+class Prefiltered(NamedTuple):
     """What is left of a batch, and how many were dropped after their id had been read."""
 
     left: Sequence[KafkaRecord]
     read: int = 0
 
 
-Screen = Callable[[Sequence[KafkaRecord]], Screened]
+Prefilter = Callable[[Sequence[KafkaRecord]], Prefiltered]
 
 
-def screen_for(samplers: Collection[Sampler]) -> Screen:
+def prefilter_for(samplers: Collection[Sampler]) -> Prefilter:
     """Drops what none of the samplers takes; those that hash the same key are nested.
 
     Tombstones and records whose id cannot be read are left: their ending is not about sampling.
     """
     keys = {sampler.key for sampler in samplers}
     if not keys:
-        return lambda records: Screened(
+        return lambda records: Prefiltered(
             [one for one in records if one.value is None or isinstance(one, Unreadable)]
         )
     rate = max(sampler.rate for sampler in samplers)
     if rate >= 1.0:
-        return Screened
+        return Prefiltered
     if len(keys) > 1:
-        return partial(_screened_by_any, HashScreen(samplers))
+        return partial(_prefiltered_by_any, MultiPrefilter(samplers))
     sampler = Sampler(rate, keys.pop())
     if sampler.needs_decoding:
-        return lambda records: _screened_by_id(records, sampler.rate)
-    return lambda records: _screened_by_key(records, sampler)
+        return lambda records: _prefiltered_by_id(records, sampler.rate)
+    return lambda records: _prefiltered_by_key(records, sampler)
 
 
-def _screened_by_any(screen: HashScreen, records: Sequence[KafkaRecord]) -> Screened:
+def _prefiltered_by_any(prefilter: MultiPrefilter, records: Sequence[KafkaRecord]) -> Prefiltered:
     """What one of several samplers may take, each by a key of its own."""
-    return Screened(
-        [one for one in records if one.value is None or screen.may_take(one.key, one.headers)]
+    return Prefiltered(
+        [one for one in records if one.value is None or prefilter.may_take(one.key, one.headers)]
     )
 
 
-def _screened_by_id(records: Sequence[KafkaRecord], rate: float) -> Screened:
+def _prefiltered_by_id(records: Sequence[KafkaRecord], rate: float) -> Prefiltered:
     left = _taken_by_id(records, rate)
-    return Screened(left, len(records) - len(left))
+    return Prefiltered(left, len(records) - len(left))
 
 
-def _screened_by_key(records: Sequence[KafkaRecord], sampler: Sampler) -> Screened:
+def _prefiltered_by_key(records: Sequence[KafkaRecord], sampler: Sampler) -> Prefiltered:
     below, key_of = threshold(sampler.rate), sampler.record_key
     if sampler.key == "record_key":  # the loop that has to be fast
         left = [
@@ -78,10 +78,10 @@ def _screened_by_key(records: Sequence[KafkaRecord], sampler: Sampler) -> Screen
         ]
     keyless = [record for record in left if not key_of(record.key, record.headers)]
     if not keyless:
-        return Screened(left)
+        return Prefiltered(left)
     taken = {record.offset for record in _taken_by_id(keyless, sampler.rate)}
     dropped = {record.offset for record in keyless} - taken
-    return Screened([record for record in left if record.offset not in dropped], len(dropped))
+    return Prefiltered([record for record in left if record.offset not in dropped], len(dropped))
 
 
 def _taken_by_id(records: Sequence[KafkaRecord], rate: float) -> list[KafkaRecord]:

@@ -1,4 +1,4 @@
-"""Gathers screened interactions into slots, until their blocks close; one for all partitions.
+"""Gathers sampled interactions into slots, until their blocks close; one for all partitions.
 
 The first member of a slot begins its work, and holds the watermark; the others only join. The work
 of every slot of a block ends with the last of them, so that the watermark stands at the beginning

@@ -71,8 +71,8 @@ class YesShares:
             # That several passages never support a claim together is nothing odd.
             is_constant = len(kept) == kept.maxlen and share in (0.0, 1.0) and kind != "together"
             if is_constant and kind not in self._constant:
-                said = {"kind": kind, "verdicts": len(kept), "verdict": "y" if share else "n"}
-                logger().warning("judge_verdicts_constant", model=self._model, **said)
+                fields = {"kind": kind, "verdicts": len(kept), "verdict": "y" if share else "n"}
+                logger().warning("judge_verdicts_constant", model=self._model, **fields)
             (self._constant.add if is_constant else self._constant.discard)(kind)
 
 

@@ -1,7 +1,7 @@
-"""Why was it not scored? Which interactions are taken: a batch is screened, then each record.
+"""Why was it not scored? Which interactions are taken: a batch is prefiltered, then each record.
 
-Screen → decode → sample → filter → pause → block → copy. Whatever is not taken ends here, counted
-with its reason; what becomes of one that is taken stands in ``scorer.py``.
+Prefilter → decode → sample → filter → pause → block → copy. What is not taken ends here,
+counted with its reason; what becomes of one that is taken stands in ``scorer.py``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
 from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
-from monitor.sampling.hashing import HashScreen
-from monitor.sampling.prefilter import Screen as BatchScreen
-from monitor.sampling.prefilter import screen_for
+from monitor.sampling.hashing import MultiPrefilter
+from monitor.sampling.prefilter import Prefilter, prefilter_for
 from monitor.sampling.rules import EVERYTHING, Filter, FirstMatch, RuleCase
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.judging import ScoringPolicy
@@ -55,7 +54,9 @@ class Policies:
     ) -> None:
         self.policy = FirstMatch(cases, otherwise)
         self.filter = let_through
-        self.screen = HashScreen(one.sampler for one in (otherwise, *(case.then for case in cases)))
+        self.prefilter = MultiPrefilter(
+            one.sampler for one in (otherwise, *(case.then for case in cases))
+        )
 
 
 class Admitted(NamedTuple):
@@ -99,15 +100,15 @@ class Intake:
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
-        self._screen = screen_for(traffic.screen.samplers)
+        self._prefilter = prefilter_for(traffic.prefilter.samplers)
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
         self._now = self._broker_time()
         if self._slot_buffer is None:
-            return self._screened(batch)
+            return self._prefiltered(batch)
         spans = self._slot_buffer.read(batch)
-        left = self._shed(self._screened_in(batch, spans), spans)
+        left = self._shed(self._prefiltered_in(batch, spans), spans)
         self._slot_buffer.left(batch, left)
         return left
 
@@ -119,33 +120,35 @@ class Intake:
             return records
         left: list[KafkaRecord] = []
         for share, some in _by_share(records, spans):
-            left += some if share >= 1.0 else self._screen_at(share)(some).left
+            left += some if share >= 1.0 else self._prefilter_at(share)(some).left
         self._ledger.skip(len(records) - len(left), Outcome.NOT_SAMPLED, Reason.LAG)
         return left
 
-    def _screened_in(
+    def _prefiltered_in(
         self, batch: Sequence[KafkaRecord], spans: Sequence[BlockSpan]
     ) -> Sequence[KafkaRecord]:
         """What the hash leaves of them: in a burst that is more."""
         if all(span.share <= 1.0 for span in spans):
-            return self._screened(batch)
+            return self._prefiltered(batch)
         left: list[KafkaRecord] = []
         for share, some in _by_share(batch, spans):
-            left += self._screened(some, max(1.0, share))
+            left += self._prefiltered(some, max(1.0, share))
         return left
 
-    def _screen_at(self, share: float) -> BatchScreen:
+    def _prefilter_at(self, share: float) -> Prefilter:
         if share == 1.0:
-            return self._screen
-        return screen_for([one.at(share) for one in self._traffic.screen.samplers])
+            return self._prefilter
+        return prefilter_for([one.at(share) for one in self._traffic.prefilter.samplers])
 
-    def _screened(self, batch: Sequence[KafkaRecord], share: float = 1.0) -> Sequence[KafkaRecord]:
-        left, read = self._screen_at(share)(batch)
+    def _prefiltered(
+        self, batch: Sequence[KafkaRecord], share: float = 1.0
+    ) -> Sequence[KafkaRecord]:
+        left, read = self._prefilter_at(share)(batch)
         if dropped := len(batch) - len(left):
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
             self._gate.glimpsed(read)
-            if not self._traffic.screen.samplers[0].needs_decoding:
+            if not self._traffic.prefilter.samplers[0].needs_decoding:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 

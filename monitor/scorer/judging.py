@@ -14,7 +14,7 @@ from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.hidden import redacted_metrics, without_redacted
+from monitor.metrics.redacted import redacted_metrics, without_redacted
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger
@@ -166,9 +166,9 @@ def _failed(
     usage: Usage,
     complaint: str | None = None,
 ) -> JudgingResult:
-    said: dict[str, str] = {} if complaint is None else {"complaint": complaint}
+    fields: dict[str, str] = {} if complaint is None else {"complaint": complaint}
     name = interaction.interaction_id
-    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **said)
+    logger().warning("judge_failed", interaction_id=name, reason=str(reason), **fields)
     return JudgingResult(Outcome.JUDGE_FAILED, str(reason), judge.identity, usage, None, {}, {})
 
 

@@ -12,7 +12,7 @@ from monitor.ingest.offload import offloaded
 from monitor.judge.offline.judge import unsupported_share
 from monitor.kafka.record import KafkaRecord
 from monitor.metrics.catalogue import CATALOGUE, defined_for
-from monitor.metrics.hidden import without_redacted
+from monitor.metrics.redacted import without_redacted
 from monitor.records import Interaction, SamplingRecord
 from monitor.runtime.logs import logger
 from monitor.runtime.threads import Threads
@@ -24,9 +24,9 @@ from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.score_records import segment_of
 from monitor.stats.calibration import Calibration
 
-Signal = Callable[[Interaction], float]
-#: Slots that are screened at the same time.
-MOST_SCREENS: Final = 2
+RiskSignal = Callable[[Interaction], float]
+#: Slots whose risk is worked out at the same time.
+MOST_SIGNALS_AT_ONCE: Final = 2
 #: Traffic names applications: so many of them have floors of their own.
 MOST_NAMES = 10_000
 
@@ -54,7 +54,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class PickSettings:
-    """How members are picked: ``directed`` by the risk that the screen sees, where it can tell.
+    """How members are picked: ``directed`` by the risk signal, once it is calibrated.
 
     ``floors`` are least shares by segment; what matches one of the rules ``forced`` is judged
     whether it is picked or not, and with ``force_unanswered`` so are blank responses.
@@ -74,14 +74,14 @@ class Picker:
         settings: PickSettings,
         segment_text: Callable[[str], str] = str,
         calibrations: Calibrations | None = None,
-        signal: Signal = unsupported_share,
+        signal: RiskSignal = unsupported_share,
         threads: Threads | None = None,
     ) -> None:
         self._calibrations = calibrations or Calibrations()
         self._settings, self._segment_text, self._signal = settings, segment_text, signal
         self._floors: dict[str, Floors] = {}
         self._threads = threads or Threads("redaction")
-        self._screens = Threads("screen", MOST_SCREENS)
+        self._risk_threads = Threads("risk", MOST_SIGNALS_AT_ONCE)
 
     async def choose(self, slot: Slot[Member]) -> Choice:
         """Pick a member of a slot that is closed."""
@@ -131,9 +131,9 @@ class Picker:
         return self._calibrations.of(member.interaction.application, judge)
 
     async def _signals(self, members: Sequence[Member]) -> list[float] | None:
-        """One for each; None where the screen fails: then no member is likelier than another."""
+        """One for each; None where the offline judge fails: then all members are equally likely."""
         try:
-            return await self._screens.run(
+            return await self._risk_threads.run(
                 lambda: [self._signal(without_redacted(member.interaction)) for member in members]
             )
         except Exception:  # noqa: BLE001 - see above; what went wrong may quote a text

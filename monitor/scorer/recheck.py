@@ -16,7 +16,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import Demand
 from monitor.judge.limits.limits import Limits
-from monitor.judge.pipeline.recheck_choice import Equal, Kind, agreement, is_chosen
+from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind, agreement, is_chosen
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement, Usage
 from monitor.runtime.logs import logger
@@ -63,9 +63,9 @@ class AgreementTracker:
         self, telemetry: AsideTelemetry, latest: int = LATEST, judges: int = MOST_JUDGES
     ) -> None:
         self._telemetry, self._latest, self._judges = telemetry, latest, judges
-        self._kept: OrderedDict[str, dict[Kind, deque[Equal]]] = OrderedDict()
+        self._kept: OrderedDict[str, dict[MatrixKind, deque[Equal]]] = OrderedDict()
 
-    def add(self, judge: str, found: Mapping[Kind, Equal]) -> None:
+    def add(self, judge: str, found: Mapping[MatrixKind, Equal]) -> None:
         """One more interaction that ``judge`` has judged, by kind of verdict."""
         of_judge = self._kept.setdefault(judge, {})
         self._kept.move_to_end(judge)
@@ -92,13 +92,13 @@ class Rechecks:
         share: float,
         judge: SecondJudge,
         limits: Limits,
-        aggregator: AgreementTracker,
+        tracker: AgreementTracker,
         telemetry: RecheckTelemetry,
         affords: Callable[[], bool] = lambda: True,
     ) -> None:
         self._affords = affords
         self._share, self._judge, self._limits = share, judge, limits
-        self._aggregator, self._telemetry = aggregator, telemetry
+        self._tracker, self._telemetry = tracker, telemetry
         self._turn = asyncio.Semaphore(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -150,7 +150,7 @@ class Rechecks:
                 return "deadline"
             except JudgeFailed as failure:
                 return failure.reason
-        self._aggregator.add(first.judge.label, agreement(first, second))
+        self._tracker.add(first.judge.label, agreement(first, second))
         return "done"
 
 

@@ -124,9 +124,9 @@ class Scorer:
         if self._slots is not None:
             self._slots.pace_controller.lag_s = seconds
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
-        return self._intake.screen(batch)
+        return self._intake.prefilter(batch)
 
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""

@@ -24,7 +24,7 @@ from monitor.telemetry import ScorerTelemetry
 
 Ended = tuple[Outcome, str | None]
 #: The work of a slot, one of its members, and what that stands for.
-Score = Callable[[Work, Member, SamplingRecord], Awaitable[Ended]]
+ScorePick = Callable[[Work, Member, SamplingRecord], Awaitable[Ended]]
 #: Work, record, name of the interaction, and the bug that nothing but a dead letter is left after.
 Bury = Callable[[Work, KafkaRecord, str, Exception], Awaitable[Ended]]
 DAY_S: Final = 86_400
@@ -163,7 +163,7 @@ class SlotWorker:
         slots: Slots,
         works: Works,
         ledger: Ledger,
-        score: Score,
+        score: ScorePick,
         bury: Bury,
         telemetry: ScorerTelemetry,
     ) -> None:

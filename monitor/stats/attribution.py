@@ -125,10 +125,10 @@ def split(
     return _ordered(mean, scored_since, shifts, shares is not None)
 
 
-_Shift = tuple[Shift, Fraction, Fraction]
+_ExactShift = tuple[Shift, Fraction, Fraction]
 
 
-def _ordered(mean: Fraction, since: Sums, shifts: list[_Shift], mixed: bool) -> Split:
+def _ordered(mean: Fraction, since: Sums, shifts: list[_ExactShift], mixed: bool) -> Split:
     ranked = sorted((shift for shift, _, _ in shifts), key=lambda s: (-s.surely, s.segment))
     return Split(
         before=float(mean),
@@ -145,7 +145,7 @@ def _shift(
     since: tuple[Sums, Sums],
     usual: tuple[Sums, Fraction, Fraction],
     variance: float,
-) -> _Shift:
+) -> _ExactShift:
     """One segment: its sums and those of all since; its sums, b_s and the mean of all before."""
     sums, everything = since
     reference, before, mean = usual

@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 BETS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: One per bet.
-Evidence = tuple[float, float, float, float, float]
-NO_EVIDENCE: Final[Evidence] = (0.0, 0.0, 0.0, 0.0, 0.0)
+BetEvidence = tuple[float, float, float, float, float]
+NO_EVIDENCE: Final[BetEvidence] = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 _BOLDEST: Final = 0.95
 """Of the largest loss that one slot can bring: a factor is never below 0.05."""
-_SCREENED_REACH: Final = 0.25
+_DIRECTED_REACH: Final = 0.25
 """By how much u·f may lower d below −b̄; the sampling keeps u·f ≤ 1/4."""
 CEILING: Final = 100.0
 """Evidence is scaled down at this multiple of the threshold, so that an alarm can clear."""
@@ -49,20 +49,20 @@ def uniform(value: float | None, baseline: float) -> Deviation:
 def directed(
     value: float | None, u: float, f_mean: float, f: float, baseline: float, slot_baseline: float
 ) -> Deviation:
-    """The deviation of a pick that the screen chose: d = f̄ − b̄ + u·(x' − f).
+    """The deviation of a pick that the risk signal chose: d = f̄ − b̄ + u·(x' − f).
 
     ``baseline`` is b of the pick's segment, ``slot_baseline`` the mean b̄ over the slot's members;
-    ``f_mean`` and ``f`` are what the screen expected of the slot and of the pick, u·f ≤ 1/4.
+    ``f_mean`` and ``f`` are what the risk signal expected of the slot and of the pick, u·f ≤ 1/4.
 
     >>> directed(0.5, 1.0, 0.0, 0.0, 0.125, 0.125)
     Deviation(by=0.375, reach=0.375)
     """
-    found, reach = baseline if value is None else value, slot_baseline + _SCREENED_REACH
+    found, reach = baseline if value is None else value, slot_baseline + _DIRECTED_REACH
     # A record with u·f above 1/4 breaks the sampling's promise: it must not end all evidence.
     return Deviation(max(-reach, f_mean - slot_baseline + u * (found - f)), reach)
 
 
-def after(evidence: Evidence, deviation: Deviation, threshold: float) -> Evidence:
+def after(evidence: BetEvidence, deviation: Deviation, threshold: float) -> BetEvidence:
     """The evidence after one more slot; ``threshold`` is A.
 
     >>> after(NO_EVIDENCE, Deviation(0.5, 0.25), 1e4)
@@ -95,7 +95,7 @@ def after(evidence: Evidence, deviation: Deviation, threshold: float) -> Evidenc
     )
 
 
-def combined(evidence: Evidence) -> float:
+def combined(evidence: BetEvidence) -> float:
     """R, the mean over the bets; the alarm is open while R ≥ A.
 
     >>> combined((1.0, 2.0, 3.0, 4.0, 5.0))

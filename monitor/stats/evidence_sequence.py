@@ -11,12 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from monitor.stats.drift import CEILING, NO_EVIDENCE, Deviation, Evidence, after, combined
+from monitor.stats.drift import CEILING, NO_EVIDENCE, BetEvidence, Deviation, after, combined
 
 MINUTE_S: Final = 60
 
 #: Event time in epoch seconds and interaction id: the order of the slots.
-Place = tuple[float, str]
+PickPlace = tuple[float, str]
 _LAST: Final = "\U0010ffff"
 #: Evidence that was scaled down stands within rounding of the ceiling, thus above this share of it.
 _BELOW_CEILING: Final = 0.99
@@ -35,14 +35,14 @@ class EvidenceSequence:
     """
 
     def __init__(self) -> None:
-        self._places: list[Place] = []
+        self._places: list[PickPlace] = []
         self._deviations: list[Deviation] = []
         self._runs: dict[float, _Run] = {}
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def put(self, place: Place, deviation: Deviation) -> None:
+    def put(self, place: PickPlace, deviation: Deviation) -> None:
         """Take in a slot; its place must be free."""
         if not self._places or place > self._places[-1]:
             self._places.append(place)
@@ -53,7 +53,7 @@ class EvidenceSequence:
             self._deviations.insert(index, deviation)
         self._forget_from(place)
 
-    def take(self, place: Place) -> None:
+    def take(self, place: PickPlace) -> None:
         """Take out a slot that was put in."""
         index = bisect_left(self._places, place)
         if self._places[index : index + 1] != [place]:
@@ -61,7 +61,7 @@ class EvidenceSequence:
         del self._places[index], self._deviations[index]
         self._forget_from(place)
 
-    def evidence(self, start: float, end: float, threshold: float) -> Evidence | None:
+    def evidence(self, start: float, end: float, threshold: float) -> BetEvidence | None:
         """Over the slots with start ≤ event time ≤ end, beginning with none; None without a slot.
 
         ``threshold`` is A. Starts that are not asked for again should be dropped by ``keep``.
@@ -81,7 +81,7 @@ class EvidenceSequence:
         """Take at most so many steps towards what ``evidence`` will be asked for later."""
         self._follow(start, end, threshold, most)
 
-    def _follow(self, start: float, end: float, threshold: float, most: int) -> Evidence | None:
+    def _follow(self, start: float, end: float, threshold: float, most: int) -> BetEvidence | None:
         run = self._runs.get(start)
         if run is None:
             run = self._runs[start] = _Run(threshold)
@@ -94,7 +94,7 @@ class EvidenceSequence:
             run.step(self._places[index], self._deviations[index])
         return run.evidence if beyond > first else None
 
-    def between(self, start: float, end: float) -> list[tuple[Place, Deviation]]:
+    def between(self, start: float, end: float) -> list[tuple[PickPlace, Deviation]]:
         """The slots with start ≤ event time ≤ end, in their order."""
         first = bisect_left(self._places, (start, ""))
         beyond = bisect_right(self._places, (end, _LAST))
@@ -118,7 +118,7 @@ class EvidenceSequence:
         """Forget the recursions of other starts."""
         self._runs = {start: run for start, run in self._runs.items() if start in starts}
 
-    def _forget_from(self, place: Place) -> None:
+    def _forget_from(self, place: PickPlace) -> None:
         for run in self._runs.values():
             run.forget_from(place)
 
@@ -128,12 +128,12 @@ class _Run:
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self.evidence: Evidence = NO_EVIDENCE
-        self.place: Place = (-math.inf, "")
+        self.evidence: BetEvidence = NO_EVIDENCE
+        self.place: PickPlace = (-math.inf, "")
         self._peak = 0.0
         self._minutes: list[int] = []
         #: Evidence, place of the last slot and peak when the minute began.
-        self._stood: list[tuple[Evidence, Place, float]] = []
+        self._stood: list[tuple[BetEvidence, PickPlace, float]] = []
 
     def hold_for(self, threshold: float) -> None:
         """Go back as far as the steps would not have been the same at another threshold.
@@ -147,7 +147,7 @@ class _Run:
             self._back_to(self._minutes[near])
         self.threshold = threshold
 
-    def step(self, place: Place, deviation: Deviation) -> None:
+    def step(self, place: PickPlace, deviation: Deviation) -> None:
         """One slot further."""
         minute = _minute(place[0])
         if not self._minutes or minute > self._minutes[-1]:
@@ -159,7 +159,7 @@ class _Run:
         if reached > self._peak:
             self._peak = reached
 
-    def forget_from(self, place: Place) -> None:
+    def forget_from(self, place: PickPlace) -> None:
         """Back to the beginning of the place's minute, if that far has been gone already."""
         if place <= self.place:
             self._back_to(_minute(place[0]))

@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, Evidence, after, combined
+from monitor.stats.drift import BETS, NO_EVIDENCE, BetEvidence, Deviation, after, combined
 
 _BETS: Final = range(len(BETS))
 
@@ -42,7 +42,7 @@ def course(deviations: Iterable[Deviation], threshold: float) -> Course | None:
     >>> course([quiet], 1e4), course([], 1e4)
     (Course(onset=0, crossed=None), None)
     """
-    evidence: Evidence = NO_EVIDENCE
+    evidence: BetEvidence = NO_EVIDENCE
     crossed: int | None = None
     #: All steps, one behind the other: a day of slots in a few megabytes.
     steps = array("d")

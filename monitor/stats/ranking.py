@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from monitor.stats.clustered import UNDEFINED, Estimated, effective, t_quantile, variance
 from monitor.stats.estimate import wilson
 
-Scored = tuple[bool, float]
+LabelledScore = tuple[bool, float]
 
 
-def area(clusters: Sequence[Sequence[Scored]]) -> Estimated:
+def area(clusters: Sequence[Sequence[LabelledScore]]) -> Estimated:
     """The chance that a supported case scores higher than an unsupported one; ties count half.
 
     Undefined where one of the two is missing. The variance is Obuchowski's ("Nonparametric
@@ -41,13 +41,13 @@ def area(clusters: Sequence[Sequence[Scored]]) -> Estimated:
     return Estimated(value, *wilson(value, number, t_quantile(0.975, len(placed) - 1)))
 
 
-def _placement(case: Scored, high: Sequence[float], low: Sequence[float]) -> Scored:
+def _placement(case: LabelledScore, high: Sequence[float], low: Sequence[float]) -> LabelledScore:
     """The share of the other label's cases that the case is on the right side of."""
     label, score = case
     return label, _below(low, score) if label else 1.0 - _below(high, score)
 
 
-def _flat(clusters: Sequence[Sequence[Scored]]) -> list[Scored]:
+def _flat(clusters: Sequence[Sequence[LabelledScore]]) -> list[LabelledScore]:
     return [case for cluster in clusters for case in cluster]
 
 

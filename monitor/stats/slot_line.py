@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from monitor.stats.candidates import Candidate, SlotChange
 
-Place = tuple[int, int, str]
+SlotPlace = tuple[int, int, str]
 
 _NOTHING_YET: Final = -1
 
@@ -28,7 +28,7 @@ class Dropped(NamedTuple):
         return Dropped(self.slots + other.slots, self.offsets + other.offsets)
 
 
-class _Slot:
+class _LinedSlot:
     """A slot on its line; ``reach`` is the last offset counted, once this slot was looked at."""
 
     __slots__ = ("candidate", "counts", "reach")
@@ -45,18 +45,18 @@ class SlotLine:
     __slots__ = ("_beyond", "_counted", "_keys", "_slots")
 
     def __init__(self) -> None:
-        self._keys: list[Place] = []
-        self._slots: list[_Slot] = []
+        self._keys: list[SlotPlace] = []
+        self._slots: list[_LinedSlot] = []
         self._counted = 0
         #: Slots that do not count, and end after what counts up to there: next to none.
-        self._beyond: set[Place] = set()
+        self._beyond: set[SlotPlace] = set()
 
     def add(self, candidate: Candidate) -> list[SlotChange]:
         """Put a slot in its place."""
         key = _place(candidate)
         index = bisect_left(self._keys, key)
         self._keys.insert(index, key)
-        self._slots.insert(index, _Slot(candidate))
+        self._slots.insert(index, _LinedSlot(candidate))
         return self._walk(index, index + 1, self._reach(index))
 
     def remove(self, candidates: list[Candidate]) -> list[SlotChange]:
@@ -96,7 +96,7 @@ class SlotLine:
         offsets = sum(end - reach for reach, end in ends.items())
         return Dropped(len(self._keys) - self._counted, offsets)
 
-    def _uncovered(self, place: Place) -> Iterator[tuple[int, int]]:
+    def _uncovered(self, place: SlotPlace) -> Iterator[tuple[int, int]]:
         """The parts of a slot that nothing counted covers: the offsets before them, their ends."""
         index = bisect_left(self._keys, place)
         reach, last = self._slots[index].reach, -place[1]
@@ -141,5 +141,5 @@ class SlotLine:
         return changes
 
 
-def _place(candidate: Candidate) -> Place:
+def _place(candidate: Candidate) -> SlotPlace:
     return candidate.first_offset, -candidate.last_offset, candidate.interaction_id

@@ -1,6 +1,6 @@
 """What one slot adds to the sums of a series, as integers.
 
-A slot is a group of m interactions of which one was picked and judged; it was screened with
+A slot is a group of m interactions of which one was picked and judged; it was sampled with
 probability q, and u is 1 / (m × the probability of the pick). x is the value of the pick with
 larger meaning worse, a = 1 when it has one, else 0 (x := 0). W = m/q weighs the slot.
 
@@ -110,8 +110,8 @@ def terms(
 ) -> Sums:
     """The terms of one slot: G = f̄ + u·(a·x − f), H = 1 − u·(1 − a).
 
-    ``f_mean`` and ``f`` are what the screen expected, on average over the slot and for the pick
-    (both 0 without a calibration). Averaged over the picks that could have been made, G is the
+    ``f_mean`` and ``f`` are what the risk signal expected, on average over the slot and for the
+    pick (both 0 without a calibration). Averaged over the picks that could have been made, G is the
     mean of a·x over the slot and H the mean of a, whatever the expectations are worth.
 
     >>> half = terms(m=4, q=0.5, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)

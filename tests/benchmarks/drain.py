@@ -146,11 +146,11 @@ class _CountingScorer(Scorer):
     left: int
     all_read: asyncio.Event
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         self.left -= len(batch)
         if self.left <= 0:
             self.all_read.set()
-        return super().screen(batch)
+        return super().prefilter(batch)
 
 
 async def bare(connection: Connection, topic: str, records: int) -> Spent:

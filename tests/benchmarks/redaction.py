@@ -20,7 +20,7 @@ from statistics import median
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from tests.benchmarks._sizes import parser
 from tests.stages.redaction import ALL, KINDS, REDACTOR, TOKEN, counts
 from tests.stages.typography import SPELLINGS, VARIANTS
@@ -86,7 +86,7 @@ def seconds(work: Callable[[str], object], text: str, runs: int = 1) -> float:
 def redactor(kind: str) -> Redactor:
     """As by default; with the own pattern of that name, if any."""
     own = {kind: OWN[kind]} if kind in OWN else {}
-    return Redactor(Rules(regions=Settings().redaction.regions, patterns=own))
+    return Redactor(RedactionRules(regions=Settings().redaction.regions, patterns=own))
 
 
 def found() -> None:

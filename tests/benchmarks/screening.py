@@ -138,7 +138,7 @@ async def consumed(setup: Setup, fed: list[Record]) -> float:
     worker, begun = scorer(setup), time.process_time()
     tasks = list[asyncio.Task[None]]()
     for start in range(0, len(fed), 512):
-        for record in worker.screen(fed[start : start + 512]):
+        for record in worker.prefilter(fed[start : start + 512]):
             if (work := worker.begin(record)) is not None:
                 tasks.append(work.start())
         await asyncio.sleep(0)

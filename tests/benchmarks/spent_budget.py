@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.judge.limits.budget import Budget, Place
+from monitor.judge.limits.budget import Budget, SourceOffset
 from monitor.stats.calibration import Calibration
 from monitor.stats.estimate import estimate
 from monitor.stats.sums import ZERO, Sums
@@ -106,10 +106,10 @@ class Judging:
 
     def __init__(self, new: Callable[[], Budget]) -> None:
         self._new, self.budget = new, new()
-        self._under_way: list[tuple[float, Place, float]] = []
-        self._records: list[tuple[float, Place, float]] = []
+        self._under_way: list[tuple[float, SourceOffset, float]] = []
+        self._records: list[tuple[float, SourceOffset, float]] = []
 
-    def is_judged(self, due: float, place: Place, cost: float) -> bool:
+    def is_judged(self, due: float, place: SourceOffset, cost: float) -> bool:
         """Whether there was money for what was due at a time (epoch seconds)."""
         now = due
         self._ended(now)

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from monitor.judge.offline.judge import supported
 from monitor.sampling.blocks import BlockCutter, BlockPlan
-from monitor.sampling.hashing import screened
+from monitor.sampling.hashing import is_sampled
 from monitor.sampling.picks import pick
 from monitor.scorer.picking import signalled
 from monitor.stats.calibration import Calibration, JudgedPick, learned
@@ -168,7 +168,7 @@ def slots(stream: Stream, first: int, name: str, q: float, length: int) -> Itera
     cutting, count = BlockCutter(), len(stream.x)
     for span in cutting.read(first, first + count - 1, BlockPlan(length)):
         inside = range(span.first - first, min(span.last + 1 - first, count))
-        taken = [i for i in inside if screened(f"{name}/{first + i}".encode(), q)]
+        taken = [i for i in inside if is_sampled(f"{name}/{first + i}".encode(), q)]
         if taken:
             yield taken
 

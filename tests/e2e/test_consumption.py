@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.kafka.connection import Connection
-from monitor.kafka.fair_reader import Batch
+from monitor.kafka.fair_reader import RecordBatch
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.record import Partition
 from monitor.records import read_score_record
@@ -40,7 +40,7 @@ class Counting(GroupConsumer):
     polls = 0
     seen: dict[int, int]
 
-    async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
+    async def poll(self, timeout_ms: int, max_records: int) -> list[RecordBatch]:
         batches = await super().poll(timeout_ms, max_records)
         self.polls += 1
         for batch in batches:

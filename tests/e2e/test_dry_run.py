@@ -10,7 +10,7 @@ import pytest
 
 from monitor.config import load
 from monitor.errors import DependencyRefused
-from monitor.plan.dry_run import rehearse
+from monitor.plan.dry_run import dry_run
 from monitor.plan.topic import measured
 from monitor.records import Outcome, ScoreRecord, Source, Usage
 from monitor.records.control import PauseRecord
@@ -37,7 +37,7 @@ async def rehearsed(broker: str, topics: Topics, **settings: str) -> dict[str, A
     """What the command prints as JSON, at noon."""
     names = {name.replace("__", "."): value for name, value in topics.items()}
     flags = {"kafka.bootstrap_servers": broker, **names, **PRICED, **settings}
-    return await rehearse(load({}, flags=flags), NOON, Health(time.monotonic))
+    return await dry_run(load({}, flags=flags), NOON, Health(time.monotonic))
 
 
 async def sent(broker: str, topics: Topics, count: int, minutes: float) -> None:
@@ -78,7 +78,7 @@ async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
     address, health = f"127.0.0.1:{port}", Health(time.monotonic)
     settings = load({}, flags={"kafka.bootstrap_servers": address})
     for asked in (
-        rehearse(settings, NOON, health, 2.0),
+        dry_run(settings, NOON, health, 2.0),
         measured(settings, NOON, 10.0, health, 2.0),
     ):
         with pytest.raises(DependencyRefused, match=rf"{address}: connecting .* within 2 s"):

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from monitor.config import Settings
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import Outcome, read_score_record
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
@@ -35,7 +35,7 @@ PASSAGES = [
     f"card {SECRETS['card']}, account {SECRETS['iban']}, password: {SECRETS['key']}",
 ]
 CLAIM = "Jane can be called."
-TOKENS = Redactor(Rules(regions=Settings().redaction.regions))
+TOKENS = Redactor(RedactionRules(regions=Settings().redaction.regions))
 
 
 class Hearing(JudgeServer):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from monitor.control.bursts import Bursts
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
-from monitor.control.state import ControlState, Headers, WrittenAt
+from monitor.control.state import ControlState, WrittenAt
 from monitor.errors import RecordSkipped
+from monitor.records.base import Headers
 from monitor.records.control import BURST, CALIBRATION, PAUSE
 
 KINDS = {Pauses: PAUSE, Bursts: BURST, Calibrations: CALIBRATION}

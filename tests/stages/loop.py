@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.work import Work, Works
-from monitor.kafka.fair_reader import Batch
+from monitor.kafka.fair_reader import RecordBatch
 from monitor.kafka.group import Assignment, GroupConsumer
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.runtime.health import Health
@@ -37,7 +37,7 @@ class Record(NamedTuple):
     headers: Sequence[tuple[str, bytes | None]] = ()
 
 
-def batch(partition: Partition, *offsets: int) -> Batch:
+def batch(partition: Partition, *offsets: int) -> RecordBatch:
     """Records of one partition."""
     return [Record(offset, partition.partition, partition.topic) for offset in offsets]
 
@@ -48,7 +48,7 @@ class Told(GroupConsumer):
     def __init__(self) -> None:
         self.assignment: Assignment | None = None
         self.topics: Sequence[str] = ()
-        self.batches: asyncio.Queue[Batch | BaseException] = asyncio.Queue()
+        self.batches: asyncio.Queue[RecordBatch | BaseException] = asyncio.Queue()
         self.polls = 0
         self.commits: list[dict[Partition, int]] = []
         self.begun_commits = 0
@@ -65,7 +65,7 @@ class Told(GroupConsumer):
     def subscribe(self, topics: Sequence[str], assignment: Assignment) -> None:
         self.topics, self.assignment = topics, assignment
 
-    async def poll(self, timeout_ms: int, max_records: int) -> list[Batch]:
+    async def poll(self, timeout_ms: int, max_records: int) -> list[RecordBatch]:
         await self.may_poll.wait()
         self.polls += 1
         with suppress(TimeoutError):
@@ -139,7 +139,7 @@ class ToldWorker:
         self.shut: set[Partition] = set()
         self.error: BaseException | None = None
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         self.screened += [(record.partition, record.offset) for record in batch]
         return [record for record in batch if record.key != b"skip"]
 
@@ -195,7 +195,7 @@ class Stage:
     stop: asyncio.Event
     running: asyncio.Task[None]
 
-    async def read(self, *batches: Batch) -> None:
+    async def read(self, *batches: RecordBatch) -> None:
         """Have batches read, to the last."""
         for each in batches:
             self.consumer.batches.put_nowait(each)

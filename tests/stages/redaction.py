@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from monitor.config import Settings
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 
 #: Values and what may stand between them.
 PIECES = (
@@ -23,7 +23,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
 
 
 STRINGS = Path(__file__).parents[1] / "data/redaction/strings.txt"
-REDACTOR = Redactor(Rules(regions=Settings().redaction.regions))
+REDACTOR = Redactor(RedactionRules(regions=Settings().redaction.regions))
 TOKEN = re.compile("(<[A-Z]+:[0-9a-f]{6}>)")
 KINDS = ("email", "phone", "card", "iban", "key")
 

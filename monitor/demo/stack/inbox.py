@@ -25,7 +25,7 @@ class Arrival(NamedTuple):
     def event(self) -> Event:
         """In one line: who is told, of what, and what it says."""
         found = self.notification
-        return Event(self.at_s, EventKind.MESSAGE, f"{_addressed(found)}: {_said(found)}")
+        return Event(self.at_s, EventKind.MESSAGE, f"{_addressed(found)}: {_described(found)}")
 
 
 class Inbox:
@@ -78,7 +78,7 @@ def _line(arrival: Arrival) -> Text:
             f"{EventKind.MESSAGE} {_addressed(found)} ",
             "cyan" if found.receiver == WATCHDOG else style,
         ),
-        _said(found),
+        _described(found),
         no_wrap=True,
         overflow="ellipsis",
     )
@@ -89,7 +89,7 @@ def _addressed(found: Notification) -> str:
     return f"{found.receiver}{state} {', '.join(found.names())}"
 
 
-def _said(found: Notification) -> str:
+def _described(found: Notification) -> str:
     first, *others = found.sentences() or [""]
     return f"{first} (and {len(others)} more)" if others else first
 

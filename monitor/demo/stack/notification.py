@@ -37,8 +37,8 @@ class Notification(NamedTuple):
 
     def sentences(self) -> list[str]:
         """What the alerts of the notification's own state say, each once."""
-        said = [each.description for each in self.alerts if each.status == self.status]
-        return list(dict.fromkeys(said))
+        descriptions = [each.description for each in self.alerts if each.status == self.status]
+        return list(dict.fromkeys(descriptions))
 
     def names(self) -> list[str]:
         """The names of its alerts, each once."""

@@ -22,7 +22,7 @@ START_S: Final = 60.0
 ASK_S: Final = 5.0
 #: An alert that is not sent again for four times as long counts as resolved.
 RESEND: Final = "5s"
-_TOLD: Final = 300
+_LOGGED_TAIL: Final = 300
 
 
 def program(names: Sequence[str]) -> str | None:
@@ -97,8 +97,8 @@ class Server(ABC):
 
     def last_words(self) -> str:
         """The end of its log, in one line."""
-        said = self.log.read_text("utf-8", "replace") if self.log.exists() else ""
-        return " ".join(said[-_TOLD:].split())
+        logged = self.log.read_text("utf-8", "replace") if self.log.exists() else ""
+        return " ".join(logged[-_LOGGED_TAIL:].split())
 
     def _is_ready(self) -> bool:
         try:

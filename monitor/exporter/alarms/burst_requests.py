@@ -44,7 +44,7 @@ class BurstRequester:
         self._drift, self._outbox, self._bursts = drift, outbox, bursts
         self._allowed, self._health, self._clock = allowed, health, clock
         self._every_s = every(drift.settings.settle_s)
-        self._said: object = None
+        self._reported: object = None
 
     async def run(self, is_ready: Callable[[], bool]) -> None:
         """Look for ever, once all has been replayed: before, nobody knows what was granted."""
@@ -78,8 +78,8 @@ class BurstRequester:
     def _say_spent(self, now: float) -> None:
         """Once a day."""
         last = self._bursts.last
-        if last is None or self._said == last.day:
+        if last is None or self._reported == last.day:
             return
         if self._bursts.granted_s(now, self._allowed.zone) >= self._allowed.per_day_s:
-            self._said = last.day
+            self._reported = last.day
             logger().warning("burst_allowance_spent", day=str(last.day), granted_s=last.granted_s)

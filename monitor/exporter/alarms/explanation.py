@@ -77,14 +77,14 @@ def story(
 
 
 def explained(
-    state: DriftState, told: Story, history: DetectorHistory, now: float, segment_by: str | None
+    state: DriftState, excerpt: Story, history: DetectorHistory, now: float, segment_by: str | None
 ) -> AlarmRecord:
     """The record of an alarm that opens at ``now`` (epoch seconds); its claims are added later.
 
     ``segment_by`` is the name of the attribute that the segments are values of.
     """
     better = CATALOGUE[state.key.metric].higher_is_better
-    sides = _sides(told)
+    sides = _sides(excerpt)
     parts = _split(sides, history.baseline)
     segments = _segments(parts, sides, better) if parts and segment_by else ()
     return answered(
@@ -92,32 +92,32 @@ def explained(
             state="open",
             **state.key._asdict(),
             higher_is_better=bool(better),
-            since=moment(told.since[0].event_time),
+            since=moment(excerpt.since[0].event_time),
             opened_at=moment(now),
             baseline=state.baseline,
-            change=_change(state, told, parts, sides.enough, better),
+            change=_change(state, excerpt, parts, sides.enough, better),
             evidence=state.evidence,
             threshold=state.threshold,
-            evidence_until=moment(told.since[-1].event_time),
-            judge_failures=_failures(told),
+            evidence_until=moment(excerpt.since[-1].event_time),
+            judge_failures=_failures(excerpt),
             segment_by=segment_by,
             segments=segments,
-            worst=worst(told.since, better),
+            worst=worst(excerpt.since, better),
         )
     )
 
 
-def _names(told: Story) -> Callable[[str], str]:
+def _names(excerpt: Story) -> Callable[[str], str]:
     """The most frequent segments keep their names, ties by name; the rest is ``other``."""
-    counts = Counter(one.slot.segment for part in told[:2] for one in part)
+    counts = Counter(one.slot.segment for part in excerpt[:2] for one in part)
     ranked = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_SEGMENTS]
     kept = {name: cut(name, NAME_CHARACTERS) for name in ranked}
     return lambda name: kept.get(name, OTHER)
 
 
-def _sides(told: Story) -> _Sides:
-    named = _names(told)
-    before, since = (_by_segment(part, named) for part in (told.before, told.since))
+def _sides(excerpt: Story) -> _Sides:
+    named = _names(excerpt)
+    before, since = (_by_segment(part, named) for part in (excerpt.before, excerpt.since))
     return _Sides(before, since, sum(sums.scored for sums in before.values()) >= ENOUGH_BEFORE)
 
 
@@ -137,16 +137,16 @@ def _by_segment(slots: Iterable[Counted], named: Callable[[str], str]) -> _By:
 
 
 def _change(
-    state: DriftState, told: Story, parts: Split | None, enough: bool, better: bool | None
+    state: DriftState, excerpt: Story, parts: Split | None, enough: bool, better: bool | None
 ) -> MeanChange:
-    before, since = (_sums(part, state.key.metric) for part in (told.before, told.since))
+    before, since = (_sums(part, state.key.metric) for part in (excerpt.before, excerpt.since))
     now = estimate(since, before.plus(since), better)
     usual = estimate(before, before.plus(since), better).value if enough else None
     if usual is None:
         usual = as_worse(parts.before, better) if parts else state.baseline
     sign = -1.0 if better else 1.0
     # Traffic that is not told apart has no mix that could have changed.
-    mix = parts.mix if parts is not None and _is_told_apart(parts) else None
+    mix = parts.mix if parts is not None and _is_distinguishable(parts) else None
     return MeanChange(
         before=usual,
         value=now.value,
@@ -160,7 +160,7 @@ def _change(
     )
 
 
-def _is_told_apart(parts: Split) -> bool:
+def _is_distinguishable(parts: Split) -> bool:
     return any(shift.segment for shift in parts.segments)
 
 
@@ -191,9 +191,9 @@ def _segment(shift: Shift, found: Estimate, better: bool | None) -> SegmentChang
     )
 
 
-def _failures(told: Story) -> JudgeFailures:
+def _failures(excerpt: Story) -> JudgeFailures:
     (failed_before, before), (failed, since) = (
-        (sum(one.slot.failed for one in part), len(part)) for part in told[:2]
+        (sum(one.slot.failed for one in part), len(part)) for part in excerpt[:2]
     )
     return JudgeFailures(
         before=failed_before / before if before else None,

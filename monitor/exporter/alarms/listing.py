@@ -67,5 +67,5 @@ def _claims(one: WorstInteraction) -> Iterator[str]:
             f"passage {each.number}" + (f" ({each.id})" if each.id else "")
             for each in claim.passages
         )
-        said = "(its text is not on record)" if claim.text is None else claim.text
-        yield f"            {said}" + (f"  ← {places}" if places else "")
+        text = "(its text is not on record)" if claim.text is None else claim.text
+        yield f"            {text}" + (f"  ← {places}" if places else "")

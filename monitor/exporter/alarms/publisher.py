@@ -34,7 +34,7 @@ STUCK_AFTER_S: Final = 600.0
 WRITER: Final = "writer"
 
 #: Reads the score records at some places (partition, offset) of their topic, as far as it can.
-Fetch = Callable[[str, Sequence[tuple[int, int]]], Awaitable[list[ScoreRecord]]]
+FetchScores = Callable[[str, Sequence[tuple[int, int]]], Awaitable[list[ScoreRecord]]]
 
 
 def every(settle_s: float) -> float:
@@ -59,7 +59,7 @@ class AlarmPublisher:
         drift: DriftDetectors,
         outbox: Outbox,
         segment_of: Callable[[str], str | None],
-        fetch: Fetch,
+        fetch: FetchScores,
         health: Health,
         clock: Callable[[], float],
         writer: str,

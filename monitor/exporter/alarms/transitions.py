@@ -69,13 +69,13 @@ def _opening(
     segment_by: str | None,
 ) -> AlarmRecord | None:
     history = histories(state.key, now)
-    told = history and story(history, 10.0**state.threshold, span_of(record))
-    if history is None or told is None:
+    excerpt = history and story(history, 10.0**state.threshold, span_of(record))
+    if history is None or excerpt is None:
         return None
     seen = None if record is None else record.evidence_until
-    if seen is not None and told.crossed is not None and told.crossed <= seen.timestamp():
+    if seen is not None and excerpt.crossed is not None and excerpt.crossed <= seen.timestamp():
         return None
-    return explained(state, told, history, now, segment_by)
+    return explained(state, excerpt, history, now, segment_by)
 
 
 def _closing(

@@ -6,8 +6,14 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.control.state import ControlState, WrittenAt
-from monitor.exporter.baselines.learning import Learner, LearningSettings, Pair, Progress, normal_of
+from monitor.exporter.baselines.learning import (
+    Learner,
+    LearningSettings,
+    Progress,
+    normal_of,
+)
 from monitor.exporter.scores.detectors import DriftDetectors, Normal
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.control import (
@@ -28,7 +34,7 @@ class BaselineStatus(NamedTuple):
     the configuration fixes all of it.
     """
 
-    pair: Pair
+    pair: JudgedApplication
     slots: int | None
     is_learning: bool
 
@@ -99,14 +105,14 @@ class Baselines:
         self, training_slots: TrainingSlots, now: float
     ) -> Generator[None, None, list[Keyed]]:
         """The same step by step; ``progress`` is what it was until the last one."""
-        lessons = []
+        results = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            for learning_settings in (yield from self._learner.lessons(training_slots, now)):
-                lessons.append(
+            for learning_settings in (yield from self._learner.results(training_slots, now)):
+                results.append(
                     (learning_settings.progress, (yield from learning_settings.taught()))
                 )
-        self.progress = [progress for progress, _ in lessons]
-        found = [taught for _, taught in lessons if taught is not None]
+        self.progress = [progress for progress, _ in results]
+        found = [taught for _, taught in results if taught is not None]
         calibrations = [one.calibration for one in found if one.calibration is not None]
         return [*calibrations, *(one.baseline for one in found)]
 
@@ -124,7 +130,7 @@ class Baselines:
                     pair, record.slots if record and record.metrics else None, False
                 )
 
-    def _is_known(self, pair: Pair) -> bool:
+    def _is_known(self, pair: JudgedApplication) -> bool:
         return self._drift.is_known(*pair)
 
     def _apply(

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
-from monitor.exporter.baselines.learning import Pair, frozen
+from monitor.exporter.baselines.learning import frozen
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -25,7 +26,7 @@ from monitor.stats.sums import as_worse
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
 SLACK_S = 3600
-Row = dict[str, Any]
+BaselineRow = dict[str, Any]
 
 
 class BaselineAccess(NamedTuple):
@@ -89,7 +90,7 @@ async def publish(access: BaselineAccess, records: Sequence[BaselineRecord]) -> 
     )
 
 
-def rows(access: BaselineAccess) -> list[Row]:
+def rows(access: BaselineAccess) -> list[BaselineRow]:
     """What holds and what is being learned, for every application and judge that is known."""
     status = {found.pair: found for found in access.baselines.status()}
     records = {(r.application, r.judge): r for r in access.baselines.records().values()}
@@ -121,9 +122,11 @@ def _origin(record: BaselineRecord | None) -> str | None:
     return record.origin if record.metrics else "reset"
 
 
-def _metrics(access: BaselineAccess, pair: Pair, record: BaselineRecord | None) -> dict[str, Row]:
+def _metrics(
+    access: BaselineAccess, pair: JudgedApplication, record: BaselineRecord | None
+) -> dict[str, BaselineRow]:
     """What every metric is held against; the configuration goes before the record."""
-    found: dict[str, Row] = {}
+    found: dict[str, BaselineRow] = {}
     if record is not None:
         for name, metric in record.metrics.items():
             found[name] = {"origin": record.origin, **metric.model_dump()}
@@ -140,7 +143,7 @@ def _metrics(access: BaselineAccess, pair: Pair, record: BaselineRecord | None) 
 
 
 def freeze(
-    access: BaselineAccess, wanted: Callable[[Pair], bool], now: float
+    access: BaselineAccess, wanted: Callable[[JudgedApplication], bool], now: float
 ) -> list[BaselineRecord]:
     """Records that say that what is now is normal."""
     return frozen(
@@ -149,7 +152,10 @@ def freeze(
 
 
 def reset(
-    access: BaselineAccess, wanted: Callable[[Pair], bool], named: Pair | None, now: float
+    access: BaselineAccess,
+    wanted: Callable[[JudgedApplication], bool],
+    named: JudgedApplication | None,
+    now: float,
 ) -> list[BaselineRecord]:
     """Records that say that it is to be learned from later slots.
 
@@ -162,7 +168,7 @@ def reset(
 
 
 def changed(
-    access: BaselineAccess, pair: Pair, means: dict[str, float], now: float
+    access: BaselineAccess, pair: JudgedApplication, means: dict[str, float], now: float
 ) -> BaselineRecord:
     """A record with these means; the other metrics keep what they have."""
     before = access.baselines.records().get(baseline_key(*pair))
@@ -171,7 +177,7 @@ def changed(
 
 
 def _made(
-    pair: Pair, origin: Any, now: float, metrics: dict[str, MetricBaseline]
+    pair: JudgedApplication, origin: Any, now: float, metrics: dict[str, MetricBaseline]
 ) -> BaselineRecord:
     return BaselineRecord(
         application=pair[0],

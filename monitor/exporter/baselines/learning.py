@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detectors import ALWAYS, Normal
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
-from monitor.exporter.scores.scored import STEP, Pair, Scored, gathered
+from monitor.exporter.scores.scored import STEP, Scored, gathered
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
@@ -21,12 +22,19 @@ from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 
 #: Event times and slots.
-_Picked = list[tuple[float, Observation]]
+_TimedSlots = list[tuple[float, Observation]]
 #: At least one slot in so many must have a signal for it to be calibrated.
 LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
-__all__ = ["Learner", "LearningSettings", "Pair", "PairLesson", "Progress", "frozen", "normal_of"]
+__all__ = [
+    "Learner",
+    "LearningResult",
+    "LearningSettings",
+    "Progress",
+    "frozen",
+    "normal_of",
+]
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class LearningSettings:
 class Progress(NamedTuple):
     """How far one application and judge is: scored slots that are old enough, of those needed."""
 
-    pair: Pair
+    pair: JudgedApplication
     slots: int
     needed: int
 
@@ -62,11 +70,11 @@ class Taught(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairLesson:
+class LearningResult:
     """How far one application and judge is, and the slots that it is taught from when done."""
 
     progress: Progress
-    slots: _Picked
+    slots: _TimedSlots
     alarmed: tuple[str, ...]
 
     def taught(self) -> Generator[None, None, Taught | None]:
@@ -83,15 +91,15 @@ class Learner:
 
     def __init__(self, learning_settings: LearningSettings) -> None:
         self.learning_settings = learning_settings
-        self._since: dict[Pair, float] = {}
+        self._since: dict[JudgedApplication, float] = {}
 
-    def learn_after(self, pair: Pair, event_time: float | None) -> None:
+    def learn_after(self, pair: JudgedApplication, event_time: float | None) -> None:
         """Learn from slots after this event time only (a baseline was reset); None: from all."""
         self._since[pair] = ALWAYS if event_time is None else event_time
 
-    def lessons(
+    def results(
         self, training_slots: TrainingSlots, now: float
-    ) -> Generator[None, None, list[PairLesson]]:
+    ) -> Generator[None, None, list[LearningResult]]:
         """For every pair without a baseline: how far it is, and what it would be taught from.
 
         In steps. The slots are those of the last one, whatever comes and goes before it is taught.
@@ -107,16 +115,19 @@ class Learner:
                     if progress.done
                     else []
                 )
-                found.append(PairLesson(progress, slots, self.learning_settings.alarmed))
+                found.append(LearningResult(progress, slots, self.learning_settings.alarmed))
         return found
 
-    def _numbers(self, pair: Pair, scored: Scored, now: float) -> Sequence[int]:
+    def _numbers(self, pair: JudgedApplication, scored: Scored, now: float) -> Sequence[int]:
         since = self._since.get(pair, ALWAYS)
         return scored.between(since, now - self.learning_settings.wait_s)
 
 
 def frozen(
-    counted: Iterable[Candidate], slots: int, wanted: Callable[[Pair], bool], now: float
+    counted: Iterable[Candidate],
+    slots: int,
+    wanted: Callable[[JudgedApplication], bool],
+    now: float,
 ) -> list[BaselineRecord]:
     """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
@@ -128,15 +139,17 @@ def frozen(
     ]
 
 
-def _picked(scored: Scored, numbers: Sequence[int]) -> _Picked:
+def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:
     return [scored[number] for number in numbers]
 
 
-def _record(pair: Pair, scored: _Picked, origin: Origin) -> BaselineRecord:
+def _record(pair: JudgedApplication, scored: _TimedSlots, origin: Origin) -> BaselineRecord:
     return at_once(_recorded(pair, scored, origin))
 
 
-def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, None, BaselineRecord]:
+def _recorded(
+    pair: JudgedApplication, scored: _TimedSlots, origin: Origin
+) -> Generator[None, None, BaselineRecord]:
     """The record: some slots, then a metric, a step."""
     picks: dict[str, list[ScoredPick]] = {}
     for number, (_, slot) in enumerate(scored, 1):
@@ -162,8 +175,10 @@ def _recorded(pair: Pair, scored: _Picked, origin: Origin) -> Generator[None, No
     )
 
 
-def _calibrated(pair: Pair, scored: _Picked, alarmed: Sequence[str]) -> CalibrationRecord | None:
-    """None where too few slots have a signal: what was not screened teaches nothing of it."""
+def _calibrated(
+    pair: JudgedApplication, scored: _TimedSlots, alarmed: Sequence[str]
+) -> CalibrationRecord | None:
+    """None where too few slots have a signal: what has no risk signal teaches nothing of it."""
     seen = [
         JudgedPick(
             slot.signal, slot.u, {n: v for n, v in slot.values if v is not None and n in _DIRECTED}

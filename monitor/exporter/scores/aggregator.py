@@ -13,7 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detectors import DriftDetectors
-from monitor.exporter.scores.folding import MOST_JUDGES, Folded, Folding, Pair, is_watched
+from monitor.exporter.scores.folding import (
+    MOST_JUDGES,
+    Folded,
+    Folding,
+    JudgedApplication,
+    is_watched,
+)
 from monitor.exporter.scores.label_counts import OTHER, Census
 from monitor.exporter.scores.observation import NOWHERE, Catalogue, Observation, Reader
 from monitor.exporter.scores.segments import Part, SegmentAggregator, SegmentLabels
@@ -62,7 +68,7 @@ class SeriesEstimate(NamedTuple):
 
 
 #: Estimates that are the same object for as long as none of them has changed.
-Block = tuple[SeriesEstimate, ...]
+SeriesEstimates = tuple[SeriesEstimate, ...]
 
 
 class ScoreAggregator:
@@ -103,18 +109,18 @@ class ScoreAggregator:
     def _begin(self) -> None:
         """Nothing has been read."""
         self._selection = Selection()
-        self._series: dict[Pair, PairSums] = {}
+        self._series: dict[JudgedApplication, PairSums] = {}
         self._census = Census(self._period_s)
         self._folding = self._fold()
         #: Pairs that slots were taken away from.
-        self._left = set[Pair]()
+        self._left = set[JudgedApplication]()
         self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
         #: The scored slots of everything that has detectors and no baseline yet.
         self.training_slots = TrainingSlots(
             _nobody if self.drift is None else self.drift.is_known, self.watched
         )
-        self._blocks = Memo[SeriesKey, Block]()
-        self._segment_blocks = Memo[tuple[str, str, str], Block]()
+        self._blocks = Memo[SeriesKey, SeriesEstimates]()
+        self._segment_blocks = Memo[tuple[str, str, str], SeriesEstimates]()
         #: By event time.
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0
@@ -193,14 +199,14 @@ class ScoreAggregator:
         for block in self.segment_blocks():
             yield from block
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[SeriesEstimates]:
         """The estimates in blocks: one for each series."""
         for key, rolling in sorted(self._by_label().items()):
             make = functools.partial(self._block, key, rolling)
             yield self._blocks.get(key, rolling.stamp, make)
         self._blocks.sweep()
 
-    def segment_blocks(self) -> Iterator[Block]:
+    def segment_blocks(self) -> Iterator[SeriesEstimates]:
         """The estimates in blocks: one for each segment of an application and judge."""
         if self._segments is None:
             return
@@ -239,10 +245,10 @@ class ScoreAggregator:
             for metric, rolling in sums.series().items()
         }
 
-    def _block(self, key: SeriesKey, rolling: RollingSums) -> Block:
+    def _block(self, key: SeriesKey, rolling: RollingSums) -> SeriesEstimates:
         return self._estimated(key, map(rolling.window, self.windows), rolling.horizon())
 
-    def _segment_block(self, part: Part) -> Block:
+    def _segment_block(self, part: Part) -> SeriesEstimates:
         return tuple(
             found
             for metric, reading in part.readings.items()
@@ -253,7 +259,7 @@ class ScoreAggregator:
 
     def _estimated(
         self, key: SeriesKey | SegmentKey, windows: Iterable[Sums], horizon: Sums
-    ) -> Block:
+    ) -> SeriesEstimates:
         if not horizon.w:
             return ()  # the clock was set back: all of it lies ahead
         better, long = self._catalogue[key.metric].higher_is_better, long_spread(horizon)
@@ -369,7 +375,9 @@ class ScoreAggregator:
         found = self._selection.counted_of(application)
         return [(one, one.payload) for one in found if isinstance(one.payload, Observation)]
 
-    def _sum(self, pair: Pair, event_time: float, slot: Observation, sign: int) -> None:
+    def _sum(
+        self, pair: JudgedApplication, event_time: float, slot: Observation, sign: int
+    ) -> None:
         sums = self._series.get(pair)
         if sums is None:
             is_kept = self._metrics.__contains__

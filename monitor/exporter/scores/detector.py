@@ -10,7 +10,7 @@ from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation, combined, directed, uniform
-from monitor.stats.evidence_sequence import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
 _STEPS_AHEAD: Final = 200
@@ -32,7 +32,7 @@ class Detector:
     def __init__(self, metric: str, tolerate: float) -> None:
         self._metric, self._tolerate = metric, tolerate
         #: By hours of event time, so that a period is dropped without looking at its slots.
-        self._slots: dict[int, dict[Place, Entry]] = {}
+        self._slots: dict[int, dict[PickPlace, Entry]] = {}
         self._number = 0
         self._trail = EvidenceSequence()
         self._next: Rebuilding | None = None
@@ -74,7 +74,7 @@ class Detector:
     def _rebuilding(self, baseline: Baseline) -> Rebuilding:
         return Rebuilding(self._slots, baseline, lambda entry: self._deviation(baseline, *entry))
 
-    def put(self, place: Place, entry: Entry) -> None:
+    def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
         hour = hour_of(place[0])
         held = self._slots.get(hour)
@@ -87,7 +87,7 @@ class Detector:
         if self._next is not None:
             self._next.put(place, entry)
 
-    def take(self, place: Place) -> None:
+    def take(self, place: PickPlace) -> None:
         """A slot counts no longer."""
         del self._slots[hour_of(place[0])][place]
         self._number -= 1

@@ -18,7 +18,7 @@ from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline
 from monitor.stats.candidates import Candidate
-from monitor.stats.evidence_sequence import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import SlotsPerWeek, threshold
 
@@ -271,7 +271,7 @@ class DriftDetectors:
         after = math.nextafter(effective_from, math.inf)
         return max(current - self.settings.period_s, after), max(current, after)
 
-    def _change(self, key: DriftKey, place: Place, entry: Entry, sign: int) -> None:
+    def _change(self, key: DriftKey, place: PickPlace, entry: Entry, sign: int) -> None:
         detector = self._detectors.get(key)
         if detector is None:
             detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)

@@ -18,7 +18,7 @@ from monitor.stats.places import Counts, Places, Shares
 #: Judge versions of one application with series of their own, unless the settings name more.
 MOST_JUDGES: Final = 16
 #: Application and judge (``name@version``), as labelled.
-Pair = tuple[str, str]
+JudgedApplication = tuple[str, str]
 
 
 class Folded(NamedTuple):
@@ -88,7 +88,7 @@ class Folding:
         """The label of an application."""
         return application if application in self._kept else OTHER
 
-    def pair(self, application: str, judge: str) -> Pair:
+    def pair(self, application: str, judge: str) -> JudgedApplication:
         """The labels of a slot."""
         shown = application if application in self._kept else OTHER
         return shown, judge if judge in self._judges[shown].shares.kept else OTHER
@@ -168,6 +168,6 @@ class Folding:
         return math.floor(event_time) // self._period_s
 
 
-def is_watched(pair: Pair) -> bool:
+def is_watched(pair: JudgedApplication) -> bool:
     """Whether one application and one judge stand behind the labels: others are not held apart."""
     return OTHER not in pair

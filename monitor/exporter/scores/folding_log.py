@@ -22,7 +22,7 @@ class FoldingLog:
 
     def __init__(self, folded: Callable[[], Folded]) -> None:
         self._folded = folded
-        self._said = {"applications": 0, "judges": 0}
+        self._reported = {"applications": 0, "judges": 0}
 
     def look(self) -> None:
         """Say what is new."""
@@ -31,11 +31,11 @@ class FoldingLog:
         self._tell("judges", found.judges, _JUDGES, None)
 
     def _tell(self, what: str, number: int, why: str, example: str | None) -> None:
-        said = self._said[what]
-        if number and number >= 10 * said:
-            self._said[what] = number
+        reported = self._reported[what]
+        if number and number >= 10 * reported:
+            self._reported[what] = number
             shown = {} if example is None else {"example": example}
             logger().warning(f"{what}_folded", number=number, what=why, **shown)
-        elif said and not number:
-            self._said[what] = 0
+        elif reported and not number:
+            self._reported[what] = 0
             logger().info(f"{what}_folded", number=0)

@@ -29,7 +29,7 @@ _segment_terms = lru_cache(16_384)(segment_terms)
 _as_worse = lru_cache(16_384)(as_worse)
 
 
-class _Terms(dict[float | None, Sums]):
+class _TermsByValue(dict[float | None, Sums]):
     """Value → what it adds to the sums, for slots that are alike and of which nothing is expected.
 
     >>> _Terms(1, 0.5, 1.0, False)[0.25] == terms(1, 0.5, 1.0, 0.0, 0.0, 0.25, False)
@@ -49,7 +49,7 @@ class _Terms(dict[float | None, Sums]):
 
 
 _MOST_VALUES: Final = 1_024
-_alike = lru_cache(32)(_Terms)
+_alike = lru_cache(32)(_TermsByValue)
 
 
 @lru_cache(16_384)
@@ -95,7 +95,7 @@ class Observation(NamedTuple):
     ``metrics`` are those that are defined for it, ``numbers`` their values with larger meaning
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
     of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
-    its topic, as one number to save memory: see ``position``. ``signal`` is what a screen said of
+    its topic, as one number to save memory: see ``position``. ``signal`` is the risk signal of
     the pick.
     """
 
@@ -120,7 +120,7 @@ class Observation(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the slot adds the same to its segment as to the whole: no screen had a say."""
+        """Whether the slot adds the same to its segment as to the whole: no directed pick."""
         return self.u == 1.0 and not self.expected
 
     def terms(self, metric: str, value: float | None) -> Sums:

@@ -13,38 +13,38 @@ from typing import Final
 from monitor.exporter.scores.observation import Observation
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.evidence_sequence import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 #: Slots in a step, which takes a few milliseconds.
 STEP: Final = 200
 Entry = tuple[Observation, float | None]
 #: Slots by hours of event time.
-Slots = Mapping[int, Mapping[Place, Entry]]
+SlotsByHour = Mapping[int, Mapping[PickPlace, Entry]]
 
 
 class Rebuilding:
     """The trail of ``slots``, which may change between two steps if they are told here, too."""
 
     def __init__(
-        self, slots: Slots, baseline: Baseline, deviation: Callable[[Entry], Deviation]
+        self, slots: SlotsByHour, baseline: Baseline, deviation: Callable[[Entry], Deviation]
     ) -> None:
         self._slots, self._deviation = slots, deviation
         self.baseline, self.trail = baseline, EvidenceSequence()
         #: So many slots in a step.
         self.step = STEP
         #: What came or went (None) of hours that had been looked at.
-        self._changes: list[tuple[Place, Entry | None]] = []
+        self._changes: list[tuple[PickPlace, Entry | None]] = []
         self._hour, self._floor = -math.inf, -math.inf
         self.is_filled = False
 
-    def put(self, place: Place, entry: Entry) -> None:
+    def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
         if self.is_filled:
             self.trail.put(place, self._deviation(entry))
         elif hour_of(place[0]) <= self._hour:
             self._changes.append((place, entry))
 
-    def take(self, place: Place) -> None:
+    def take(self, place: PickPlace) -> None:
         """A slot counts no longer."""
         if self.is_filled:
             self.trail.take(place)

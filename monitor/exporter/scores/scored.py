@@ -11,14 +11,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import hour_of
 from monitor.stats.candidates import Candidate
+from monitor.stats.evidence_sequence import PickPlace
 
-#: Application and judge (``name@version``).
-Pair = tuple[str, str]
-#: Event time in epoch seconds and interaction id: the order of the slots.
-Place = tuple[float, str]
 #: Candidates looked at in a step, which takes a millisecond.
 STEP: Final = 500
 
@@ -26,7 +24,7 @@ STEP: Final = 500
 class Scored:
     """The scored slots of one application and judge."""
 
-    def __init__(self, found: Iterable[tuple[Place, Observation]] = ()) -> None:
+    def __init__(self, found: Iterable[tuple[PickPlace, Observation]] = ()) -> None:
         ordered = sorted(found, key=lambda item: item[0])
         self._places = [place for place, _ in ordered]
         self._slots = [slot for _, slot in ordered]
@@ -39,19 +37,19 @@ class Scored:
         """The event time of the last one; −∞ without any."""
         return self._places[-1][0] if self._places else -math.inf
 
-    def put(self, place: Place, slot: Observation) -> None:
+    def put(self, place: PickPlace, slot: Observation) -> None:
         """Take in a slot; its place must be free."""
         index = bisect_left(self._places, place)
         self._places.insert(index, place)
         self._slots.insert(index, slot)
 
-    def take(self, place: Place) -> None:
+    def take(self, place: PickPlace) -> None:
         """Take out a slot, if it is there."""
         index = bisect_left(self._places, place)
         if self._places[index : index + 1] == [place]:
             del self._places[index], self._slots[index]
 
-    def extend(self, found: Sequence[tuple[Place, Observation]]) -> None:
+    def extend(self, found: Sequence[tuple[PickPlace, Observation]]) -> None:
         """Take in slots in their order, all of them behind what is there."""
         self._places += [place for place, _ in found]
         self._slots += [slot for _, slot in found]
@@ -92,16 +90,16 @@ class Gathering:
     are looked at in one.
     """
 
-    def __init__(self, pairs: Iterable[Pair], step: int = STEP) -> None:
-        self._parts = {pair: _Part() for pair in pairs}
+    def __init__(self, pairs: Iterable[JudgedApplication], step: int = STEP) -> None:
+        self._parts = {pair: _ScoredPart() for pair in pairs}
         self._step = step
 
-    def put(self, pair: Pair, place: Place, slot: Observation) -> None:
+    def put(self, pair: JudgedApplication, place: PickPlace, slot: Observation) -> None:
         """A slot that teaches counts."""
         if (part := self._parts.get(pair)) is not None:
             part.put(place, slot)
 
-    def take(self, pair: Pair, place: Place) -> None:
+    def take(self, pair: JudgedApplication, place: PickPlace) -> None:
         """A slot counts no longer."""
         if (part := self._parts.get(pair)) is not None:
             part.take(place)
@@ -111,7 +109,9 @@ class Gathering:
         for part in self._parts.values():
             part.drop_before(event_time)
 
-    def done(self, counted: Iterator[Candidate]) -> Generator[None, None, dict[Pair, Scored]]:
+    def done(
+        self, counted: Iterator[Candidate]
+    ) -> Generator[None, None, dict[JudgedApplication, Scored]]:
         """The slots of those that have any, as of the last step.
 
         ``counted`` is looked at bit by bit, and gives nothing that counts no longer.
@@ -128,23 +128,23 @@ class Gathering:
         return {pair: part.scored for pair, part in self._parts.items() if len(part.scored)}
 
 
-class _Part:
+class _ScoredPart:
     """The slots of one application and judge, by hours until they are in order."""
 
     def __init__(self) -> None:
         self.scored = Scored()
-        self._hours: dict[int, dict[Place, Observation]] = {}
+        self._hours: dict[int, dict[PickPlace, Observation]] = {}
         #: Up to this hour they are.
         self._ordered = -math.inf
 
-    def put(self, place: Place, slot: Observation) -> None:
+    def put(self, place: PickPlace, slot: Observation) -> None:
         hour = hour_of(place[0])
         if hour <= self._ordered:
             self.scored.put(place, slot)
         else:
             self._hours.setdefault(hour, {})[place] = slot
 
-    def take(self, place: Place) -> None:
+    def take(self, place: PickPlace) -> None:
         hour = hour_of(place[0])
         if hour <= self._ordered:
             self.scored.take(place)
@@ -168,13 +168,15 @@ class _Part:
         self._ordered = math.inf  # what comes now, while others are put in order, has its place
 
 
-def _place(item: tuple[Place, Observation]) -> Place:
+def _place(item: tuple[PickPlace, Observation]) -> PickPlace:
     return item[0]
 
 
-def gathered(counted: Iterable[Candidate], wanted: Callable[[Pair], bool]) -> dict[Pair, Scored]:
+def gathered(
+    counted: Iterable[Candidate], wanted: Callable[[JudgedApplication], bool]
+) -> dict[JudgedApplication, Scored]:
     """The scored slots of the wanted ones, from all that count."""
-    found: dict[Pair, list[tuple[Place, Observation]]] = {}
+    found: dict[JudgedApplication, list[tuple[PickPlace, Observation]]] = {}
     for candidate in counted:
         slot = candidate.payload
         if isinstance(slot, Observation) and teaches(slot):

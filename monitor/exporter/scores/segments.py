@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from monitor.exporter.scores.folding import Pair
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.label_counts import OTHER, Census
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.stamped_cache import Memo
@@ -60,7 +60,7 @@ class SegmentAggregator:
         self._labels, self._census = labels, census
         self._windows, self._bucket_s, self._period_s = dict(windows), bucket_s, period_s
         self._is_kept = is_kept
-        self._strands: dict[Pair, dict[str, SparseRollingSums[Observation]]] = {}
+        self._strands: dict[JudgedApplication, dict[str, SparseRollingSums[Observation]]] = {}
         #: What slots add to their segments beyond what they add to the whole.
         self._beyond: dict[tuple[str, str, str], RollingSums] = {}
         self._now, self._start = float("-inf"), float("-inf")
@@ -71,7 +71,9 @@ class SegmentAggregator:
         """How many segments of pairs have slots."""
         return sum(map(len, self._strands.values()))
 
-    def apply(self, pair: Pair, event_time: float, slot: Observation, sign: int) -> None:
+    def apply(
+        self, pair: JudgedApplication, event_time: float, slot: Observation, sign: int
+    ) -> None:
         """A slot counts from now on (+1), or no longer (−1), under the labels of ``pair``."""
         strands = self._strands.setdefault(pair, {})
         strand = strands.get(slot.segment)
@@ -89,7 +91,7 @@ class SegmentAggregator:
                     beyond = own.minus(whole)
                     self._rolling((metric, *pair)).add(event_time, beyond, sign)
 
-    def forget(self, pair: Pair) -> None:
+    def forget(self, pair: JudgedApplication) -> None:
         """Nothing is left of a pair; its slots were taken out."""
         for key in [key for key in self._beyond if key[1:] == pair]:
             del self._beyond[key]
@@ -131,8 +133,8 @@ class SegmentAggregator:
 
     def parts(
         self,
-        pairs: Iterable[Pair],
-        whole: Callable[[Pair], Mapping[str, RollingSums]],
+        pairs: Iterable[JudgedApplication],
+        whole: Callable[[JudgedApplication], Mapping[str, RollingSums]],
     ) -> Iterator[Part]:
         """Every segment of every application and judge, in the order of the labels.
 
@@ -151,14 +153,18 @@ class SegmentAggregator:
             yield from sorted([*named, rest], key=lambda part: part.segment)
         self._read.sweep()
 
-    def _whole(self, pair: Pair, series: Mapping[str, RollingSums]) -> dict[str, list[RollingSums]]:
+    def _whole(
+        self, pair: JudgedApplication, series: Mapping[str, RollingSums]
+    ) -> dict[str, list[RollingSums]]:
         """By metric what adds up to a series as its segments see it."""
         return {
             metric: [rolling, *filter(None, [self._beyond.get((metric, *pair))])]
             for metric, rolling in series.items()
         }
 
-    def _rest(self, pair: Pair, by_metric: dict[str, list[RollingSums]], named: list[Part]) -> Part:
+    def _rest(
+        self, pair: JudgedApplication, by_metric: dict[str, list[RollingSums]], named: list[Part]
+    ) -> Part:
         stamps = (
             tuple((metric, *(s.stamp for s in series)) for metric, series in by_metric.items()),
             tuple((part.segment, part.stamps) for part in named),
@@ -209,7 +215,7 @@ class SegmentAggregator:
                 found.drop_before(self._start)
         return found
 
-    def _remove_if_empty(self, pair: Pair, segment: str) -> None:
+    def _remove_if_empty(self, pair: JudgedApplication, segment: str) -> None:
         strands = self._strands[pair]
         if not len(strands[segment]):
             del strands[segment]

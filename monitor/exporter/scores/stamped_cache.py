@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-KeyT = TypeVar("KeyT", bound=Hashable)
+CacheKeyT = TypeVar("CacheKeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 
-class Memo(Generic[KeyT, ValueT]):
+class Memo(Generic[CacheKeyT, ValueT]):
     """A value for each key, made anew only when the stamps are not those of the last time.
 
     >>> memo, made = Memo[str, int](), []
@@ -20,10 +20,10 @@ class Memo(Generic[KeyT, ValueT]):
     """
 
     def __init__(self) -> None:
-        self._held: dict[KeyT, tuple[object, ValueT]] = {}
-        self._asked: dict[KeyT, tuple[object, ValueT]] = {}
+        self._held: dict[CacheKeyT, tuple[object, ValueT]] = {}
+        self._asked: dict[CacheKeyT, tuple[object, ValueT]] = {}
 
-    def get(self, key: KeyT, stamps: object, make: Callable[[], ValueT]) -> ValueT:
+    def get(self, key: CacheKeyT, stamps: object, make: Callable[[], ValueT]) -> ValueT:
         """The value; what ``make`` gives where the stamps have changed."""
         found = self._asked.get(key) or self._held.get(key)
         if found is None or found[0] != stamps:

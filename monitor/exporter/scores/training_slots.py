@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
+from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
-from monitor.exporter.scores.scored import Gathering, Pair, Scored, teaches
+from monitor.exporter.scores.scored import Gathering, Scored, teaches
 from monitor.exporter.scores.steps import no_garbage
 from monitor.stats.candidates import Candidate
 
@@ -22,7 +23,7 @@ KEPT_S: Final = 7_200.0
 AT_A_TIME: Final = 10_000
 
 
-def _ever(_pair: Pair) -> float:
+def _ever(_pair: JudgedApplication) -> float:
     return -math.inf
 
 
@@ -44,9 +45,9 @@ class TrainingSlots:
     ) -> None:
         self._is_known, self._counted = is_known, counted
         self._kept_s, self._at_a_time = kept_s, at_a_time
-        self._scored: dict[Pair, Scored] = {}
+        self._scored: dict[JudgedApplication, Scored] = {}
         #: Those whose slots are not all here, and the latest event time of what is not.
-        self._passed_over: dict[Pair, float] = {}
+        self._passed_over: dict[JudgedApplication, float] = {}
         self._gathering: Gathering | None = None
         self._start = -math.inf
 
@@ -95,13 +96,13 @@ class TrainingSlots:
                 del self._scored[pair]
 
     def unknown(
-        self, since: Callable[[Pair], float] = _ever
-    ) -> Generator[None, None, list[tuple[Pair, Scored]]]:
+        self, since: Callable[[JudgedApplication], float] = _ever
+    ) -> Generator[None, None, list[tuple[JudgedApplication, Scored]]]:
         """Those without a baseline that have scored slots, in order, as of the last step.
 
         All of their slots with a later event time than ``since`` are there; earlier ones may be.
         """
-        missing = set[Pair]()
+        missing = set[JudgedApplication]()
         for pair, scored in self._scored.items():
             if self._is_known(*pair):
                 self._trim(pair, scored)
@@ -113,7 +114,7 @@ class TrainingSlots:
         found = [item for item in self._scored.items() if not self._is_known(*item[0])]
         return sorted(found, key=lambda item: item[0])
 
-    def _gather(self, missing: set[Pair]) -> Generator[None, None, None]:
+    def _gather(self, missing: set[JudgedApplication]) -> Generator[None, None, None]:
         """Nothing of these was passed over, then."""
         self._gathering = Gathering(missing)
         try:
@@ -124,7 +125,7 @@ class TrainingSlots:
         for pair in missing:
             self._passed_over.pop(pair, None)
 
-    def _trim(self, pair: Pair, scored: Scored) -> None:
+    def _trim(self, pair: JudgedApplication, scored: Scored) -> None:
         """Keep the latest only; not with every slot, since what is kept moves then.
 
         A few at a time: to forget a day of them at once takes a tenth of a second.
@@ -133,5 +134,5 @@ class TrainingSlots:
             latest = scored.drop_before(scored.latest - self._kept_s, self._at_a_time)
             self._pass_over(pair, latest)
 
-    def _pass_over(self, pair: Pair, event_time: float) -> None:
+    def _pass_over(self, pair: JudgedApplication, event_time: float) -> None:
         self._passed_over[pair] = max(event_time, self._passed_over.get(pair, -math.inf))

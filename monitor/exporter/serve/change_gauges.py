@@ -29,7 +29,7 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 MOST_CHARACTERS: Final = 1_000
 
 #: The latest record of each alarm, open or closed.
-Alarms = Callable[[], Mapping[str, AlarmRecord]]
+OpenAlarms = Callable[[], Mapping[str, AlarmRecord]]
 
 
 def change_families(

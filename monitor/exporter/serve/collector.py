@@ -12,8 +12,8 @@ from itertools import chain
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from monitor.exporter.scores.aggregator import Block, ScoreAggregator
-from monitor.exporter.serve.change_gauges import Alarms, change_families
+from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimates
+from monitor.exporter.serve.change_gauges import OpenAlarms, change_families
 from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
 from monitor.exporter.serve.rolling import Prepared, Rolling
 
@@ -58,14 +58,14 @@ class QualityCollector(Collector):
         clock: Callable[[], float],
         is_ready: Callable[[], bool],
         promised: Promised = lambda _application: (),
-        alarms: Alarms = dict,
+        alarms: OpenAlarms = dict,
     ) -> None:
         self._aggregator, self._clock, self._is_ready = aggregator, clock, is_ready
         self._promised, self._alarms = promised, alarms
         self._plain = Rolling(FAMILIES, LABELS)
         self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
-        self._blocks: list[Block] = []
-        self._segments: list[Block] = []
+        self._blocks: list[SeriesEstimates] = []
+        self._segments: list[SeriesEstimates] = []
         self._others: list[GaugeMetricFamily] = []
         #: What the last ``steps`` have made.
         self.prepared = Prepared([], [])
@@ -118,7 +118,7 @@ class QualityCollector(Collector):
         self.prepared = Prepared(self._others, written)
 
 
-def _gathered(blocks: Iterable[Block], into: list[Block]) -> Iterator[None]:
+def _gathered(blocks: Iterable[SeriesEstimates], into: list[SeriesEstimates]) -> Iterator[None]:
     for block in blocks:
         into.append(block)
         yield
@@ -156,18 +156,18 @@ def _objective_families() -> dict[str, GaugeMetricFamily]:
 def _add_objectives(
     families: dict[str, GaugeMetricFamily], states: Iterable[ObjectiveState]
 ) -> None:
-    for key, objective, standing in states:
+    for key, objective, status in states:
         labels = [key.metric, objective.window, key.application, key.judge]
         families["rag_objective_bound"].add_metric(labels, objective.bound)
-        families["rag_objective_known"].add_metric(labels, float(standing != "unknown"))
-        if standing != "unknown":  # neither kept nor broken: no value would be right
-            families["rag_objective_breached"].add_metric(labels, float(standing == "breached"))
+        families["rag_objective_known"].add_metric(labels, float(status != "unknown"))
+        if status != "unknown":  # neither kept nor broken: no value would be right
+            families["rag_objective_breached"].add_metric(labels, float(status == "breached"))
 
 
 def _judge_info() -> GaugeMetricFamily:
     return GaugeMetricFamily(
         "rag_judge_info",
-        "Judges of the scores within the horizon; offline is a lexical screen.",
+        "Judges of the scores within the horizon; offline is a lexical check.",
         labels=("judge", "model", "prompts", "pipeline"),
     )
 

@@ -31,7 +31,7 @@ STALLED_S: Final = 1.0
 #: Between two looks at what takes too long.
 LOOK_EVERY_S: Final = 1.0
 
-Reason = Literal["slow_request", "idle", "slow_answer", "too_many"]
+ClosedReason = Literal["slow_request", "idle", "slow_answer", "too_many"]
 
 
 class ConnectionStep(IntEnum):
@@ -44,7 +44,7 @@ class ConnectionStep(IntEnum):
 
 
 #: Seconds that each may take, and what it is called when it takes longer.
-LIMITS: Final[dict[ConnectionStep, tuple[float, Reason]]] = {
+LIMITS: Final[dict[ConnectionStep, tuple[float, ClosedReason]]] = {
     ConnectionStep.ASKS: (10.0, "slow_request"),
     ConnectionStep.IDLE: (10.0, "idle"),
     ConnectionStep.READS: (10.0, "slow_answer"),
@@ -52,22 +52,22 @@ LIMITS: Final[dict[ConnectionStep, tuple[float, Reason]]] = {
 }
 
 
-class Standing(NamedTuple):
+class ConnectionState(NamedTuple):
     """What a connection is at, and since when, in seconds of a monotonic clock."""
 
     step: ConnectionStep
     since: float
 
 
-def overdue(standing: Standing, now: float) -> Reason | None:
+def overdue(state: ConnectionState, now: float) -> ClosedReason | None:
     """Why a connection is closed now; None while it may stay.
 
     >>> asks = Standing(ConnectionStep.ASKS, 5.0)
     >>> overdue(asks, 14.0), overdue(asks, 15.0)
     (None, 'slow_request')
     """
-    limit_s, reason = LIMITS[standing.step]
-    return reason if now - standing.since >= limit_s else None
+    limit_s, reason = LIMITS[state.step]
+    return reason if now - state.since >= limit_s else None
 
 
 #: Beyond ``MOST``, who has been at a step for longer makes room; nobody who waits for an answer.
@@ -79,7 +79,7 @@ QUIET_S: Final[dict[ConnectionStep, float]] = {
 }
 
 
-def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
+def in_the_way(states: Iterable[ConnectionState], now: float) -> list[int]:
     """Which of the connections make room for the others, by number: the longest silent ones first.
 
     Not those that wait for an answer or read one, and not those that have just come, unless there
@@ -89,7 +89,7 @@ def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
     >>> in_the_way([old] * 2 + [new] * 63, 10.0)
     [0]
     """
-    found = list(standings)
+    found = list(states)
     order = sorted(range(len(found)), key=lambda number: found[number])
     quiet = [number for number in order if now - found[number].since >= QUIET_S[found[number].step]]
     chosen = quiet[: max(0, len(found) - MOST)]
@@ -97,7 +97,7 @@ def in_the_way(standings: Iterable[Standing], now: float) -> list[int]:
     return chosen + _too_many(left, found)
 
 
-def _too_many(left: list[int], found: list[Standing]) -> list[int]:
+def _too_many(left: list[int], found: list[ConnectionState]) -> list[int]:
     """Those of ``left`` that are too many even briefly.
 
     First who has not asked anything, but for the newest; then who has taken nothing of an answer
@@ -119,7 +119,7 @@ class HttpConnection(web.RequestHandler):
     def __init__(self, manager: web.Server, others: Connections, **options: Any) -> None:
         super().__init__(manager, **options)
         self._others = others
-        self.standing = Standing(ConnectionStep.ASKS, others.now())
+        self.state = ConnectionState(ConnectionStep.ASKS, others.now())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is open."""
@@ -128,7 +128,7 @@ class HttpConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """A part of a request, or several."""
-        if self.standing.step is ConnectionStep.IDLE:
+        if self.state.step is ConnectionStep.IDLE:
             self.is_at(ConnectionStep.ASKS)
         super().data_received(data)
 
@@ -139,7 +139,7 @@ class HttpConnection(web.RequestHandler):
 
     def is_at(self, step: ConnectionStep) -> None:
         """The next step has begun."""
-        self.standing = Standing(step, self._others.now())
+        self.state = ConnectionState(step, self._others.now())
 
     def handle_error(self, *given: Any, **named: Any) -> web.StreamResponse:
         """What is no request is answered without naming what serves this."""
@@ -161,10 +161,10 @@ HEADERS: Final = {
 class Connections:
     """All that are open. ``counted`` is told why each is closed from this side."""
 
-    def __init__(self, counted: Callable[[Reason], None]) -> None:
+    def __init__(self, counted: Callable[[ClosedReason], None]) -> None:
         self._counted = counted
         self._open: dict[HttpConnection, None] = {}
-        self._untold = Counter[Reason]()
+        self._unreported = Counter[ClosedReason]()
         self._looks: asyncio.TimerHandle | None = None
         self._trims: asyncio.TimerHandle | None = None
 
@@ -197,7 +197,7 @@ class Connections:
         """Close what takes too long, say so, and look again while any are open."""
         now = self.now()
         for connection in list(self._open):
-            if reason := overdue(connection.standing, now):
+            if reason := overdue(connection.state, now):
                 self._close(connection, reason)
         self._trim()
         self._tell()
@@ -210,20 +210,20 @@ class Connections:
             self._trims.cancel()
             self._trims = None
         found = list(self._open)
-        for number in in_the_way((each.standing for each in found), self.now()):
+        for number in in_the_way((each.state for each in found), self.now()):
             self._close(found[number], "too_many")
 
-    def _close(self, connection: HttpConnection, reason: Reason) -> None:
+    def _close(self, connection: HttpConnection, reason: ClosedReason) -> None:
         self._open.pop(connection, None)
         self._counted(reason)
         if reason != "idle":  # which is how every keep-alive ends
-            self._untold[reason] += 1
+            self._unreported[reason] += 1
         if connection.transport is not None:
             connection.transport.abort()  # what it does not read is not waited for
 
     def _tell(self) -> None:
-        for reason, number in self._untold.items():
+        for reason, number in self._unreported.items():
             logger().warning(
                 "http_connections_closed", reason=reason, number=number, open=len(self._open)
             )
-        self._untold.clear()
+        self._unreported.clear()

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.judge.limits.budget import BudgetStatus
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
 
@@ -40,14 +41,6 @@ _PAGE: Final = Environment(
 ).get_template("front_page.html")
 
 
-class BudgetStatus(NamedTuple):
-    """US dollars: what is left of today's."""
-
-    left: float
-    per_day: float
-    timezone: str
-
-
 class Front(NamedTuple):
     """What a process knows of itself; None where its role knows nothing of it.
 
@@ -74,7 +67,7 @@ class _PageLine(NamedTuple):
     lead: str = ""
 
 
-class _Section(NamedTuple):
+class _PageSection(NamedTuple):
     """A heading, and below it a list of rows, or a note in their place."""
 
     title: str
@@ -106,28 +99,28 @@ def front_page(
     )
 
 
-def _paused(paused: Sequence[PauseRecord] | None, is_read: bool) -> _Section:
+def _paused(paused: Sequence[PauseRecord] | None, is_read: bool) -> _PageSection:
     unknown = "Not known: the control topic cannot be read, so nothing is held back; see the log."
     unread = "Not known yet: the control topic is still to be read."
     if paused is None:
-        return _Section("Pauses", note=_PageLine("", unknown))
+        return _PageSection("Pauses", note=_PageLine("", unknown))
     note = _PageLine("Nothing is paused." if is_read else unread)
-    return _Section("Pauses", [_PageLine(f": {one}", "Paused") for one in paused], note)
+    return _PageSection("Pauses", [_PageLine(f": {one}", "Paused") for one in paused], note)
 
 
-def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> _Section:
+def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> _PageSection:
     rows = [_PageLine(f": {name}, for {s:.0f} s", "Stuck") for name, s in stuck.items()]
     rows += [_PageLine(f": {name}: {why}", "Waits") for name, why in waiting.items()]
-    return _Section("This process", rows, _PageLine("It is ready, and nothing is stuck."))
+    return _PageSection("This process", rows, _PageLine("It is ready, and nothing is stuck."))
 
 
-def _judges(front: Front, *, waits: bool) -> _Section:
+def _judges(front: Front, *, waits: bool) -> _PageSection:
     judges, paused, money = front.judges, front.paused or (), front.money
     if judges is None:
         elsewhere = "This process asks no judge: see the pages of the scorers."
-        return _Section("Judge", note=_PageLine(elsewhere))
+        return _PageSection("Judge", note=_PageLine(elsewhere))
     if not judges:
-        return _Section("Judge", note=_PageLine("No judge yet."))
+        return _PageSection("Judge", note=_PageLine("No judge yet."))
     rows = [_not_judged(paused)] if paused else []
     rows += [_state(name, state, paused, waits) for name, state in judges.items()]
     if front.refused is not None:
@@ -135,7 +128,7 @@ def _judges(front: Front, *, waits: bool) -> _Section:
     if money is not None:
         left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
         rows.append(_PageLine(f"Money: {left} ({money.timezone})"))
-    return _Section("Judge", rows)
+    return _PageSection("Judge", rows)
 
 
 def _not_judged(paused: Sequence[PauseRecord]) -> _PageLine:
@@ -157,10 +150,12 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
     return _PageLine(f"{name}: {state}{means}")
 
 
-def _alarms(alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None) -> _Section:
+def _alarms(
+    alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None
+) -> _PageSection:
     if alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
-        return _Section("Alarms", note=_PageLine(elsewhere))
+        return _PageSection("Alarms", note=_PageLine(elsewhere))
     none = "; none opens on what is paused, since it is not judged" if paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
-    return _Section("Alarms", rows, _PageLine(f"No alarm is open{none}."))
+    return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))

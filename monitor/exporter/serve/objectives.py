@@ -49,7 +49,7 @@ class ObjectiveState(NamedTuple):
 
     key: SeriesKey
     objective: Objective
-    standing: ObjectiveStatus
+    status: ObjectiveStatus
 
 
 def status_of(objective: Objective, estimate: Estimate) -> ObjectiveStatus:

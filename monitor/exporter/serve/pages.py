@@ -70,7 +70,7 @@ class Pages:
         self._registry, self._before, self._cpu = registry, before, cpu
         self._part: InSteps | None = None
         self._still = asyncio.Lock()
-        self._look: _Look | None = None
+        self._look: _PageState | None = None
         self._thread = ThreadPoolExecutor(1, "metrics-page")
 
     def with_part(self, part: InSteps, still: asyncio.Lock) -> None:
@@ -81,7 +81,7 @@ class Pages:
         """The page in the form that is asked for; one that is being made, or was just now."""
         look = self._look
         if look is None:
-            look = self._look = _Look(asyncio.create_task(self._collect()), self._cpu())
+            look = self._look = _PageState(asyncio.create_task(self._collect()), self._cpu())
         encode, content_type = choose_encoder(accept)
         if content_type not in look.texts and len(look.texts) >= MOST_FORMS:
             encode, content_type = choose_encoder("")
@@ -117,7 +117,7 @@ class Pages:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
 
-    async def _text(self, look: _Look, encode: Encode) -> bytes:
+    async def _text(self, look: _PageState, encode: Encode) -> bytes:
         is_dear = False
         try:
             prepared = await asyncio.shield(look.prepared)
@@ -136,13 +136,13 @@ class Pages:
     async def _apart(self, work: Callable[[InputT], bytes], given: InputT) -> bytes:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, given)
 
-    def _forget(self, look: _Look) -> None:
+    def _forget(self, look: _PageState) -> None:
         """The next one who asks gets a new one."""
         if self._look is look:
             self._look = None
 
 
-class _Look:
+class _PageState:
     """All series as they were once, and the forms in which they were asked for, by type."""
 
     def __init__(self, prepared: asyncio.Task[Prepared], began: float) -> None:

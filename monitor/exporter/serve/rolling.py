@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
-from monitor.exporter.scores.aggregator import Block, SeriesEstimate
+from monitor.exporter.scores.aggregator import SeriesEstimate, SeriesEstimates
 
 #: The lines of one block, and how many they are, family by family.
 _Lines = tuple[tuple[str, int], ...]
@@ -45,9 +45,9 @@ class Rolling:
         self._families, self._labels = families, labels
         # In the order in which the client library writes them.
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
-        self._made: dict[int, tuple[Block, _Lines]] = {}
+        self._made: dict[int, tuple[SeriesEstimates, _Lines]] = {}
 
-    def families(self, blocks: Iterable[Block] = ()) -> list[GaugeMetricFamily]:
+    def families(self, blocks: Iterable[SeriesEstimates] = ()) -> list[GaugeMetricFamily]:
         """The families with all samples, as objects."""
         found = [
             GaugeMetricFamily(name, meaning, labels=self._labels)
@@ -61,9 +61,9 @@ class Rolling:
                         family.samples.append(Sample(family.name, labels, value))
         return found
 
-    def written(self, blocks: Iterable[Block]) -> Generator[None, None, list[Written]]:
+    def written(self, blocks: Iterable[SeriesEstimates]) -> Generator[None, None, list[Written]]:
         """The families as text, block by block; a block is written once."""
-        made: dict[int, tuple[Block, _Lines]] = {}
+        made: dict[int, tuple[SeriesEstimates, _Lines]] = {}
         for block in blocks:
             # Held together with the block: its id is not given to another one meanwhile.
             made[id(block)] = self._made.get(id(block)) or (block, self._lines(block))
@@ -76,7 +76,7 @@ class Rolling:
             found.append(Written([head, *(text for text, _ in lines)], sum(n for _, n in lines)))
         return found
 
-    def _lines(self, block: Block) -> _Lines:
+    def _lines(self, block: SeriesEstimates) -> _Lines:
         lines: list[list[str]] = [[] for _ in self._families]
         for estimate in block:
             labels = self._as_text(estimate)

@@ -63,7 +63,7 @@ class Dispatcher:
 
     def _take_in(self, held: PartitionState, batch: Sequence[KafkaRecord]) -> None:
         has_turn = bool(held.waiting)
-        held.read(batch, self._worker.screen(batch))
+        held.read(batch, self._worker.prefilter(batch))
         if held.waiting and not has_turn:
             self._turns.append(held)
 

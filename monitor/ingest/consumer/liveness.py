@@ -51,11 +51,11 @@ class Liveness:
     """Beats for the loops that are fine. Any of the topics that are read stands for the group."""
 
     def __init__(
-        self, consumer: GroupConsumer, health: Health, topic: str, patience: LivenessLimits
+        self, consumer: GroupConsumer, health: Health, topic: str, limits: LivenessLimits
     ) -> None:
         self._consumer, self._health, self._topic = consumer, health, topic
-        self._limit_s = STUCK_AFTER_S + 2 * patience.look_s
-        self._work_limit_s = patience.work_s + 2 * patience.look_s
+        self._limit_s = STUCK_AFTER_S + 2 * limits.look_s
+        self._work_limit_s = limits.work_s + 2 * limits.look_s
         self._still: dict[Partition, tuple[int, float]] = {}
         self._looked_at = 0.0
         self._ended = 0

@@ -42,7 +42,7 @@ class ConsumingLoop:
     ) -> None:
         self._consumer, self._worker, self._limits = consumer, worker, limits
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        self._places = Dispatcher(worker, limits, clock, self._fail)
+        self._dispatcher = Dispatcher(worker, limits, clock, self._fail)
         self._paused: frozenset[Partition] = frozenset()
         self._polled_at = 0.0
         self._failure: BaseException | None = None
@@ -57,8 +57,8 @@ class ConsumingLoop:
         self._health.waits("consumer", f"partitions of {', '.join(topics)}")
         self._polled_at = _monotonic()
         limits = self._limits
-        patience = LivenessLimits(limits.commit_interval_s, 2 * limits.stuck_after_s)
-        liveness = Liveness(self._consumer, self._health, topics[0], patience)
+        limits_of_loop = LivenessLimits(limits.commit_interval_s, 2 * limits.stuck_after_s)
+        liveness = Liveness(self._consumer, self._health, topics[0], limits_of_loop)
         self._consumer.subscribe(topics, self)
         parts = {
             asyncio.create_task(self._read(), name="the read loop"),
@@ -71,7 +71,7 @@ class ConsumingLoop:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             liveness.finished()
-            await self._let_go(list(self._places.held.values()), Reason.SHUTDOWN)
+            await self._let_go(list(self._dispatcher.held.values()), Reason.SHUTDOWN)
             await self._consumer.stop()
 
     async def _until(self, stop: asyncio.Event, parts: set[asyncio.Task[None]]) -> None:
@@ -96,14 +96,14 @@ class ConsumingLoop:
             self._worker.turn()
             self._throttle()
             for batch in await self._consumer.poll(POLL_MS, POLL_RECORDS):
-                self._places.receive(batch)
-            self._places.hand_out()
+                self._dispatcher.receive(batch)
+            self._dispatcher.hand_out()
             self._polled_at = _monotonic()
             self._health.beat("consumer", needs="kafka")
 
     def _throttle(self) -> None:
         """Stop fetching where much is under way. The member keeps polling, or it is evicted."""
-        paused = self._places.full()
+        paused = self._dispatcher.full()
         if paused != self._paused:
             self._paused = paused
             self._consumer.pause_only(paused)
@@ -122,7 +122,7 @@ class ConsumingLoop:
 
     async def assigned(self, partitions: Sequence[Partition]) -> None:
         """Fresh trackers; positions are the committed offsets."""
-        self._places.assign(partitions)
+        self._dispatcher.assign(partitions)
         self._paused = frozenset()  # the client has forgotten what was paused
         self._telemetry.rebalances.inc()
         clear_lag(self._telemetry)
@@ -131,8 +131,8 @@ class ConsumingLoop:
 
     async def revoked(self, partitions: Sequence[Partition]) -> None:
         """Drain within the budget, commit, cancel the rest."""
-        self._places.draining = True
-        held = self._places.held
+        self._dispatcher.draining = True
+        held = self._dispatcher.held
         try:
             await self._let_go([held[p] for p in partitions if p in held], Reason.REVOKED)
         except Exception as error:  # noqa: BLE001 - the client would log its words, and go on
@@ -144,15 +144,15 @@ class ConsumingLoop:
             held.leave_waiting()
         await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
         for held in given:
-            self._places.hand_over_waiting(held, reason, math.inf)
+            self._dispatcher.hand_over_waiting(held, reason, math.inf)
         await self._drain(given, reason)
-        late = [task for held in given for task in self._places.fence(held, reason)]
+        late = [task for held in given for task in self._dispatcher.fence(held, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
         await self._commit(given)
         for held in given:
-            if self._places.held.get(held.partition) is held:
-                del self._places.held[held.partition]
+            if self._dispatcher.held.get(held.partition) is held:
+                del self._dispatcher.held[held.partition]
 
     async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""
@@ -163,7 +163,7 @@ class ConsumingLoop:
                 return
             await asyncio.wait(tasks, timeout=min(left_s, self._limits.commit_interval_s))
             for held in given:  # some have come to where they wait, some cannot end in time
-                self._places.hand_over_waiting(held, reason, until - _monotonic())
+                self._dispatcher.hand_over_waiting(held, reason, until - _monotonic())
             await self._commit(given)
 
     async def _keep_up(self, liveness: Liveness) -> None:
@@ -174,10 +174,10 @@ class ConsumingLoop:
             self._worker.turn()
             now = _monotonic()
             # A process that was stopped for an hour has not worked for an hour.
-            self._places.end_what_is_stuck(min(now - last, 2 * self._limits.commit_interval_s))
+            self._dispatcher.end_what_is_stuck(min(now - last, 2 * self._limits.commit_interval_s))
             last = now
-            held = list(self._places.held.values())
-            result = None if self._places.draining else await self._commit(held)
+            held = list(self._dispatcher.held.values())
+            result = None if self._dispatcher.draining else await self._commit(held)
             shown = show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
             self._worker.behind(await shown)
             await liveness.look(self._seen(), result)
@@ -186,11 +186,11 @@ class ConsumingLoop:
         return LoopActivity(
             now=_monotonic(),
             polled_at=self._polled_at,
-            held=list(self._places.held.values()),
+            held=list(self._dispatcher.held.values()),
             paused=self._paused,
-            draining=self._places.draining,
-            in_flight=self._places.taken,
-            ended=self._places.ended,
+            draining=self._dispatcher.draining,
+            in_flight=self._dispatcher.taken,
+            ended=self._dispatcher.ended,
             waits_for_limits=self._worker.works.wait_for_limits,
         )
 

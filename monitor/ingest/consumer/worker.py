@@ -19,7 +19,7 @@ class Worker(Protocol):
 
     works: Works
 
-    def screen(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
+    def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What has to begin of a batch of one partition, in order; the rest has ended."""
 
     def begin(self, record: KafkaRecord) -> Work | None:

@@ -9,15 +9,20 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import NamedTuple
 
-from monitor.ingest.dead_letters.listing import LetterGroups, LetterList, Row, in_full
+from monitor.ingest.dead_letters.listing import (
+    DeadLetterGroups,
+    DeadLetterList,
+    DeadLetterRow,
+    in_full,
+)
 from monitor.ingest.dead_letters.redrive import (
     QUIET,
+    Redriven,
     Redriver,
     RedriveResult,
     RedriveSelection,
-    Told,
 )
-from monitor.ingest.headers import read_letter
+from monitor.ingest.headers import read_dead_letter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer
@@ -32,7 +37,7 @@ class DeadLetterAccess(NamedTuple):
     What is done at it raises ``DependencyRefused`` where a broker is away for too long.
     """
 
-    letters: Connection
+    dead_letters: Connection
     topic: str
     inputs: Connection
     input_topics: tuple[str, ...]
@@ -42,9 +47,9 @@ class DeadLetterAccess(NamedTuple):
     limit_s: float
 
 
-async def listed(access: DeadLetterAccess, collect: LetterList | LetterGroups) -> None:
+async def listed(access: DeadLetterAccess, collect: DeadLetterList | DeadLetterGroups) -> None:
     """Read the whole dead letter topic."""
-    scan = await one_shot.scan(access.letters, access.health, access.limit_s)
+    scan = await one_shot.scan(access.dead_letters, access.health, access.limit_s)
     try:
         async for record in scan.records(access.topic):
             collect.add(record)
@@ -54,31 +59,31 @@ async def listed(access: DeadLetterAccess, collect: LetterList | LetterGroups) -
 
 async def shown(
     access: DeadLetterAccess, topic: str | None, partition: int, offset: int, *, with_value: bool
-) -> Row | str:
+) -> DeadLetterRow | str:
     """The letter at a place; with ``topic``, the last one of the record that was there.
 
     Or why there is none.
     """
-    scan = await one_shot.scan(access.letters, access.health, access.limit_s)
+    scan = await one_shot.scan(access.dead_letters, access.health, access.limit_s)
     last = None
     try:
         if topic is None:
             record = await scan.one(access.topic, partition, offset)
-            letter = read_letter(record) if record else None
-            if record is None or letter is None:
-                return _no_letter(record)
-            return in_full(record, letter, with_value=with_value)
+            dead_letter = read_dead_letter(record) if record else None
+            if record is None or dead_letter is None:
+                return _no_dead_letter(record)
+            return in_full(record, dead_letter, with_value=with_value)
         async for record in scan.records(access.topic):
-            letter = read_letter(record)
-            if letter and letter.history.origin[:3] == (topic, partition, offset):
-                found = in_full(record, letter, with_value=with_value)
+            dead_letter = read_dead_letter(record)
+            if dead_letter and dead_letter.history.origin[:3] == (topic, partition, offset):
+                found = in_full(record, dead_letter, with_value=with_value)
                 last = max(last or found, found, key=lambda one: int(one["attempts"]))
     finally:
         await scan.stop()
     return last or "no letter names that place"
 
 
-def _no_letter(record: KafkaRecord | None) -> str:
+def _no_dead_letter(record: KafkaRecord | None) -> str:
     """Why there is none where this record is."""
     if record is None:
         return "there is no record"
@@ -94,9 +99,9 @@ async def redriven(
     most: int | None,
     since: datetime | None,
     stop: asyncio.Event,
-) -> tuple[list[Told], Counter[RedriveResult]]:
+) -> tuple[list[Redriven], Counter[RedriveResult]]:
     """Send letters back, from where the last redrive ended; what was answered, and how often."""
-    told: list[Told] = []
+    answered: list[Redriven] = []
     async with AsyncExitStack() as stack:
         sources = await one_shot.scan(access.inputs, access.health, access.limit_s)
         stack.push_async_callback(sources.stop)
@@ -110,15 +115,15 @@ async def redriven(
             RedriveSelection(inputs, since, most),
             lambda origin: sources.one(*origin[:3]),
             producer,
-            lambda one: told.append(one) if one.answer not in QUIET else None,
+            lambda one: answered.append(one) if one.answer not in QUIET else None,
         )
-        await (_rehearse if dry_run else _perform)(access, redriver, stop)
-    return told, redriver.counts
+        await (_dry_run if dry_run else _perform)(access, redriver, stop)
+    return answered, redriver.counts
 
 
-async def _rehearse(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
+async def _dry_run(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.Event) -> None:
     scan = await one_shot.scan(
-        access.letters, access.health, access.limit_s, group_id=access.group_id
+        access.dead_letters, access.health, access.limit_s, group_id=access.group_id
     )
     try:
         async for record in scan.records(access.topic, from_committed=True):
@@ -136,9 +141,9 @@ async def _perform(access: DeadLetterAccess, redriver: Redriver, stop: asyncio.E
         async with one_shot.in_time(access.inputs, access.health, limit_s, "sending some of them"):
             return await redriver.take(records)
 
-    async with one_shot.in_time(access.letters, access.health, limit_s, "connecting"):
+    async with one_shot.in_time(access.dead_letters, access.health, limit_s, "connecting"):
         member = await Redelivery.start(
-            access.letters, access.health, group_id=access.group_id, topic=access.topic
+            access.dead_letters, access.health, group_id=access.group_id, topic=access.topic
         )
     try:
         await member.work_through(take, stop, limit_s)

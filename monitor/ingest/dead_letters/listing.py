@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from monitor.ingest.headers import Letter, read_letter
+from monitor.ingest.headers import DeadLetter, read_dead_letter
 from monitor.kafka.record import KafkaRecord
 
-Row = dict[str, Any]
+DeadLetterRow = dict[str, Any]
 #: Told apart in one list; the headers of letters are anybody's, and may never be twice the same.
 MOST_GROUPS = 10_000
 _OTHERS = "other", "other", "other"
 
 
-def row(record: KafkaRecord, letter: Letter) -> Row:
+def row(record: KafkaRecord, dead_letter: DeadLetter) -> DeadLetterRow:
     """What may be told of a dead letter: nothing that a user has written, no key and no value."""
-    history = letter.history
+    history = dead_letter.history
     origin = history.origin
     return {
         "partition": record.partition,
         "offset": record.offset,
         "first_failed_at": history.first_failed_at.isoformat(),
-        "stage": letter.stage,
-        "class": letter.cause,
-        "message": letter.message,
+        "stage": dead_letter.stage,
+        "class": dead_letter.cause,
+        "message": dead_letter.message,
         "attempts": history.attempts,
         "original": {
             "topic": origin.topic,
@@ -34,25 +34,25 @@ def row(record: KafkaRecord, letter: Letter) -> Row:
             "offset": origin.offset,
             "timestamp": origin.timestamp_ms,
         },
-        "group": letter.group,
-        "version": letter.version,
-        "value_bytes": max(0, letter.value_omitted)
-        if letter.value_omitted is not None
+        "group": dead_letter.group,
+        "version": dead_letter.version,
+        "value_bytes": max(0, dead_letter.value_omitted)
+        if dead_letter.value_omitted is not None
         else len(record.value or b""),
-        "value_omitted": letter.value_omitted is not None,
-        "redacted": letter.redacted is not None,
+        "value_omitted": dead_letter.value_omitted is not None,
+        "redacted": dead_letter.redacted is not None,
     }
 
 
-def in_full(record: KafkaRecord, letter: Letter, *, with_value: bool) -> Row:
+def in_full(record: KafkaRecord, dead_letter: DeadLetter, *, with_value: bool) -> DeadLetterRow:
     """All but the value, which is what users wrote; that too ``with_value``."""
     shown = {
-        **row(record, letter),
+        **row(record, dead_letter),
         "key": plain(record.key),
         "headers": [[key, plain(value)] for key, value in record.headers],
     }
     if with_value:
-        shown["value"] = None if letter.value_omitted is not None else plain(record.value)
+        shown["value"] = None if dead_letter.value_omitted is not None else plain(record.value)
     return shown
 
 
@@ -71,7 +71,7 @@ def plain(data: bytes | None) -> str | dict[str, str] | None:
 
 
 @dataclass
-class LetterList:
+class DeadLetterList:
     """The ``most`` newest since a time; ``foreign`` counts records that are no dead letters.
 
     Newest by when they failed first: that is the only time that is on all of them.
@@ -81,19 +81,19 @@ class LetterList:
     since: datetime | None = None
     total: int = 0
     foreign: int = 0
-    _rows: list[tuple[datetime, int, int, Row]] = field(default_factory=list)
+    _rows: list[tuple[datetime, int, int, DeadLetterRow]] = field(default_factory=list)
 
     def add(self, record: KafkaRecord) -> None:
         """Take a record of the dead letter topic into account."""
-        letter = read_letter(record)
-        if letter is None:
+        dead_letter = read_dead_letter(record)
+        if dead_letter is None:
             self.foreign += 1
             return
-        failed_at = letter.history.first_failed_at
+        failed_at = dead_letter.history.first_failed_at
         if self.since is not None and failed_at < self.since:
             return
         self.total += 1
-        self._rows.append((failed_at, record.offset, record.partition, row(record, letter)))
+        self._rows.append((failed_at, record.offset, record.partition, row(record, dead_letter)))
         if len(self._rows) >= 2 * self.most + 1_000:
             self._cut()
 
@@ -101,14 +101,14 @@ class LetterList:
         self._rows.sort(key=lambda item: item[:3], reverse=True)
         del self._rows[self.most :]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[DeadLetterRow]:
         """Newest first."""
         self._cut()
         return [shown for *_, shown in self._rows]
 
 
 @dataclass
-class LetterGroups:
+class DeadLetterGroups:
     """The ``most`` largest groups by stage, class and original topic, since a time.
 
     Beyond ``MOST_GROUPS`` new ones are counted as one, whose names are ``other``.
@@ -123,14 +123,14 @@ class LetterGroups:
 
     def add(self, record: KafkaRecord) -> None:
         """Take a record of the dead letter topic into account."""
-        letter = read_letter(record)
-        if letter is None:
+        dead_letter = read_dead_letter(record)
+        if dead_letter is None:
             self.foreign += 1
             return
-        at = letter.history.first_failed_at
+        at = dead_letter.history.first_failed_at
         if self.since is not None and at < self.since:
             return
-        key = (letter.stage, letter.cause, letter.history.origin.topic)
+        key = (dead_letter.stage, dead_letter.cause, dead_letter.history.origin.topic)
         if key not in self._groups and len(self._groups) >= MOST_GROUPS:
             key = _OTHERS
         count, first, last = self._groups.get(key, (0, at, at))
@@ -141,7 +141,7 @@ class LetterGroups:
         """Number of groups."""
         return len(self._groups)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[DeadLetterRow]:
         """The largest first."""
         found = sorted(self._groups.items(), key=lambda item: (-item[1][0], item[0]))
         return [

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from monitor.ingest.headers import FailureOrigin, Letter, read_letter, redrive_headers
+from monitor.ingest.headers import DeadLetter, FailureOrigin, read_dead_letter, redrive_headers
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Reason
@@ -45,13 +45,13 @@ LEFT = (
 )
 
 
-class Told(NamedTuple):
+class Redriven(NamedTuple):
     """The answer for one dead letter, with its place on the dead letter topic."""
 
     answer: RedriveResult
     partition: int
     offset: int
-    letter: Letter | None
+    dead_letter: DeadLetter | None
     why: str
 
 
@@ -65,21 +65,21 @@ class RedriveSelection:
 
 
 #: The record at an origin, if its topic still has it.
-Fetch = Callable[[FailureOrigin], Awaitable[KafkaRecord | None]]
+FetchOrigin = Callable[[FailureOrigin], Awaitable[KafkaRecord | None]]
 
 
 class Redriver:
-    """Decides and sends; ``producer`` None is a dry run. ``tell`` hears every answer."""
+    """Decides and sends; ``producer`` None is a dry run. ``report`` hears every answer."""
 
     def __init__(
         self,
         selection: RedriveSelection,
-        fetch: Fetch,
+        fetch: FetchOrigin,
         producer: Producer | None,
-        tell: Callable[[Told], None],
+        report: Callable[[Redriven], None],
     ) -> None:
         self._selection, self._fetch = selection, fetch
-        self._producer, self._tell = producer, tell
+        self._producer, self._report = producer, report
         self.counts: Counter[RedriveResult] = Counter()
         self._sent = 0
 
@@ -92,21 +92,21 @@ class Redriver:
             chosen.append(record)
             self._sent += self._unfit(record) is None
         # All are on Kafka, or answered otherwise, before this returns: the commit comes after.
-        for told in await asyncio.gather(*(self._answer(record) for record in chosen)):
-            self.counts[told.answer] += 1
-            self._tell(told)
+        for redriven in await asyncio.gather(*(self._answer(record) for record in chosen)):
+            self.counts[redriven.answer] += 1
+            self._report(redriven)
         return len(chosen)
 
     def _unfit(self, record: KafkaRecord) -> tuple[RedriveResult, str] | None:
-        letter = read_letter(record)
-        if letter is None:
+        dead_letter = read_dead_letter(record)
+        if dead_letter is None:
             return RedriveResult.NO_DEAD_LETTER, "no x-error headers"
-        history, since = letter.history, self._selection.since
+        history, since = dead_letter.history, self._selection.since
         if since is not None and history.first_failed_at < since:
             return RedriveResult.OLDER, f"failed at {history.first_failed_at.isoformat()}"
         if history.attempts >= MOST_ATTEMPTS:
-            return RedriveResult.REFUSED, f"{history.attempts} attempts, last {letter.cause}"
-        if letter.cause == Reason.UNREADABLE:
+            return RedriveResult.REFUSED, f"{history.attempts} attempts, last {dead_letter.cause}"
+        if dead_letter.cause == Reason.UNREADABLE:
             return (
                 RedriveResult.VALUE_OMITTED,
                 "no client could unpack the record, which is on its topic",
@@ -118,25 +118,27 @@ class Redriver:
             )
         return None
 
-    async def _answer(self, record: KafkaRecord) -> Told:
-        letter = read_letter(record)
+    async def _answer(self, record: KafkaRecord) -> Redriven:
+        dead_letter = read_dead_letter(record)
         unfit = self._unfit(record)
-        if unfit is not None or letter is None:
+        if unfit is not None or dead_letter is None:
             answer, why = unfit or (RedriveResult.NO_DEAD_LETTER, "")
         else:
-            answer, why = await self._send(record, letter)
-        return Told(answer, record.partition, record.offset, letter, why)
+            answer, why = await self._send(record, dead_letter)
+        return Redriven(answer, record.partition, record.offset, dead_letter, why)
 
-    async def _send(self, record: KafkaRecord, letter: Letter) -> tuple[RedriveResult, str]:
+    async def _send(
+        self, record: KafkaRecord, dead_letter: DeadLetter
+    ) -> tuple[RedriveResult, str]:
         whole: KafkaRecord | None = record
-        if letter.value_omitted is not None:
-            whole = await self._from_source(letter, letter.value_omitted)
-        elif letter.redacted is not None:
+        if dead_letter.value_omitted is not None:
+            whole = await self._from_source(dead_letter, dead_letter.value_omitted)
+        elif dead_letter.redacted is not None:
             # As it was where the source still has it; else redacted, which is judged the same.
-            whole = await self._from_source(letter, letter.redacted) or record
+            whole = await self._from_source(dead_letter, dead_letter.redacted) or record
         if whole is None:
             return RedriveResult.VALUE_OMITTED, "and its source topic has the record no more"
-        origin, attempts, _ = letter.history
+        origin, attempts, _ = dead_letter.history
         there = origin.partition in self._selection.topics[origin.topic]
         if self._producer is not None:
             try:
@@ -146,17 +148,17 @@ class Redriver:
                     key=whole.key,
                     partition=origin.partition if there else None,
                     timestamp_ms=origin.timestamp_ms if origin.timestamp_ms >= 0 else None,
-                    headers=redrive_headers(whole, letter),
+                    headers=redrive_headers(whole, dead_letter),
                 )
             except RecordRefused as error:
                 return (
                     RedriveResult.TOO_LARGE,
                     f"{error}; raise max.message.bytes of {origin.topic}",
                 )
-        return RedriveResult.REDRIVEN, f"attempt {attempts + 1}, after {letter.cause}"
+        return RedriveResult.REDRIVEN, f"attempt {attempts + 1}, after {dead_letter.cause}"
 
-    async def _from_source(self, letter: Letter, size: int) -> KafkaRecord | None:
-        found = await self._fetch(letter.history.origin)
+    async def _from_source(self, dead_letter: DeadLetter, size: int) -> KafkaRecord | None:
+        found = await self._fetch(dead_letter.history.origin)
         if found is None or isinstance(found, Unreadable):
             return None
         # The topic may have been made anew since: the size tells most strangers.

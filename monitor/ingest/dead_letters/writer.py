@@ -13,7 +13,7 @@ from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.gate import DeadLetterGate, Hold
-from monitor.ingest.headers import ERROR, Headers, error_headers, original_headers
+from monitor.ingest.headers import ERROR, error_headers, original_headers
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.payload import Payload, redacted
 from monitor.ingest.redaction.pieces import REDACT
@@ -22,6 +22,7 @@ from monitor.ingest.work import Work
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.retrying import FIRST_WAIT_S, LONGEST_WAIT_S
+from monitor.records.base import Headers
 from monitor.runtime.threads import Threads
 
 #: A letter without an answer for so long holds its partition, as one that is refused does.
@@ -139,8 +140,8 @@ class DeadLetters:
     def _headers(
         self, record: KafkaRecord, payload: Payload, error: MessageRejected, now: datetime
     ) -> list[tuple[str, bytes | None]]:
-        said = error_headers(record, error, group=self._group, version=self._version, now=now)
-        ours = [header for header in said if header[0].startswith(ERROR)]
+        fields = error_headers(record, error, group=self._group, version=self._version, now=now)
+        ours = [header for header in fields if header[0].startswith(ERROR)]
         original = Payload(record.key, record.value, list(record.headers))
         if payload._replace(headers=list(payload.headers)) != original:
             ours.append((f"{ERROR}redacted", str(len(record.value or b"")).encode()))

@@ -131,10 +131,10 @@ def _placed(text: str, lower: str) -> Iterator[TextSpan]:
 def _basic(text: str) -> Iterator[TextSpan]:
     for match in _BASIC.finditer(text):
         try:
-            said = b64decode(match[1], validate=True).decode()
+            decoded = b64decode(match[1], validate=True).decode()
         except ValueError:
             continue
-        if ":" in said and said.isprintable():
+        if ":" in decoded and decoded.isprintable():
             yield TextSpan(*match.span(1), match[1])
 
 

@@ -9,7 +9,7 @@ from monitor.ingest.redaction.spans import TextSpan
 from monitor.runtime import patterns
 
 
-class Own:
+class OwnPattern:
     """Finds what the pattern matches; its first group, where it has one.
 
     Raises ``ValueError`` for what RE2 cannot read (a backreference, a lookaround) and for a pattern

@@ -61,8 +61,8 @@ def redacted(record: KafkaRecord, redactor: Redactor) -> Payload:
         return Payload(record.key, record.value, record.headers)
     with foreseen():
         headers = [
-            (name, said if name.startswith((ERROR, REDRIVE)) else _bytes(said, redactor.text))
-            for name, said in record.headers
+            (name, value if name.startswith((ERROR, REDRIVE)) else _bytes(value, redactor.text))
+            for name, value in record.headers
         ]
         value = _bytes(record.value, lambda text: redacted_json(text, redactor))
         return Payload(_bytes(record.key, redactor.text), value, headers)
@@ -126,7 +126,7 @@ def _text_in(raw: bytes, encoding: str, letters: re.Pattern[bytes]) -> str | Non
         return None
 
 
-class _Place:
+class _JsonPlace:
     """Where in a JSON text the next part stands; wrong brackets do no harm."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class _Place:
 
 
 def _pieces(text: str, redactor: Redactor) -> Iterator[str]:
-    place, last = _Place(), 0
+    place, last = _JsonPlace(), 0
     for match in _PARTS.finditer(text):
         yield text[last : match.start()]
         last, part = match.end(), match[0]
@@ -182,7 +182,7 @@ def _is_kept(path: tuple[str, ...], part: str) -> bool:
         return False
 
 
-def _clean(part: str, place: _Place, redactor: Redactor) -> str:
+def _clean(part: str, place: _JsonPlace, redactor: Redactor) -> str:
     """A text or a number, as it was written unless something is found in it."""
     if part[0] == '"':
         place.read(json.loads(part))

@@ -55,7 +55,7 @@ class Piece:
     def may_hold_numbers(self) -> bool:
         """Whether there are enough digits close together."""
         if self._numbers is None:
-            self._numbers = may_hold_numbers(self.shadow.said)
+            self._numbers = may_hold_numbers(self.shadow.plain)
         return self._numbers
 
     @property
@@ -81,10 +81,10 @@ class Search(Protocol):
 
 
 #: ``token(kind, value)``.
-Token = Callable[[str, str], str]
+TokenOf = Callable[[str, str], str]
 
 
-def replaced(text: str, searches: Sequence[Search], token: Token) -> str:
+def replaced(text: str, searches: Sequence[Search], token: TokenOf) -> str:
     """The text with tokens in place of all that the searches find; tokens that are there stay.
 
     Those are of kinds that are built in or searched for: in the brackets of any other name a value
@@ -120,7 +120,7 @@ def _tokens(kinds: frozenset[str]) -> re.Pattern[str]:
 
 
 def _searched(
-    parts: list[Piece | str], search: Search, bit: int, token: Token
+    parts: list[Piece | str], search: Search, bit: int, token: TokenOf
 ) -> list[Piece | str]:
     """The parts without what one search finds in them: next to a token no text begins or ends."""
     found: list[Piece | str] = []
@@ -156,7 +156,7 @@ class _Stretch(NamedTuple):
         return Piece(self.text[start:end], before, after)
 
 
-def _chained(part: Piece | str, searches: Sequence[Search], token: Token) -> list[Piece | str]:
+def _chained(part: Piece | str, searches: Sequence[Search], token: TokenOf) -> list[Piece | str]:
     """A part without the values of chains that begin, or end, at a token next to it."""
     if isinstance(part, str) or part.searched == (1 << len(searches)) - 1:
         return [part]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
-from monitor.ingest.redaction.own import Own
+from monitor.ingest.redaction.own import OwnPattern
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.reach import ReadTooFar
@@ -47,7 +47,7 @@ def foreseen() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RedactionRules:
     """What is redacted: built-in ``kinds``, phone numbers of ``regions``, and own ``patterns``.
 
     ``salt`` keys the tokens: without it nobody can tell a value from its token by trying.
@@ -73,13 +73,13 @@ class Redactor:
     """
 
     def __init__(
-        self, rules: Rules | None, count: Callable[[str], None] = lambda kind: None
+        self, rules: RedactionRules | None, count: Callable[[str], None] = lambda kind: None
     ) -> None:
         self._count = count
         self.tag = rules.tag if rules else OFF
         # Own patterns go first, for they are meant.
         patterns = rules.patterns if rules else {}
-        self._own = [_Own(name, _own(name, it)) for name, it in patterns.items()]
+        self._own = [_OwnSearch(name, _own(name, it)) for name, it in patterns.items()]
         kinds = rules.kinds if rules else ()
         self._typed = [_Typed(kind, find) for kind, find in BUILT_IN.items() if kind in kinds]
         # Last, for they are guessed.
@@ -175,7 +175,7 @@ class _Typed:
             return ()
         seen = piece.shadow
         return (
-            TextSpan(*seen.place(start, end), value) for start, end, value in self.find(seen.said)
+            TextSpan(*seen.place(start, end), value) for start, end, value in self.find(seen.plain)
         )
 
     def sure(self, piece: Piece) -> int:
@@ -183,11 +183,11 @@ class _Typed:
 
 
 @dataclass(frozen=True)
-class _Own:
+class _OwnSearch:
     """A pattern of the user's own, in the text as it was logged."""
 
     kind: str
-    find: Own
+    find: OwnPattern
 
     def __call__(self, piece: Piece) -> Iterator[TextSpan]:
         try:
@@ -205,7 +205,7 @@ class _Own:
         return self.find.sure(piece.text, piece.before)
 
 
-def _phones(rules: Rules) -> Callable[[], _Typed]:
+def _phones(rules: RedactionRules) -> Callable[[], _Typed]:
     """Phone numbers: anew for every text, of which so many are looked up."""
     try:
         made = phones(rules.regions)
@@ -214,9 +214,9 @@ def _phones(rules: Rules) -> Callable[[], _Typed]:
     return lambda: _Typed("phone", made())
 
 
-def _own(name: str, pattern: str) -> Own:
+def _own(name: str, pattern: str) -> OwnPattern:
     try:
-        return Own(pattern)
+        return OwnPattern(pattern)
     except ValueError as error:
         raise ConfigurationError(f"redaction.patterns.{name}: found {pattern!r}, {error}") from None
     except ImportError:

@@ -112,19 +112,19 @@ class _Odd(NamedTuple):
 
 
 class Shadow:
-    """The shadow of a text, ``said``, with the way back to places in the text.
+    """The shadow of a text, ``plain``, with the way back to places in the text.
 
     ``odds`` are the numbers of all ``_Odd``, one after the other: there may be millions.
     """
 
-    __slots__ = ("_odds", "said")
+    __slots__ = ("_odds", "plain")
 
-    def __init__(self, said: str, odds: array[int] | None = None) -> None:
-        self.said = said
+    def __init__(self, plain: str, odds: array[int] | None = None) -> None:
+        self.plain = plain
         self._odds = odds
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Where in the text ``said[start:end]`` stands; signs without a width around it do not."""
+        """Where in the text ``plain[start:end]`` stands; signs without a width around it do not."""
         if self._odds is None:
             return start, end
         first = _before(self._odds, start)
@@ -149,23 +149,23 @@ def shadow(text: str) -> Shadow:
     >>> shadow("4111\u202f1111\u202f1111\u202f1111 bob\uff20example.com").said
     '4111 1111 1111 1111 bob@example.com'
     >>> found = shadow("a\u00adb c&#64;d")
-    >>> found.said, found.place(0, 2), found.place(3, 6)
+    >>> found.plain, found.place(0, 2), found.place(3, 6)
     ('ab c@d', (0, 3), (4, 11))
     """
-    said = text
+    plain = text
     if not text.isascii():
         for sign in _OFTEN:
-            if sign in said:
-                said = said.replace(sign, _PLAIN[sign])
-        if any(sign in said for sign in _DASHES):
-            said = _DASH.sub(lambda match: _IN_PLACE[match[0]], said)
-        if _ANY.search(said) is not None:
-            said = _in_place(said)
-            if _MOVES.search(said) is not None:
-                return _moved(_small_and_dotted(said))
-        said = _small_and_dotted(said)
-    is_html = ("&" in said or "<" in said) and _ENTITY.search(said) is not None
-    return _moved(said) if is_html else Shadow(said)
+            if sign in plain:
+                plain = plain.replace(sign, _PLAIN[sign])
+        if any(sign in plain for sign in _DASHES):
+            plain = _DASH.sub(lambda match: _IN_PLACE[match[0]], plain)
+        if _ANY.search(plain) is not None:
+            plain = _in_place(plain)
+            if _MOVES.search(plain) is not None:
+                return _moved(_small_and_dotted(plain))
+        plain = _small_and_dotted(plain)
+    is_html = ("&" in plain or "<" in plain) and _ENTITY.search(plain) is not None
+    return _moved(plain) if is_html else Shadow(plain)
 
 
 def _small_and_dotted(text: str) -> str:

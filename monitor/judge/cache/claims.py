@@ -22,7 +22,7 @@ from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.parsing import ExtractRequest
 from monitor.judge.protocol import CostMeter
 
-Text = tuple[str, str]
+QuestionAndText = tuple[str, str]
 """Question and text."""
 
 
@@ -63,7 +63,7 @@ class CachedExtractor:
         """The cache as one judgement uses it."""
         return Borrowing(self._extract, self._cache, self._key)
 
-    def _key(self, text: Text) -> str:
+    def _key(self, text: QuestionAndText) -> str:
         return claims_key(self._version(), *text)
 
 
@@ -73,10 +73,12 @@ class Borrowing:
     When it is left, whether or not the judgement succeeded, nobody waits for it any more.
     """
 
-    def __init__(self, extract: Extract, cache: ClaimsCache, key: Callable[[Text], str]) -> None:
+    def __init__(
+        self, extract: Extract, cache: ClaimsCache, key: Callable[[QuestionAndText], str]
+    ) -> None:
         self._scope, self._cache, self._key = extract.for_one(), cache, key
-        self._found: dict[Text, _SharedClaims] = {}
-        self._led: dict[Text, tuple[str, Flight[_SharedClaims]]] = {}
+        self._found: dict[QuestionAndText, _SharedClaims] = {}
+        self._led: dict[QuestionAndText, tuple[str, Flight[_SharedClaims]]] = {}
 
     def __enter__(self) -> Self:
         self._source: Extraction = self._scope.__enter__()
@@ -117,7 +119,7 @@ class Borrowing:
             await self._cache.store.put(found.key, json.dumps({"claims": claims}).encode())
         self._let_go((question, text))
 
-    async def _looked_up(self, text: Text, spent: CostMeter) -> _SharedClaims:
+    async def _looked_up(self, text: QuestionAndText, spent: CostMeter) -> _SharedClaims:
         key, observe = self._key(text), self._cache.observe
 
         async def find() -> _SharedClaims:
@@ -136,11 +138,13 @@ class Borrowing:
                 self._let_go(text)
         return found
 
-    async def _asked(self, text: Text, spent: CostMeter, *, fresh: bool = False) -> _SharedClaims:
+    async def _asked(
+        self, text: QuestionAndText, spent: CostMeter, *, fresh: bool = False
+    ) -> _SharedClaims:
         claims = await self._source.claims(*text, spent, fresh=fresh)
         return _SharedClaims(claims, self._key(text))  # only now is it known who has answered
 
-    def _let_go(self, text: Text) -> None:
+    def _let_go(self, text: QuestionAndText) -> None:
         """Newcomers no longer share the claims of this judgement."""
         if text in self._led:
             self._cache.flights.leave(*self._led.pop(text))

@@ -32,15 +32,15 @@ class Breaker:
     under way by then say nothing of now.
     """
 
-    def __init__(self, patience: BreakerSettings) -> None:
-        self._patience = patience
+    def __init__(self, settings: BreakerSettings) -> None:
+        self._settings = settings
         self.stopped: Fault | None = None
         self.is_open = False
         self.probing = False
         self.probe_at = 0.0
         self._stops = self._failures = 0
-        self._wait_s = patience.first_wait_s
-        self._awaited = patience.awaits_first
+        self._wait_s = settings.first_wait_s
+        self._awaited = settings.awaits_first
         self._shut_at = float("-inf")
 
     def worked(self, began: float) -> None:
@@ -50,20 +50,20 @@ class Breaker:
             return
         self.stopped, self.is_open = None, False
         self._stops = self._failures = 0
-        self._wait_s = self._patience.first_wait_s
+        self._wait_s = self._settings.first_wait_s
 
     def failed(self, fault: Fault, began: float, now: float) -> None:
         """A call made at ``began`` gave no reply."""
         if fault.action is Action.STOP:
             self._stops += 1
-            if self.stopped is None and self._stops >= self._patience.stop_after:
+            if self.stopped is None and self._stops >= self._settings.stop_after:
                 self._stop(fault, now)
         elif fault.action is Action.FALLBACK or fault.reason == "rate_limited":
             # Somebody is there, and lets us in.
             self.worked(began)
         else:
             self._failures += 1
-            if self.stopped is None and self._failures >= self._patience.open_after:
+            if self.stopped is None and self._failures >= self._settings.open_after:
                 if self._awaited:
                     self._open(now)
                 else:  # as a refusal: nobody tries the same call again
@@ -77,16 +77,16 @@ class Breaker:
         """The probe has ended, however; the next one comes later."""
         self.probing = False
         if self.stopped is not None:
-            self.probe_at = now + self._patience.stop_probe_s
+            self.probe_at = now + self._settings.stop_probe_s
         elif self.is_open:
-            self._wait_s = min(2 * self._wait_s, self._patience.longest_wait_s)
+            self._wait_s = min(2 * self._wait_s, self._settings.longest_wait_s)
             self.probe_at = now + self._wait_s
 
     def _stop(self, fault: Fault, now: float) -> None:
         self.stopped, self.is_open = fault, False
         self.probing = False  # that was the circuit's, which asks for nothing any more
         self._shut_at = now
-        self.probe_at = now + self._patience.stop_probe_s
+        self.probe_at = now + self._settings.stop_probe_s
 
     def _open(self, now: float) -> None:
         if not self.is_open:

@@ -10,11 +10,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
 
 #: Where a score record comes from: topic, partition and offset of its interaction.
-Place = tuple[str, int, int]
+SourceOffset = tuple[str, int, int]
 #: Sums of many small costs are not exact.
 _ROUNDING = 1e-9
+
+
+class BudgetStatus(NamedTuple):
+    """US dollars: what is left of today's."""
+
+    left: float
+    per_day: float
+    timezone: str
 
 
 class Budget:
@@ -31,7 +40,7 @@ class Budget:
         self._zone = zone
         self._day = (0.0, 0.0)
         self._recorded = self._unrecorded = 0.0
-        self._own: dict[Place, float] = {}
+        self._own: dict[SourceOffset, float] = {}
         self._under_way = 0
         self._seen, self._cost = 0, 0.0
         self._is_priced, self._first = False, asyncio.Lock()
@@ -81,7 +90,7 @@ class Budget:
         spent, limit = self.spent(now), self.usd_per_day + _ROUNDING
         return spent + _ROUNDING < self.usd_per_day and spent + judgements * mean <= limit
 
-    def settle(self, now: float, place: Place, usd: float, *, answered: bool = True) -> None:
+    def settle(self, now: float, place: SourceOffset, usd: float, *, answered: bool = True) -> None:
         """What was admitted has ended, and has cost so much; its record will say the same.
 
         ``answered``: also where that is nothing, since a model did what it was asked.
@@ -98,7 +107,7 @@ class Budget:
         self._roll(now)
         self._unrecorded += usd
 
-    def put_on_record(self, now: float, place: Place) -> float:
+    def put_on_record(self, now: float, place: SourceOffset) -> float:
         """All that stands on no record: the one of this place will say it."""
         self._roll(now)
         usd, self._unrecorded = self._unrecorded, 0.0
@@ -107,7 +116,12 @@ class Budget:
         return usd
 
     def recorded(
-        self, now: float, judged_at: float, place: Place, usd: float, rechecks_usd: float = 0.0
+        self,
+        now: float,
+        judged_at: float,
+        place: SourceOffset,
+        usd: float,
+        rechecks_usd: float = 0.0,
     ) -> None:
         """A score record says so, of this process or of another.
 

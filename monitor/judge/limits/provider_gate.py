@@ -72,7 +72,7 @@ class ProviderGate:
     def __init__(
         self,
         model: str,
-        patience: BreakerSettings | None = None,
+        breaker_settings: BreakerSettings | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
@@ -82,7 +82,7 @@ class ProviderGate:
         self.model = model
         self._quota = quota or LocalQuota(PerMinute(), clock)
         self._clock, self._rng, self._observe = clock, rng or random.Random(), observe
-        self._breaker = Breaker(patience or BreakerSettings())
+        self._breaker = Breaker(breaker_settings or BreakerSettings())
         self._window = AdaptiveConcurrency()
         self._paused_until = 0.0
         self._pause: Fault | None = None
@@ -91,7 +91,7 @@ class ProviderGate:
         #: All that was ever asked of the model.
         self.requests = self.tokens = 0
         self._moved = asyncio.Event()
-        self._said = ProviderState.JUDGING
+        self._reported = ProviderState.JUDGING
         if observe is not None:
             observe.shown_by(model, lambda: self.state)
 
@@ -277,9 +277,9 @@ class ProviderGate:
         self._moved.set()
         self._moved = asyncio.Event()
         found = ProviderState.JUDGING if self.state is ProviderState.WAITING else self.state
-        if found is self._said:
+        if found is self._reported:
             return
-        self._said = found
+        self._reported = found
         why = self._breaker.stopped
         note = {} if why is None else {"reason": why.reason, "found": why.note}
         logger().warning("judge_state", model=self.model, state=found.value, **note)

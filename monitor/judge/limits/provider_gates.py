@@ -22,7 +22,7 @@ class ProviderGates:
     def __init__(
         self,
         observe: StateObserver | None = None,
-        patience: BreakerSettings | None = None,
+        breaker_settings: BreakerSettings | None = None,
         quota: Callable[[str], Quota] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -31,7 +31,7 @@ class ProviderGates:
     ) -> None:
         self.ids = ids or Ids()
         self._observe, self._clock, self._rng = observe, clock, rng
-        self._patience = patience or BreakerSettings()
+        self._breaker_settings = breaker_settings or BreakerSettings()
         self._quota = quota or (lambda _: LocalQuota(PerMinute(), clock))
         self._made: dict[tuple[str, str | None, str | None], ProviderGate] = {}
 
@@ -41,7 +41,7 @@ class ProviderGates:
         if key not in self._made:
             self._made[key] = ProviderGate(
                 settings.model,
-                self._patience,
+                self._breaker_settings,
                 clock=self._clock,
                 rng=self._rng,
                 observe=self._observe,

@@ -10,7 +10,7 @@ from monitor.judge.pipeline.identity import Effort, Structured
 from monitor.judge.ports import Task
 
 Properties = Callable[[], Mapping[str, Mapping[str, object]]]
-Form = Literal["patterns", "json_schema", "json_object", "prompt"]
+ReplyForm = Literal["patterns", "json_schema", "json_object", "prompt"]
 """How a model is held to JSON; ``patterns``: by a schema that allows the format, nothing else."""
 _EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
 _JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
@@ -47,7 +47,7 @@ class Abilities:
             efforts=_efforts(provider, info) if "reasoning_effort" in parameters else (),
         )
 
-    def forms(self, wanted: Structured) -> tuple[Form, ...]:
+    def forms(self, wanted: Structured) -> tuple[ReplyForm, ...]:
         """The ways to ask for JSON: as wanted, or the cheapest that the model keeps to.
 
         The second, if there is one, is for a provider that refuses patterns.
@@ -71,7 +71,7 @@ class Abilities:
 
 
 def response_format(
-    form: Form, task: Task, properties: Properties | None
+    form: ReplyForm, task: Task, properties: Properties | None
 ) -> Mapping[str, Any] | None:
     """The parameter of that name, or None; no traffic text is in it.
 

@@ -23,7 +23,7 @@ from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, Usage
 
 
-class RehearsedJudge(LlmJudge):
+class DryRunJudge(LlmJudge):
     """Costs what the judge of these settings would, without evidence.
 
     A model without a price costs nothing. What the models would be asked is counted with the
@@ -81,8 +81,8 @@ def _reply(task: Task, user: str) -> str:
     if task == "judge_pair":
         return "yes"
     if task == "judge_relevance":
-        said = " ".join(f"{name}y" for name in asked["documents"])
-        return json.dumps({"n": asked["n"], ANSWER: said})
+        verdicts = " ".join(f"{name}y" for name in asked["documents"])
+        return json.dumps({"n": asked["n"], ANSWER: verdicts})
     request = VerifyRequest(asked["n"], asked["question"], asked["documents"], asked["claims"])
     answers = {
         claim: " ".join(f"{name}y" for name in request.asked(claim)) for claim in request.claims

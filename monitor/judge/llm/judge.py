@@ -25,7 +25,7 @@ from monitor.judge.llm import yes_no
 from monitor.judge.llm.abilities import (
     REASONING_TOKENS,
     Abilities,
-    Form,
+    ReplyForm,
     has_patterns,
     response_format,
 )
@@ -112,7 +112,7 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.examples = examples or ExampleChoice(settings.examples, self._told_of_examples)
+        self.examples = examples or ExampleChoice(settings.examples, self._report_examples)
         asker = Asker(self._complete, self._prompts, observe, self.examples)
         extract: Extract = Extractor(asker)
         if cache is not None:
@@ -166,7 +166,7 @@ class LlmJudge:
         """
         return self._settings.pipeline != "pairs" and self.examples.ask_for_shaped()
 
-    def _told_of_examples(self) -> None:
+    def _report_examples(self) -> None:
         """From here on it is another version of the judge."""
         logger().warning("judge_examples_shaped", model=self._settings.model)
 
@@ -245,7 +245,7 @@ class LlmClient:
     ) -> None:
         self._settings = settings
         self._ids = ids or ModelIds(settings.model)
-        self._secrets, self._told = secrets_of(settings, os.environ), False
+        self._secrets, self._reported = secrets_of(settings, os.environ), False
         self._provider_gate = provider_gate or ProviderGates(rng=rng).of(settings)
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
@@ -260,7 +260,7 @@ class LlmClient:
         retries = self._settings.retries
         # A deadline stands still while a call waits for the limits, and stamina's clock does not.
         limit_s = None if is_bounded() else self._settings.retries_s
-        asked = _Asked(task, system, user, terms)
+        asked = _Question(task, system, user, terms)
         tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
         waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
@@ -290,7 +290,7 @@ class LlmClient:
             await library.close_litellm_async_clients()
             library.in_memory_llm_clients_cache.flush_cache()
 
-    async def _attempt(self, asked: _Asked, route: _Route, call: Call, tokens: int) -> Reply:
+    async def _attempt(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
@@ -307,7 +307,7 @@ class LlmClient:
         finally:
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
-    async def _formed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+    async def _formed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
         """The reply to it in the first form; in the second where the provider refuses the first."""
         if asked.task == PairRequest.task:
             return await self._weighed(asked, route, tokens)
@@ -330,7 +330,7 @@ class LlmClient:
             logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
         return reply
 
-    async def _weighed(self, asked: _Asked, route: _Route, tokens: int) -> Reply:
+    async def _weighed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
         """The reply of one word, with its probability where the server tells it."""
         try:
             reply = await self._send(asked, route, weighed=self._weighs)
@@ -345,7 +345,7 @@ class LlmClient:
         return reply
 
     async def _send(
-        self, asked: _Asked, route: _Route, shape: Form = "prompt", *, weighed: bool = False
+        self, asked: _Question, route: _Route, shape: ReplyForm = "prompt", *, weighed: bool = False
     ) -> Reply:
         arguments = {**_arguments(self._settings, asked), **route.arguments}
         usual = arguments["max_tokens"]
@@ -381,9 +381,9 @@ class LlmClient:
             self.model_id = self._ids.name(model_id)
         elif model_id:
             self.model_id = self._settings.model
-            if not self._told:
+            if not self._reported:
                 logger().warning("judge_id_unusable", model=self._settings.model)
-            self._told = True
+            self._reported = True
 
 
 def _bytes(*texts: str) -> int:
@@ -417,8 +417,8 @@ class _Heard:
         them.
         """
         # Put there only after the hook was called.
-        told = self._details.get("response_headers")
-        headers = getattr(made_of_it, "_response_headers", None) or told
+        response_headers = self._details.get("response_headers")
+        headers = getattr(made_of_it, "_response_headers", None) or response_headers
         return ProviderAnswer(
             self._body, headers if isinstance(headers, Mapping) else NO_ANSWER.headers
         )
@@ -439,7 +439,7 @@ def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Question:
     """One question, with all that is sent with it."""
 
     task: Task
@@ -469,7 +469,7 @@ def _was_thinking(reply: Reply) -> bool:
     return reply.finish_reason == "length" and not reply.text.strip()
 
 
-def _arguments(settings: LlmSettings, asked: _Asked) -> dict[str, Any]:
+def _arguments(settings: LlmSettings, asked: _Question) -> dict[str, Any]:
     return {
         "model": settings.model,
         "messages": asked.messages(),
@@ -490,7 +490,7 @@ class _Route:
     """How a model is reached and told what it can be told: found once, the same for all calls."""
 
     arguments: Mapping[str, Any]
-    forms: tuple[Form, ...]
+    forms: tuple[ReplyForm, ...]
     reasons: bool
 
 

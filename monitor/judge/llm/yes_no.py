@@ -41,9 +41,9 @@ def _of(tokens: Iterable[Any]) -> float | None:
     weights = {True: 0.0, False: 0.0}
     # Most servers name the token that was taken among its alternatives once more.
     for text, logprob in {str(_get(t, "token")): _get(t, "logprob") for t in tokens}.items():
-        said = word(text)
-        if said is not None and isinstance(logprob, int | float) and logprob <= 0:
-            weights[said] += math.exp(logprob)
+        answer = word(text)
+        if answer is not None and isinstance(logprob, int | float) and logprob <= 0:
+            weights[answer] += math.exp(logprob)
     total = weights[True] + weights[False]
     return weights[True] / total if total > 0 else None
 

@@ -45,7 +45,7 @@ _THREADS = Threads("offline judge", 4)
 
 
 class OfflineJudge:
-    """A screen and the demo's judge, not a replacement for a model.
+    """A lexical check and the demo's judge, not a replacement for a model.
 
     It splits texts into sentences and measures how much of a claim's words, numbers and names one
     or two sentences of a text contain. It needs no network and a fraction of a millisecond per

@@ -52,7 +52,7 @@ _WHOLE = 0.97
 _STEPS_OF_A_PAIR = 100
 
 
-class Evidence(NamedTuple):
+class SentenceEvidence(NamedTuple):
     """What the best sentences say of a claim: shares of its weight, and what speaks against it."""
 
     share: float
@@ -63,7 +63,7 @@ class Evidence(NamedTuple):
     copied: float
 
 
-def gather(claim: Sentence, text: Text) -> Evidence | None:
+def gather(claim: Sentence, text: Text) -> SentenceEvidence | None:
     """The evidence in the best sentences; None where either side has no content."""
     total = sum(claim.weights.values())
     total += FACT_WEIGHT * sum(mark.kind != "name" for mark in claim.marks)
@@ -76,7 +76,7 @@ def gather(claim: Sentence, text: Text) -> Evidence | None:
     places = _places(claim, best, near)
     unclaimed = [mark for mark in best.marks if claim.offers.isdisjoint(mark.need)]
     is_other, is_elsewhere = _marks(claim, best, text.offers, unclaimed)
-    return Evidence(
+    return SentenceEvidence(
         share=top / total,
         second=(both - top) / total,
         differs=is_other or _opposite(claim, best),
@@ -216,7 +216,7 @@ def score_claim(claim: Sentence, text: Text) -> float:
     return 0.0 if evidence is None else scored(evidence)
 
 
-def scored(evidence: Evidence) -> float:
+def scored(evidence: SentenceEvidence) -> float:
     """What the best sentences make of a claim, from 0 to 1."""
     share = shared(evidence)
     if evidence.differs:
@@ -230,7 +230,7 @@ def scored(evidence: Evidence) -> float:
     return score
 
 
-def shared(evidence: Evidence) -> float:
+def shared(evidence: SentenceEvidence) -> float:
     """The plain overlap, a graded one: how much of the claim is there, whatever speaks against it.
 
     From 0 to 1.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from monitor.judge.offline.units import CJK_UNIT, MONTHS, NUMBER_WORDS, ORDINALS, SCALES, UNITS
 from monitor.judge.text import word_list
 
-Need = tuple[str, ...]
+QuantityWords = tuple[str, ...]
 
 _BETWEEN = frozenset(word_list("business working calendar consecutive full whole of us u.s."))
 _CURRENCY = frozenset("$€£¥")
@@ -42,7 +42,7 @@ class Quantity(NamedTuple):
 
     at: int
     end: int
-    need: Need
+    need: QuantityWords
     offers: tuple[str, ...]
 
 
@@ -97,7 +97,7 @@ def _read_at(words: Sequence[str], i: int) -> tuple[list[Quantity], int]:
 
 
 @lru_cache(maxsize=4096)
-def _compound(word: str) -> tuple[Need, ...]:
+def _compound(word: str) -> tuple[QuantityWords, ...]:
     """The facts of a token like 2024-05-03, 5/3/2024, 10:30, 10-15 or 1.2.3."""
     if match := _DATE.match(word):
         return ((f"d:{int(match[2]):02}-{int(match[3]):02}",), (f"a:{match[1]}",))
@@ -110,7 +110,7 @@ def _compound(word: str) -> tuple[Need, ...]:
     return tuple((f"a:{show(float(part.replace(',', '')))}",) for part in parts)
 
 
-def _months_of(need: Need) -> list[str]:
+def _months_of(need: QuantityWords) -> list[str]:
     return [f"m:{int(fact[2:4])}" for fact in need if fact.startswith("d:")]
 
 

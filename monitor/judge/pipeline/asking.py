@@ -130,10 +130,12 @@ class Asker:
         """
         first: ReplyRejected | None = None
         while True:
-            said = _ReplyText()
+            reply_text = _ReplyText()
             try:
                 async with spent.allowance.place():
-                    return await self._once(request, objection, spent, first, said, planned=planned)
+                    return await self._once(
+                        request, objection, spent, first, reply_text, planned=planned
+                    )
             except ReplyRejected as rejected:
                 self._count(request.task, rejected, spent, first)
                 if divisible and rejected.reason in TOO_LARGE:
@@ -143,7 +145,7 @@ class Asker:
                 if first is not None or rejected.reason == TOO_LONG:
                     raise failure(request, rejected) from rejected
                 first, planned = rejected, False
-                objection = Objection(said.text, rejected.complaint)
+                objection = Objection(reply_text.text, rejected.complaint)
             except TooLarge:
                 if first is None:
                     raise
@@ -165,7 +167,7 @@ class Asker:
         objection: Objection | None,
         spent: CostMeter,
         first: ReplyRejected | None,
-        said: _ReplyText,
+        reply_text: _ReplyText,
         *,
         planned: bool,
     ) -> Answer[T]:
@@ -186,7 +188,7 @@ class Asker:
             spent.add(failure.usage)
             raise
         spent.add(reply.usage)
-        said.text = reply.text
+        reply_text.text = reply.text
         if reply.model:
             spent.models[request.task] = reply.model
         if reply.finish_reason == "length":

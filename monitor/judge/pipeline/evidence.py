@@ -8,11 +8,11 @@ from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.pipeline.asking import Asker, Objection, at_once, parts
 from monitor.judge.pipeline.material import Caps, Material, packed
 from monitor.judge.pipeline.parsing import RESPONSE, ClaimVerdict
-from monitor.judge.pipeline.quoting import Pair, QuoteRequest
+from monitor.judge.pipeline.quoting import ClaimAndPassage, QuoteRequest
 from monitor.judge.protocol import CostMeter
 from monitor.records import Evidence
 
-Quotes = Mapping[Pair, str | None]
+Quotes = Mapping[ClaimAndPassage, str | None]
 
 
 class Quoter:
@@ -106,7 +106,7 @@ def _halves(request: QuoteRequest) -> tuple[QuoteRequest, QuoteRequest]:
     return _part(request, request.pairs[:middle]), _part(request, request.pairs[middle:])
 
 
-def _part(request: QuoteRequest, pairs: tuple[Pair, ...]) -> QuoteRequest:
+def _part(request: QuoteRequest, pairs: tuple[ClaimAndPassage, ...]) -> QuoteRequest:
     """The request for these pairs only, with what they need."""
     claims, names = {claim for claim, _ in pairs}, {name for _, name in pairs}
     return QuoteRequest(

@@ -16,13 +16,15 @@ _OF: Final = 20
 class ExampleChoice:
     """``fixed``: the examples of the instructions alone; ``shaped``: turns of the shape asked.
 
-    ``auto`` begins as ``fixed``, and is ``shaped`` for good once the model needs it; ``told`` is
+    ``auto`` begins as ``fixed``, and is ``shaped`` for good once the model needs it; ``report`` is
     called then. Larger models hardly need it, and it costs tokens.
     """
 
-    def __init__(self, wanted: Examples = "auto", told: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, wanted: Examples = "auto", report: Callable[[], None] = lambda: None
+    ) -> None:
         self.shaped = wanted == "shaped"
-        self._may_change, self._told = wanted == "auto", told
+        self._may_change, self._report = wanted == "auto", report
         self._latest: deque[bool] = deque(maxlen=_OF)
 
     def heard(self, task: str, *, refused: bool) -> None:
@@ -41,5 +43,5 @@ class ExampleChoice:
         if not self._may_change or self.shaped:
             return False
         self.shaped = True
-        self._told()
+        self._report()
         return True

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypedDict
 from monitor.judge.pipeline.material import MAX_CLAIMS_PER_CALL, MAX_PASSAGES_PER_CALL
 from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, VerifyRequest, encoded
 from monitor.judge.pipeline.prompts import BANK_FILE, read_file
-from monitor.judge.pipeline.quoting import Pair, QuoteRequest
+from monitor.judge.pipeline.quoting import ClaimAndPassage, QuoteRequest
 from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
 from monitor.judge.ports import Task, Turn
 
@@ -37,7 +37,7 @@ SHAPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 """Documents and claims of the examples of verification, by the shape that a file is named for."""
 
 
-class _Fact(TypedDict):
+class _ExampleFact(TypedDict):
     claim: str
     yes: str
     no: str
@@ -52,7 +52,7 @@ class _Joint(TypedDict):
 class Bank(NamedTuple):
     """The sentences. ``together`` is a claim that two passages support, and neither alone."""
 
-    claims: list[_Fact]
+    claims: list[_ExampleFact]
     together: _Joint
     filler: str
     questions: Mapping[str, str]
@@ -92,7 +92,7 @@ def relevance_example(documents: tuple[str, ...]) -> tuple[Turn, ...]:
 
 
 @lru_cache(maxsize=256)
-def quote_example(pairs: tuple[Pair, ...]) -> tuple[Turn, ...]:
+def quote_example(pairs: tuple[ClaimAndPassage, ...]) -> tuple[Turn, ...]:
     """An example turn of quotes for just these pairs; none where the bank is too small."""
     bank, claims = _bank(), list(dict.fromkeys(claim for claim, _ in pairs))
     names = list(dict.fromkeys(name for _, name in pairs))
@@ -118,10 +118,10 @@ def _related(documents: tuple[str, ...], pattern: Sequence[bool]) -> Turn:
     bank = _bank()
     verdicts = [pattern[i % len(pattern)] for i in range(len(documents))]
     yes, no = iter(bank.relevant), iter(bank.beside)
-    texts = {d: next(yes if said else no) for d, said in zip(documents, verdicts, strict=True)}
+    texts = {d: next(yes if answer else no) for d, answer in zip(documents, verdicts, strict=True)}
     request = RelevanceRequest(NONCE, bank.questions["relevance"], texts)
-    said = " ".join(map(_token, documents, verdicts))
-    return Turn(request.message(), encoded({"n": NONCE, ANSWER: said}))
+    answer = " ".join(map(_token, documents, verdicts))
+    return Turn(request.message(), encoded({"n": NONCE, ANSWER: answer}))
 
 
 def _verified(
@@ -138,13 +138,13 @@ def _verified(
         dict(zip(*row, strict=True)) for row in zip(asked, _verdicts(asked, plus), strict=True)
     ]
     texts: dict[str, list[str]] = {name: [] for name in documents}
-    said = list(_told(table, texts, passages, plus=plus))
+    answer = list(_stated(table, texts, passages, plus=plus))
     shown = range(len(lines)) if only is None else (only,)
     request = VerifyRequest(
         NONCE,
         _bank().questions["verify"],
         {name: " ".join(found) or _bank().filler for name, found in texts.items()},
-        {claim: said[line] for claim, line in zip(claims, shown, strict=True)},
+        {claim: answer[line] for claim, line in zip(claims, shown, strict=True)},
     )
     tokens = {
         claim: " ".join([*map(_token, asked[k], table[k].values()), *["+"] * (plus and k == 0)])
@@ -153,7 +153,7 @@ def _verified(
     return Turn(request.message(), encoded({"n": NONCE, **tokens}))
 
 
-def _told(
+def _stated(
     table: Sequence[Mapping[str, bool]],
     texts: Mapping[str, list[str]],
     passages: Sequence[str],

@@ -189,7 +189,9 @@ def merged(answers: Iterable[Mapping[str, ClaimVerdict]]) -> dict[str, ClaimVerd
         for claim, verdict in reply.items():
             supported.setdefault(claim, {}).update(verdict.supported)
             together[claim] = together.get(claim, False) or verdict.together
-    return {claim: ClaimVerdict(said, together[claim]) for claim, said in supported.items()}
+    return {
+        claim: ClaimVerdict(documents, together[claim]) for claim, documents in supported.items()
+    }
 
 
 def by_context(verdict: ClaimVerdict) -> bool:

@@ -80,7 +80,7 @@ class ModelIds:
     def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._model, self._clock = model, clock
         self._seen: OrderedDict[str, float] = OrderedDict()
-        self._forms: OrderedDict[str, _Form] = OrderedDict()
+        self._forms: OrderedDict[str, _AlikeIds] = OrderedDict()
         self._is_folded = False
 
     @property
@@ -107,7 +107,7 @@ class ModelIds:
         form = folded(answered)
         if form == answered:
             return answered
-        known = self._forms.setdefault(form, _Form())
+        known = self._forms.setdefault(form, _AlikeIds())
         self._forms.move_to_end(form)
         if len(self._forms) > _MOST_KEPT:
             self._forms.popitem(last=False)
@@ -124,7 +124,7 @@ class ModelIds:
         return self._seen[found] <= self._clock() - KEPT_S
 
 
-class _Form:
+class _AlikeIds:
     """The latest ids that are the same but for what may be of one request."""
 
     def __init__(self) -> None:

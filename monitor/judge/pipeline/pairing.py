@@ -68,8 +68,8 @@ class PairRequest:
 
     def read(self, reply: str) -> bool:
         """Whether the reply is yes; raises ``ReplyRejected`` unless it is yes or no."""
-        said = word(reply)
-        if said is None:
+        answer = word(reply)
+        if answer is None:
             kind = Complaint.VALUES if reply.strip() else Complaint.EMPTY
             raise ReplyRejected("the whole reply must be one word, yes or no", kind=kind)
-        return said
+        return answer

@@ -66,9 +66,9 @@ class AskedModel:
             replies.append(await self._complete(task, system, user, terms))
             return replies[-1]
 
-        said = await Asker(heard, self._prompts, self._observe).ask(request, spent)
+        answer = await Asker(heard, self._prompts, self._observe).ask(request, spent)
         probability = replies[-1].yes
-        return float(said) if probability is None else probability
+        return float(answer) if probability is None else probability
 
 
 class PairVerifier:
@@ -98,9 +98,14 @@ class PairVerifier:
         found: dict[str, dict[str, float]] = {claim: {} for claim in material.claims}
         for block, probability in await self._weighed(material, plan.blocks, spent):
             found[block.claims[0]][block.documents[0]] = probability
-        for said in found.values():
-            said |= {name: said[asked] for name, asked in plan.documents_as.items()}
-        return {claim: self._verdict(said, material.blank) for claim, said in found.items()}
+        for probabilities in found.values():
+            probabilities |= {
+                name: probabilities[asked] for name, asked in plan.documents_as.items()
+            }
+        return {
+            claim: self._verdict(probabilities, material.blank)
+            for claim, probabilities in found.items()
+        }
 
     async def together(
         self,
@@ -128,9 +133,11 @@ class PairVerifier:
         found = await self._judge.probabilities(requests, spent) if requests else ()
         return zip(blocks, found, strict=True)
 
-    def _verdict(self, said: Mapping[str, float], blank: Iterable[str]) -> WeighedVerdict:
-        supported = {name: probability >= self._threshold for name, probability in said.items()}
-        return WeighedVerdict({**supported, **dict.fromkeys(blank, False)}, False, said)
+    def _verdict(self, probabilities: Mapping[str, float], blank: Iterable[str]) -> WeighedVerdict:
+        supported = {
+            name: probability >= self._threshold for name, probability in probabilities.items()
+        }
+        return WeighedVerdict({**supported, **dict.fromkeys(blank, False)}, False, probabilities)
 
 
 def pairs(material: Material, caps: Caps) -> VerifyPlan:

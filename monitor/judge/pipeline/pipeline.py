@@ -20,7 +20,7 @@ from monitor.judge.pipeline.plans import Planner, VerifyPlan, joint
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.pipeline.sizes import Sizes, refuse_verdicts
-from monitor.judge.pipeline.verification import Answers, Verifier
+from monitor.judge.pipeline.verification import ClaimVerdicts, Verifier
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
 
@@ -100,7 +100,7 @@ class Pipeline:
 
     async def _answered(
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: CostMeter
-    ) -> tuple[Claims, Material, Answers, Labels]:
+    ) -> tuple[Claims, Material, ClaimVerdicts, Labels]:
         if not _can_be_judged(interaction):
             return Claims(), self._material(interaction, Claims()), {}, ()
         texts = () if given is not None else tuple(_texts(interaction))
@@ -179,7 +179,7 @@ class Pipeline:
         interaction: Interaction,
         source: Extraction | None,
         material: Material,
-        answers: Answers,
+        answers: ClaimVerdicts,
     ) -> None:
         """Count the claims that miss their own text; vouch for a text's claims if one does not.
 
@@ -197,7 +197,11 @@ class Pipeline:
 
 
 async def _quoted(
-    quoter: Quoter, judgement: Judgement, material: Material, answers: Answers, spent: CostMeter
+    quoter: Quoter,
+    judgement: Judgement,
+    material: Material,
+    answers: ClaimVerdicts,
+    spent: CostMeter,
 ) -> Judgement:
     """The judgement with its evidence; until that is there, one without stands on the bill."""
     unverified = quoter.unverified(material, answers)
@@ -238,18 +242,18 @@ def _texts(interaction: Interaction) -> dict[str, str]:
     return texts
 
 
-def _missed(material: Material, answers: Answers, own: str) -> int:
+def _missed(material: Material, answers: ClaimVerdicts, own: str) -> int:
     """How many claims of a text the same text does not support: the extraction went astray."""
     return sum(not answers[claim].supported[own] for claim in material.of_text(own))
 
 
-def _all_missed(material: Material, answers: Answers, own: str) -> bool:
+def _all_missed(material: Material, answers: ClaimVerdicts, own: str) -> bool:
     claims = material.of_text(own)
     return bool(claims) and _missed(material, answers, own) == len(claims)
 
 
 def _verdicts(
-    interaction: Interaction, claims: Claims, answers: Answers, relevant: Labels
+    interaction: Interaction, claims: Claims, answers: ClaimVerdicts, relevant: Labels
 ) -> Verdicts:
     """The matrices in the order of the log: passages by number, claims by number."""
     columns = [str(j) for j in range(1, len(interaction.retrieved_contexts) + 1)]

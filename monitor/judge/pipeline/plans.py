@@ -58,9 +58,13 @@ class VerifyPlan:
         return found | {claim: found[asked] for claim, asked in self.claims_as.items()}
 
     def _with_equals(self, verdict: ClaimVerdict) -> ClaimVerdict:
-        said = verdict.supported
-        equal = {name: said[asked] for name, asked in self.documents_as.items() if asked in said}
-        return ClaimVerdict({**said, **equal}, verdict.together)
+        supported = verdict.supported
+        equal = {
+            name: supported[asked]
+            for name, asked in self.documents_as.items()
+            if asked in supported
+        }
+        return ClaimVerdict({**supported, **equal}, verdict.together)
 
 
 Planner = Callable[[Material, Caps], VerifyPlan]

@@ -12,7 +12,7 @@ from monitor.judge.pipeline import parsing
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.ports import Task
 
-Pair = tuple[str, str]
+ClaimAndPassage = tuple[str, str]
 """Claim id and name of the passage."""
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―−", "''''" + '""""""' + "-------")
@@ -27,7 +27,7 @@ class QuoteRequest:
     question: str
     documents: Mapping[str, str]
     claims: Mapping[str, str]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ClaimAndPassage, ...]
 
     @property
     def shape(self) -> str:
@@ -61,7 +61,7 @@ class QuoteRequest:
         quotes: dict[str, dict[str, object]] = {" ".join(p): {"type": "string"} for p in self.pairs}
         return {"n": parsing.repeated(self.nonce), **quotes}
 
-    def read(self, reply: str) -> dict[Pair, str | None]:
+    def read(self, reply: str) -> dict[ClaimAndPassage, str | None]:
         """The quotes of a reply, None for what does not stand in its document.
 
         Raises ``ReplyRejected`` unless it answers exactly the pairs asked, in order.
@@ -69,7 +69,7 @@ class QuoteRequest:
         parsing.refuse_unterminated(reply)
         asked = [" ".join(pair) for pair in self.pairs]
         answers = parsing.keyed(reply, self.nonce, asked)
-        found: dict[Pair, str | None] = {}
+        found: dict[ClaimAndPassage, str | None] = {}
         for pair, key in zip(self.pairs, asked, strict=True):
             quote = answers[key]
             if not isinstance(quote, str):

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from monitor.judge.pipeline.parsing import passage_order
 from monitor.records import Flags, Judgement, Labels, Matrix
 
-Kind = Literal["passage", "context", "reference", "response", "question"]
+MatrixKind = Literal["passage", "context", "reference", "response", "question"]
 """What claims were checked against: each passage, all of them, the reference, the response. The
 last one is no kind of claims: which passages are relevant to the question."""
 
@@ -42,7 +42,7 @@ def other_order(interaction_id: str, passages: int) -> list[int]:
     return passage_order(interaction_id, passages)[::-1]
 
 
-def agreement(first: Judgement, second: Judgement) -> dict[Kind, Equal]:
+def agreement(first: Judgement, second: Judgement) -> dict[MatrixKind, Equal]:
     """Equal verdicts of two judgements on the same claims, by kind; kinds without any are left out.
 
     Raises ``ValueError`` when the claims differ.
@@ -50,7 +50,7 @@ def agreement(first: Judgement, second: Judgement) -> dict[Kind, Equal]:
     if first.claims != second.claims:
         raise ValueError("two judgements on different claims")
     a, b = first.verdicts, second.verdicts
-    found: dict[Kind, Equal] = {
+    found: dict[MatrixKind, Equal] = {
         "passage": _equal(
             _flat(a.response_by_passage + a.reference_by_passage),
             _flat(b.response_by_passage + b.reference_by_passage),

@@ -63,7 +63,7 @@ class RelevanceRequest:
         Raises ``ReplyRejected`` unless it answers exactly the documents asked, in order.
         """
         parsing.refuse_unterminated(reply)
-        said = parsing.keyed(reply, self.nonce, [ANSWER])[ANSWER]
-        if not isinstance(said, str):
+        answer = parsing.keyed(reply, self.nonce, [ANSWER])[ANSWER]
+        if not isinstance(answer, str):
             raise ReplyRejected(f"{ANSWER}: the value must be a string", kind=Complaint.VALUES)
-        return parsing.answered(said.split(), list(self.documents))
+        return parsing.answered(answer.split(), list(self.documents))

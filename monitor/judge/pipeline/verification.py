@@ -11,7 +11,7 @@ from monitor.judge.pipeline.parsing import ClaimVerdict
 from monitor.judge.pipeline.plans import Planner, VerifyPlan, together
 from monitor.judge.protocol import CostMeter
 
-Answers = Mapping[str, ClaimVerdict]
+ClaimVerdicts = Mapping[str, ClaimVerdict]
 """By claim id; every document that the claim was asked against, or equals, is in it."""
 
 
@@ -25,7 +25,9 @@ class Verifier:
         """What is to be asked about this material."""
         return self._planner(material, self._caps)
 
-    async def against_each(self, material: Material, plan: VerifyPlan, spent: CostMeter) -> Answers:
+    async def against_each(
+        self, material: Material, plan: VerifyPlan, spent: CostMeter
+    ) -> ClaimVerdicts:
         """What the plan for this material has found; raises ``JudgeFailed``.
 
         A blank document supports no claim, and is in no plan.
@@ -36,8 +38,8 @@ class Verifier:
         return merged([plan.spread(found), of_blank])
 
     async def together(
-        self, material: Material, plan: VerifyPlan, found: Answers, spent: CostMeter
-    ) -> Answers:
+        self, material: Material, plan: VerifyPlan, found: ClaimVerdicts, spent: CostMeter
+    ) -> ClaimVerdicts:
         """The answers, with those on the context as a whole, where the plan has not asked that."""
         blocks = together(material, self._caps, plan.blocks, found)
         more = await self._all(material, blocks, spent)
@@ -49,7 +51,7 @@ class Verifier:
         blocks: Iterable[VerifyBlock],
         spent: CostMeter,
         joined: str = "",
-    ) -> Answers:
+    ) -> ClaimVerdicts:
         jobs = (self._block(material, block, spent, joined, planned=True) for block in blocks)
         return merged(await at_once(*jobs))
 
@@ -61,7 +63,7 @@ class Verifier:
         joined: str,
         *,
         planned: bool,
-    ) -> Answers:
+    ) -> ClaimVerdicts:
         """The answers of one block; after a reply that could not be read, those of its halves."""
         request, several = material.request(block, joined), len(block.claims) > 1
         try:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from monitor.judge.provider.refusals import Action, Said, action_for, said_by
+from monitor.judge.provider.refusals import Action, ErrorBody, action_for, error_body_of
 
 #: Of codes without a number, in the words of OpenAI, Anthropic, Google and vLLM.
 _STATUSES = {
@@ -45,7 +45,7 @@ _STATUSES = {
 _BROKEN_OFF = 502
 
 
-def error_in(text: str) -> tuple[int, Said] | None:
+def error_in(text: str) -> tuple[int, ErrorBody] | None:
     """The error that an answer holds, and the status that it would have had; None without one.
 
     >>> error_in('{"error": {"code": 402, "message": "Insufficient credits"}}')
@@ -99,11 +99,11 @@ def _where(body: Any) -> Iterator[Any]:
                     yield {"code": _BROKEN_OFF}
 
 
-def _read(error: Any) -> tuple[int, Said] | None:
+def _read(error: Any) -> tuple[int, ErrorBody] | None:
     if not _says_something(error):
         return None
-    said = said_by({"error": error})
-    return _status(error, said), said
+    body = error_body_of({"error": error})
+    return _status(error, body), body
 
 
 def _says_something(error: Any) -> bool:
@@ -113,15 +113,15 @@ def _says_something(error: Any) -> bool:
     return bool(error)
 
 
-def _status(error: Any, said: Said) -> int:
+def _status(error: Any, body: ErrorBody) -> int:
     """As a number, by a word, or by the phrase; else that of whoever breaks off."""
     if isinstance(error, dict):
         for found in map(error.get, ("code", "status", "status_code")):
             number = int(found) if isinstance(found, str) and found.isdecimal() else found
             if isinstance(number, int) and 400 <= number < 600:
                 return number
-    named = [_STATUSES[code] for code in said.codes if code in _STATUSES]
+    named = [_STATUSES[code] for code in body.codes if code in _STATUSES]
     if named:
         return max(named)
     rejected = Action.FALLBACK, "rejected"
-    return 400 if action_for(400, said) != rejected else _BROKEN_OFF
+    return 400 if action_for(400, body) != rejected else _BROKEN_OFF

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from monitor.errors import JudgeFailed
 from monitor.judge.provider.answered import error_in
-from monitor.judge.provider.refusals import Action, Said, action_for, read_body
+from monitor.judge.provider.refusals import Action, ErrorBody, action_for, read_body
 from monitor.records import Usage
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -106,10 +106,10 @@ def fault_in(answer: ProviderAnswer, now: datetime) -> Fault | None:
     found = error_in(answer.body)
     if found is None:
         return None
-    status, said = found
-    action, reason = action_for(status, said)
+    status, body = found
+    action, reason = action_for(status, body)
     asked = _retry_after(answer.headers, now)
-    wait_s = said.wait_s if asked is None else asked
+    wait_s = body.wait_s if asked is None else asked
     return Fault(reason, f"status {status} in the body", action, wait_s)
 
 
@@ -117,13 +117,13 @@ def _refused(status: int, chain: list[BaseException], now: datetime) -> Fault:
     if 300 <= status < 400:
         return Fault("rejected", f"status {status} redirects to {_elsewhere(chain)}", Action.STOP)
     codes = {code for cause in chain for code in _codes(cause)}
-    said = _said(chain)
+    body = _error_body(chain)
     action, reason = action_for(
-        status, said._replace(codes=said.codes | {c.lower() for c in codes})
+        status, body._replace(codes=body.codes | {c.lower() for c in codes})
     )
     note = " ".join([f"status {status}", *sorted(filter(_CODE.fullmatch, codes))])
     waits = (_retry_after(_headers(cause), now) for cause in chain)
-    asked = next(filter(None, waits), said.wait_s)
+    asked = next(filter(None, waits), body.wait_s)
     return Fault(reason, note, action, asked)
 
 
@@ -138,14 +138,14 @@ def _elsewhere(chain: list[BaseException]) -> str:
     return "another path"
 
 
-def _said(chain: list[BaseException]) -> Said:
+def _error_body(chain: list[BaseException]) -> ErrorBody:
     """What the body says; where no answer is at hand, what the client says that it said."""
     for cause in chain:
         text = getattr(getattr(cause, "response", None), "text", None)
         if _is_a(cause, "HTTPStatusError") and isinstance(text, str) and text:
-            said, kind = read_body(text), _header(_headers(cause), "x-amzn-errortype")
-            return said._replace(codes=said.codes | {kind.partition(":")[0].lower()})
-    return Said(message=" ".join(map(str, chain)).lower())
+            body, kind = read_body(text), _header(_headers(cause), "x-amzn-errortype")
+            return body._replace(codes=body.codes | {kind.partition(":")[0].lower()})
+    return ErrorBody(message=" ".join(map(str, chain)).lower())
 
 
 def _no_such_name(error: BaseException) -> bool:

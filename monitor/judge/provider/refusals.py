@@ -23,7 +23,7 @@ class Action(StrEnum):
     FALLBACK = "fallback"  # this model does not judge this interaction; another one may
 
 
-class Said(NamedTuple):
+class ErrorBody(NamedTuple):
     """What the body of an error says: codes and message in lower case, seconds to wait."""
 
     codes: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class Said(NamedTuple):
     wait_s: float | None = None
 
 
-class _Row(NamedTuple):
+class _RefusalRow(NamedTuple):
     """Matches when the status is one of these and, if given, a code or phrase is there."""
 
     statuses: Collection[int]
@@ -40,15 +40,17 @@ class _Row(NamedTuple):
     codes: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
 
-    def matches(self, status: int, said: Said) -> bool:
+    def matches(self, status: int, error_body: ErrorBody) -> bool:
         if status not in self.statuses:
             return False
         if not self.codes and not self.phrases:
             return True
-        return bool(self.codes & said.codes) or any(p in said.message for p in self.phrases)
+        return bool(self.codes & error_body.codes) or any(
+            p in error_body.message for p in self.phrases
+        )
 
 
-_TOO_LONG = _Row(
+_TOO_LONG = _RefusalRow(
     (400, 422, 429, 500),
     Action.SHRINK,
     "too_long",
@@ -62,7 +64,7 @@ _TOO_LONG = _Row(
         "input or output tokens must be reduced",
     ),
 )
-_FILTERED = _Row(
+_FILTERED = _RefusalRow(
     (400, 403),
     Action.FALLBACK,
     "content_filter",
@@ -71,7 +73,7 @@ _FILTERED = _Row(
     ),
     ("requires moderation", "content management policy", "output blocked by content filtering"),
 )
-_NO_CREDIT = _Row(
+_NO_CREDIT = _RefusalRow(
     (400, 429),
     Action.STOP,
     "auth",
@@ -93,7 +95,7 @@ _NO_CREDIT = _Row(
         "reached your specified api usage limits",
     ),
 )
-_BAD_KEY = _Row(
+_BAD_KEY = _RefusalRow(
     (400, 401, 403),
     Action.STOP,
     "auth",
@@ -108,8 +110,10 @@ _BAD_KEY = _Row(
     ),
 )
 #: Too much of the money that is there is promised to requests under way; it comes back with them.
-_PROMISED = _Row((402,), Action.WAIT, "rate_limited", frozenset({"openrouter_in_flight_budget"}))
-_NO_MODEL = _Row(
+_PROMISED = _RefusalRow(
+    (402,), Action.WAIT, "rate_limited", frozenset({"openrouter_in_flight_budget"})
+)
+_NO_MODEL = _RefusalRow(
     (400,),
     Action.STOP,
     "rejected",
@@ -133,7 +137,7 @@ _NO_MODEL = _Row(
         "on-demand throughput isn't supported",
     ),
 )
-_THROTTLED = _Row((400,), Action.WAIT, "rate_limited", frozenset({"throttlingexception"}))
+_THROTTLED = _RefusalRow((400,), Action.WAIT, "rate_limited", frozenset({"throttlingexception"}))
 
 #: The first row that matches decides.
 _TABLE = (
@@ -144,19 +148,19 @@ _TABLE = (
     _PROMISED,
     _NO_MODEL,
     _THROTTLED,
-    _Row((401, 402, 403, 407), Action.STOP, "auth"),
+    _RefusalRow((401, 402, 403, 407), Action.STOP, "auth"),
     # Azure and NVIDIA say with 410 that a model is retired.
-    _Row((404, 410), Action.STOP, "rejected"),
-    _Row((413,), Action.SHRINK, "too_long"),
-    _Row((429,), Action.WAIT, "rate_limited"),
-    _Row((503, 529), Action.WAIT, "server_error"),
-    _Row((408, 504), Action.RETRY, "timeout"),
-    _Row((409, 425), Action.RETRY, "rejected"),
-    _Row(range(500, 600), Action.RETRY, "server_error"),
+    _RefusalRow((404, 410), Action.STOP, "rejected"),
+    _RefusalRow((413,), Action.SHRINK, "too_long"),
+    _RefusalRow((429,), Action.WAIT, "rate_limited"),
+    _RefusalRow((503, 529), Action.WAIT, "server_error"),
+    _RefusalRow((408, 504), Action.RETRY, "timeout"),
+    _RefusalRow((409, 425), Action.RETRY, "rejected"),
+    _RefusalRow(range(500, 600), Action.RETRY, "server_error"),
 )
 
 
-def action_for(status: int, said: Said) -> tuple[Action, str]:
+def action_for(status: int, error_body: ErrorBody) -> tuple[Action, str]:
     """What to do, and the reason for counting.
 
     >>> action_for(429, Said(frozenset({"insufficient_quota"})))
@@ -164,7 +168,7 @@ def action_for(status: int, said: Said) -> tuple[Action, str]:
     >>> action_for(429, Said())
     (<Action.WAIT: 'wait'>, 'rate_limited')
     """
-    found = next((row for row in _TABLE if row.matches(status, said)), None)
+    found = next((row for row in _TABLE if row.matches(status, error_body)), None)
     return (found.action, found.reason) if found else (Action.FALLBACK, "rejected")
 
 
@@ -173,7 +177,7 @@ _CODE_KEYS = ("code", "type", "status", "reason", "__type", "innererror_code")
 _NESTED = ("error", "errors", "details", "innererror")
 
 
-def read_body(text: str) -> Said:
+def read_body(text: str) -> ErrorBody:
     """The codes and the message of an error's body; of one that is not JSON, the text.
 
     >>> read_body('{"error": {"message": "No.", "code": "Bad", "status": 400}}')
@@ -182,15 +186,15 @@ def read_body(text: str) -> Said:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return Said(message=text[:2_000].lower())
-    return said_by(body)
+        return ErrorBody(message=text[:2_000].lower())
+    return error_body_of(body)
 
 
-def said_by(body: Any) -> Said:
+def error_body_of(body: Any) -> ErrorBody:
     """The same of a body that is read already."""
     parts = list(_objects(body, 6))
     codes = {code for part in parts for code in _codes(part)}
-    return Said(frozenset(codes), _message(body, parts)[:2_000].lower(), _retry_delay(parts))
+    return ErrorBody(frozenset(codes), _message(body, parts)[:2_000].lower(), _retry_delay(parts))
 
 
 def _codes(part: dict[str, Any]) -> Iterator[str]:

@@ -92,5 +92,5 @@ ClaimText = Annotated[str, BeforeValidator(_claim)]
 PassageField = Annotated[Passage, BeforeValidator(_passage)]
 """A text, or an object with a text."""
 
-Row = tuple[StrictBool | None, ...]
-Matrix = tuple[Row, ...]
+CheckedRow = tuple[StrictBool | None, ...]
+CheckedMatrix = tuple[CheckedRow, ...]

@@ -15,7 +15,7 @@ from monitor.judge_check.labelled import Labelled, interaction_of, labelled_verd
 from monitor.records import Claims, Passage
 
 
-class _Entry(Fields):
+class _HaluEvalEntry(Fields):
     knowledge: str
     question: str
     right_answer: str
@@ -29,7 +29,7 @@ def recognises(found: dict[str, Any]) -> bool:
 
 def read(element: Element) -> list[Labelled]:
     """The two interactions of one entry. Raises ``ConfigurationError``."""
-    entry = checked(_Entry, element)
+    entry = checked(_HaluEvalEntry, element)
     return [
         _answer(element, entry, "right", entry.right_answer, supported=True),
         _answer(element, entry, "hallucinated", entry.hallucinated_answer, supported=False),
@@ -37,7 +37,7 @@ def read(element: Element) -> list[Labelled]:
 
 
 def _answer(
-    element: Element, entry: _Entry, name: str, answer: str, *, supported: bool
+    element: Element, entry: _HaluEvalEntry, name: str, answer: str, *, supported: bool
 ) -> Labelled:
     interaction = interaction_of(
         f"{element.line}-{name}",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.judge_check.formats.checked import (
+    CheckedMatrix,
+    CheckedRow,
     Fields,
-    Matrix,
     OwnFields,
     PassageField,
-    Row,
     checked,
     made,
 )
@@ -22,31 +22,31 @@ from monitor.judge_check.labelled import Labelled, interaction_of, labelled_verd
 from monitor.records import Claims, ScoreRecord
 
 
-class _Interaction(Fields):
+class _NativeInteraction(Fields):
     user_input: str
     response: str
     retrieved_contexts: tuple[PassageField, ...]
     reference: str | None = None
 
 
-class _Claims(OwnFields):
+class _NativeClaims(OwnFields):
     response: tuple[str, ...]
     reference: tuple[str, ...] = ()
 
 
-class _Verdicts(OwnFields):
-    response_by_passage: Matrix | None = None
-    response_by_context: Row | None = None
-    response_by_reference: Row | None = None
-    reference_by_passage: Matrix | None = None
-    reference_by_response: Row | None = None
+class _NativeVerdicts(OwnFields):
+    response_by_passage: CheckedMatrix | None = None
+    response_by_context: CheckedRow | None = None
+    response_by_reference: CheckedRow | None = None
+    reference_by_passage: CheckedMatrix | None = None
+    reference_by_response: CheckedRow | None = None
 
 
 class _Native(OwnFields):
     interaction_id: str | None = None
-    interaction: _Interaction
-    claims: _Claims
-    verdicts: _Verdicts
+    interaction: _NativeInteraction
+    claims: _NativeClaims
+    verdicts: _NativeVerdicts
     language: str | None = None
     phenomenon: str | None = None
     cluster: str | None = None
@@ -96,5 +96,5 @@ def read(element: Element) -> list[Labelled]:
     ]
 
 
-def _given(verdicts: _Verdicts) -> dict[str, Any]:
+def _given(verdicts: _NativeVerdicts) -> dict[str, Any]:
     return {name: getattr(verdicts, name) for name in type(verdicts).model_fields}

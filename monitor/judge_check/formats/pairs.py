@@ -16,7 +16,7 @@ from monitor.judge_check.labelled import Labelled, interaction_of, labelled_verd
 from monitor.records import Claims, Passage
 
 
-class _Pair(OwnFields):
+class _LabelledPair(OwnFields):
     id: str | None = None
     claim: str = Field(min_length=1)
     passage: str | None = None
@@ -52,7 +52,7 @@ def recognises(found: dict[str, Any]) -> bool:
 
 def read(element: Element) -> list[Labelled]:
     """The pair of one line. Raises ``ConfigurationError``."""
-    pair = checked(_Pair, element)
+    pair = checked(_LabelledPair, element)
     interaction = interaction_of(
         pair.id or element.place,
         file=element.file,

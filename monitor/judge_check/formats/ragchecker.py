@@ -14,7 +14,7 @@ from monitor.judge_check.formats.elements import Element
 from monitor.judge_check.labelled import Labelled, interaction_of, labelled_verdicts, script
 from monitor.records import Claims, Passage
 
-_Row = tuple[Entailed, ...]
+_EntailedRow = tuple[Entailed, ...]
 
 
 class _Document(Fields):
@@ -22,7 +22,7 @@ class _Document(Fields):
     text: str
 
 
-class _Result(Fields):
+class _RagCheckerResult(Fields):
     query_id: str
     query: str
     gt_answer: str
@@ -30,10 +30,10 @@ class _Result(Fields):
     retrieved_context: list[_Document] | None = None
     response_claims: tuple[ClaimText, ...] | None = None
     gt_answer_claims: tuple[ClaimText, ...] | None = None
-    answer2response: _Row | None = None
-    response2answer: _Row | None = None
-    retrieved2response: tuple[_Row, ...] | None = None
-    retrieved2answer: tuple[_Row, ...] | None = None
+    answer2response: _EntailedRow | None = None
+    response2answer: _EntailedRow | None = None
+    retrieved2response: tuple[_EntailedRow, ...] | None = None
+    retrieved2answer: tuple[_EntailedRow, ...] | None = None
 
 
 def recognises(found: dict[str, Any]) -> bool:
@@ -43,7 +43,7 @@ def recognises(found: dict[str, Any]) -> bool:
 
 def read(element: Element) -> list[Labelled]:
     """The labelled interaction of one result. Raises ``ConfigurationError``."""
-    result = checked(_Result, element)
+    result = checked(_RagCheckerResult, element)
     interaction = interaction_of(
         result.query_id,
         file=element.file,

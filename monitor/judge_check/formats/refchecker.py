@@ -26,18 +26,18 @@ def _one_as_list(found: Any) -> Any:
     return [found] if isinstance(found, str) else found
 
 
-class _Triplet(Fields):
+class _RefCheckerTriplet(Fields):
     triplet: ClaimText
     human_label: Entailed = None
 
 
-class _Answer(Fields):
+class _RefCheckerAnswer(Fields):
     id: str
     response: str
-    triplets: tuple[_Triplet, ...]
+    triplets: tuple[_RefCheckerTriplet, ...]
 
 
-class _Source(Fields):
+class _RefCheckerSource(Fields):
     id: str
     question: str
     context: Annotated[tuple[str, ...], BeforeValidator(_one_as_list)]
@@ -54,7 +54,7 @@ def read_all(elements: Sequence[Element]) -> list[Labelled]:
         source.id: source
         for element in elements
         if {"question", "context"} <= set(element.found)
-        for source in [checked(_Source, element)]
+        for source in [checked(_RefCheckerSource, element)]
     }
     answers = [element for element in elements if _kg(element.found) is not None]
     if not answers:
@@ -63,9 +63,9 @@ def read_all(elements: Sequence[Element]) -> list[Labelled]:
     return [_labelled(element, sources) for element in answers]
 
 
-def _labelled(element: Element, sources: Mapping[str, _Source]) -> Labelled:
+def _labelled(element: Element, sources: Mapping[str, _RefCheckerSource]) -> Labelled:
     key = _kg(element.found)
-    answer = checked(_Answer, element._replace(found={**element.found, "triplets": key}))
+    answer = checked(_RefCheckerAnswer, element._replace(found={**element.found, "triplets": key}))
     source = sources.get(answer.id)
     if source is None:
         complaint = "id: no question and context are known for it"

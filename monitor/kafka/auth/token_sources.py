@@ -22,7 +22,7 @@ import aiohttp
 from monitor.errors import ConfigurationError
 from monitor.kafka.auth.oauth import Token, TokenRefused, TokenUnavailable
 
-Fetch = Callable[[], Awaitable[Token]]
+FetchToken = Callable[[], Awaitable[Token]]
 _MSK_SIGNER = "aws_msk_iam_sasl_signer"
 #: An error code of RFC 6749, 5.2; anything else might quote what we sent.
 _CODE = re.compile("[a-z_]{1,40}")
@@ -104,7 +104,7 @@ class OidcClient:
         return Token(answer["access_token"], _seconds(answer.get("expires_in")))
 
 
-def msk_iam(region: str | None, environ: Mapping[str, str]) -> Fetch:
+def msk_iam(region: str | None, environ: Mapping[str, str]) -> FetchToken:
     """Tokens for Amazon MSK, signed here with the credentials that AWS's own libraries find.
 
     Raises ``ConfigurationError`` without the extra, or without a region.
@@ -134,13 +134,13 @@ def msk_iam(region: str | None, environ: Mapping[str, str]) -> Fetch:
                 f"aws_msk_iam in {where}: no AWS credentials found ({places})"
             ) from error
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
-            raise TokenUnavailable(f"aws_msk_iam in {where}: {said}") from error
+            message = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
+            raise TokenUnavailable(f"aws_msk_iam in {where}: {message}") from error
 
     return fetch
 
 
-def imported(source: str) -> Fetch:
+def imported(source: str) -> FetchToken:
     """Tokens from ``module:function``: the token, or the token and when it expires (epoch seconds).
 
     The function may be a coroutine function; another one runs in a thread.
@@ -168,8 +168,8 @@ def _function(source: str) -> Callable[[], Any]:
     try:
         found: object = getattr(importlib.import_module(module), name, None)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"sasl_oauth: cannot import {module} ({said})") from error
+        message = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(f"sasl_oauth: cannot import {module} ({message})") from error
     if not callable(found):
         raise ConfigurationError(f"sasl_oauth: {module} has no function {name}")
     return found

@@ -83,7 +83,7 @@ class BoundedRecords:
     def __init__(
         self, partition: TopicPartition, fetched: bytes, position: int, room: Room
     ) -> None:
-        self._reading = _Reading(Partition(*partition), room, position)
+        self._reading = _PartitionPosition(Partition(*partition), room, position)
         # Not of ours, which would be a circle: what is dropped half read frees its room at once.
         self._records = self._reading.records(fetched)
 
@@ -99,7 +99,7 @@ class BoundedRecords:
         return next(self._records)
 
 
-class _Reading:
+class _PartitionPosition:
     """Where reading of one partition stands."""
 
     def __init__(self, partition: Partition, room: Room, position: int) -> None:

@@ -148,12 +148,12 @@ def ended(error: ssl.SSLError, certfile: Path | None) -> Diagnosis | None:
     >>> ended(error, None).found
     'the broker demands a client certificate, and none is configured (alert «certificate required»)'
     """
-    said = (error.reason or "").lower().replace("_", " ")
-    if said == "wrong version number":
+    reason = (error.reason or "").lower().replace("_", " ")
+    if reason == "wrong version number":
         return NOT_TLS
-    if "alert" not in said:
+    if "alert" not in reason:
         return None
-    alert = said.split("alert", 1)[1].strip()
+    alert = reason.split("alert", 1)[1].strip()
     if any(word in alert for word in _OF_CLIENT):
         return stranger(certfile, f"alert «{alert}»")
     return Diagnosis(
@@ -180,17 +180,17 @@ def stranger(certfile: Path | None, how: str) -> Diagnosis:
 
 def login_refused(mechanism: str | None, user: str | None, error: Exception) -> Diagnosis:
     """The broker knows no such user, or not with this password or token."""
-    said = " ".join(str(arg) for arg in error.args if arg) or type(error).__name__
+    reason = " ".join(str(arg) for arg in error.args if arg) or type(error).__name__
     if mechanism == "OAUTHBEARER":
         return Diagnosis(
             ProblemKind.WRONG_PASSWORD,
-            f"the broker refuses the OAuth token ({said})",
+            f"the broker refuses the OAuth token ({reason})",
             "check that the token has not expired, and its issuer, audience and scope against what "
             "the broker expects",
         )
     return Diagnosis(
         ProblemKind.WRONG_PASSWORD,
-        f"the broker refuses the user {user} or the password by {mechanism} ({said})",
+        f"the broker refuses the user {user} or the password by {mechanism} ({reason})",
         "check sasl_username and sasl_password, and that the broker knows this user for this "
         "mechanism",
     )

@@ -25,7 +25,7 @@ _HELLO = bytes.fromhex("00000015 0012 0000 00000001 000b") + b"rag-monitor"
 _ANSWERED = bytes.fromhex("00000001")
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-_Action = Callable[[], Awaitable[str]]
+_Attempt = Callable[[], Awaitable[str]]
 
 
 class ProbeStep(NamedTuple):
@@ -102,9 +102,9 @@ class _Visit:
         self._options = connection.options()
         self._tls: ssl.SSLContext | None = self._options.get("ssl_context")
 
-    def plan(self) -> list[tuple[str, _Action]]:
+    def plan(self) -> list[tuple[str, _Attempt]]:
         """The steps in their order."""
-        steps: list[tuple[str, _Action]] = [("dns", self.dns), ("tcp", self.tcp)]
+        steps: list[tuple[str, _Attempt]] = [("dns", self.dns), ("tcp", self.tcp)]
         if self._tls is not None:
             steps.append(("tls", self.tls))
         steps.append(("kafka", self.kafka))
@@ -150,8 +150,8 @@ class _Visit:
 
     async def _why_ended(self, error: OSError | None) -> Diagnosis:
         certfile = self._connection.ssl_certfile
-        if isinstance(error, ssl.SSLError) and (said := words.ended(error, certfile)):
-            return said
+        if isinstance(error, ssl.SSLError) and (why := words.ended(error, certfile)):
+            return why
         # What we wrote may have crossed an alert, which is lost then: once more, saying nothing.
         try:
             reader, writer = await self._open(self._tls)

@@ -81,7 +81,7 @@ def test_the_largest_rate_decides_before_decoding() -> None:
         {"application": "b", "sampling": {"rate": 0}},
         **{"sampling.rate": "0.1", "sampling.key": "record_key"},
     )
-    (sampler,) = chosen.screen.samplers
+    (sampler,) = chosen.prefilter.samplers
     assert (sampler.rate, sampler.key) == (0.5, "record_key")
 
 

@@ -46,7 +46,8 @@ def test_what_check_prints_is_a_configuration(tmp_path: Path) -> None:
 def test_check_masks_secrets(form: list[str], tmp_path: Path) -> None:
     """From whichever source; that there is one is shown."""
     file, key = tmp_path / "config.yaml", tmp_path / "key"
-    file.write_text(f"judge: {{headers: {{x-key: {SECRET}-header}}}}", encoding="utf-8")
+    judge = f"{{kind: llm, model: openai/m, headers: {{x-key: {SECRET}-header}}}}"
+    file.write_text(f"judge: {judge}", encoding="utf-8")
     key.write_text(f"{SECRET}-file", encoding="utf-8")
     environ = {
         "RAG_MONITOR_JUDGE__API_KEY_FILE": str(key),

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
 from tests.servers.stub_judge_server import StubJudgeServer
@@ -210,7 +210,7 @@ async def test_the_judge_measured_is_the_judge_of_production(
 ) -> None:
     """Personal data is replaced in texts and claims, and name@version is that of score records."""
     secret = "Mail ann@example.com."
-    redactor = Redactor(None if "redaction.enabled=false" in settings else Rules())
+    redactor = Redactor(None if "redaction.enabled=false" in settings else RedactionRules())
     found = changed(made_up(3), lambda text: f"{text} {secret}")
     shown = changed(made_up(3), lambda text: redactor.text(f"{text} {secret}"))
     labelled, logged = found.write(tmp_path / "labels.jsonl"), tmp_path / "log.jsonl"

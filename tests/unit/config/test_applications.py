@@ -101,7 +101,6 @@ def test_an_entry_inherits_what_it_does_not_give(tmp_path: Path) -> None:
             "http://one/v1",
             ("judge.api_base", "judge.api_key", "judge.headers"),
         ),
-        ({"kind": "offline"}, None, ()),
     ],
 )
 def test_a_key_goes_only_where_it_was_meant_to_go(
@@ -121,6 +120,28 @@ def test_a_key_goes_only_where_it_was_meant_to_go(
     assert bool(settings.effective[0].judge.headers) == ("judge.headers" not in lost)
     if "judge.api_base" in lost:
         assert settings.effective[0].judge.api_base is None
+
+
+def test_an_entry_that_asks_no_model_inherits_nothing_of_one(tmp_path: Path) -> None:
+    """It says ``kind: offline``, and that is enough."""
+    entry = {"application": "a", "judge": {"kind": "offline", "concurrency": 2}}
+    settings = loaded({"judge": {**LLM, "evidence": "quote"}, "applications": [entry]}, tmp_path)
+    (whole,) = settings.effective
+    assert (whole.judge.model, whole.judge.evidence, key_of(settings, 0)) == (None, "off", None)
+    assert whole.judge.concurrency == 2
+
+
+def test_what_asks_a_model_has_no_effect_without_one(tmp_path: Path) -> None:
+    """Neither where the entry says offline itself, nor where it inherits that."""
+    strict = {"name": "strict", "model": "openai/gpt-4o"}
+    assert refusal({"application": "a", "judge": strict}, tmp_path, judge={}) == (
+        "applications.0.judge.model: no effect, the offline judge judges; set "
+        "applications.0.judge.kind: llm, or leave model out"
+    )
+    own = {"application": "a", "judge": {"kind": "offline", "api_key": SECRET}}
+    said = refusal(own, tmp_path)
+    assert said.startswith("applications.0.judge.api_key: no effect")
+    assert SECRET not in said
 
 
 def test_a_key_may_be_given_for_entries_alone(tmp_path: Path) -> None:

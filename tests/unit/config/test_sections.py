@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,6 +162,7 @@ def test_a_cache_in_redis_needs_to_know_where() -> None:
     assert said == "judge.cache: url is missing, kind redis needs one, like redis://host:6379/0"
     assert "judge.cache.ttl: " in refusal(JUDGE__CACHE__TTL="a day")
     address = {"judge.cache.kind": "redis", "judge.cache.url": "redis://:sesame@host"}
+    address |= {"judge.kind": "llm", "judge.model": "openai/m"}
     settings = load({}, flags=address)
     assert "sesame" not in f"{settings!r}{settings.model_dump(mode='json')}"
 
@@ -173,7 +176,7 @@ def test_canaries_are_one_in_so_many_or_a_share(said: str, judgements: int) -> N
     told = {"RAG_MONITOR_JUDGE__CANARIES": said}
     assert load({**llm, **told}).judge.judgements_to_a_canary == judgements
     assert load(llm).judge.judgements_to_a_canary == 50
-    assert load(told).judge.judgements_to_a_canary == 0
+    assert load({}).judge.judgements_to_a_canary == 0
     local = {"RAG_MONITOR_JUDGE__VERIFIER": "module:function"}
     assert load({**llm, **told, **local}).judge.judgements_to_a_canary == 0
 
@@ -183,3 +186,42 @@ def test_wrong_settings_of_canaries_are_named() -> None:
     assert refusal(JUDGE__CANARIES="-1").startswith("judge.canaries: found '-1', expected")
     assert refusal(JUDGE__CANARIES="nan").startswith("judge.canaries: found 'nan', expected")
     assert "'fail' or 'score'" in refusal(JUDGE__NOT_JUDGING="stop")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("MODEL", "openai/gpt-4o-mini"),
+        ("EXTRACT_MODEL", "openai/small"),
+        ("FALLBACK_MODELS", "openai/a,openai/b"),
+        ("API_KEY", "sesame"),
+        ("API_BASE", "http://host/v1"),
+        ("EVIDENCE", "quote"),
+        ("PIPELINE", "pairs"),
+        ("RECHECK_RATE", "0.5"),
+        ("PRICE", '{"input_usd_per_million": 1, "output_usd_per_million": 2}'),
+    ],
+)
+def test_what_asks_a_model_is_refused_where_none_is_asked(key: str, value: str) -> None:
+    """By its path, and with what to do; a secret is not shown."""
+    tree = {f"JUDGE__{key}": value}
+    if key == "PRICE":
+        tree = {f"JUDGE__PRICE__{k.upper()}": str(v) for k, v in json.loads(value).items()}
+    said = refusal(**tree)
+    name = key.lower()
+    assert said == (
+        f"judge.{name}: no effect, the offline judge judges; set judge.kind: llm, or leave "
+        f"{name} out"
+    )
+
+
+def test_what_is_switched_off_needs_no_model() -> None:
+    """Nor does what stands at its default, as ``config check`` prints it."""
+    settings = load(
+        {
+            "RAG_MONITOR_JUDGE__RECHECK_RATE": "0",
+            "RAG_MONITOR_JUDGE__CANARIES": "0",
+            "RAG_MONITOR_JUDGE__EVIDENCE": "off",
+        }
+    )
+    assert settings.judge.kind == "offline"

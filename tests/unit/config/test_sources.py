@@ -16,6 +16,7 @@ from monitor.config import Settings, load, paths
 from monitor.errors import ConfigurationError
 
 SECRET = "hunter2-4711"
+LLM = {"RAG_MONITOR_JUDGE__KIND": "llm", "RAG_MONITOR_JUDGE__MODEL": "openai/m"}
 SOURCES = ("flag", "environment", "secret file", "yaml")
 
 
@@ -196,15 +197,31 @@ def test_a_secret_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_secret_file_is_read_without_its_last_newline(tmp_path: Path) -> None:
     """Editors and ``kubectl`` put one there."""
     path = write(tmp_path, f"{SECRET}\n", "key")
-    settings = load({"RAG_MONITOR_JUDGE__API_KEY_FILE": str(path)})
+    settings = load({**LLM, "RAG_MONITOR_JUDGE__API_KEY_FILE": str(path)})
     assert settings.judge.api_key is not None
     assert settings.judge.api_key.get_secret_value() == SECRET
 
 
+def test_a_source_that_asks_no_model_switches_off_what_lower_ones_set_for_it(
+    tmp_path: Path,
+) -> None:
+    """``evaluate --judge offline`` beside the file of production; the other way is an error."""
+    file = write(tmp_path, "judge: {kind: llm, model: openai/m, evidence: quote, concurrency: 3}")
+    judge = load({}, file, {"judge.kind": "offline"}).judge
+    assert (judge.kind, judge.model, judge.evidence, judge.concurrency) == (
+        "offline",
+        None,
+        "off",
+        3,
+    )
+    offline = write(tmp_path, "judge: {kind: offline}")
+    assert refusal(offline, flags={"judge.model": "openai/m"}).startswith("judge.model: no effect")
+
+
 def test_headers_are_secrets(tmp_path: Path) -> None:
     """As a JSON object from the environment or as a mapping in the file; masked when shown."""
-    from_environment = load({"RAG_MONITOR_JUDGE__HEADERS": f'{{"x-key": "{SECRET}"}}'})
-    from_file = load({}, write(tmp_path, f"judge: {{headers: {{x-key: {SECRET}}}}}"))
+    from_environment = load({**LLM, "RAG_MONITOR_JUDGE__HEADERS": f'{{"x-key": "{SECRET}"}}'})
+    from_file = load(LLM, write(tmp_path, f"judge: {{headers: {{x-key: {SECRET}}}}}"))
     for settings in (from_environment, from_file):
         assert settings.judge.headers["x-key"].get_secret_value() == SECRET
         assert SECRET not in str(settings.model_dump(mode="json")) + repr(settings)

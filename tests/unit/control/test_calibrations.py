@@ -44,7 +44,7 @@ def learned(records: list[ScoreRecord], now: float = 1_000.0) -> list[Calibratio
     for candidate in selection.counted():
         if isinstance(candidate.payload, Observation):
             training_slots.apply(candidate, candidate.payload, +1)
-    found = at_once(Learner(LESSON).lessons(training_slots, START + now))
+    found = at_once(Learner(LESSON).results(training_slots, START + now))
     taught = [at_once(each.taught()) for each in found]
     return [each.calibration for each in taught if each is not None and each.calibration]
 

@@ -14,6 +14,7 @@ from monitor.doctor.report import CheckStatus
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import requires_tool
 
+JUDGE = {"kind": "llm", "model": "openai/judge"}
 LLM = {"judge.kind": "llm", "judge.model": "openai/judge"}
 
 
@@ -60,7 +61,9 @@ async def test_an_address_that_cannot_be_read_fails() -> None:
 def test_only_what_is_used_is_looked_at() -> None:
     """Not for the offline judge, nor what stays in memory; equal ones once."""
     assert in_use(load({})) == []
-    assert in_use(settings("redis://h", **{"judge.kind": "offline"})) == []
+    asks = {"application": "a", "judge": {**JUDGE, "cache": {"kind": "none"}}}
+    offline = {"judge.kind": "offline", "judge.model": None}
+    assert in_use(settings("redis://h", **offline, applications=[asks])) == []
     entry = {"application": "a", "judge": {"name": "other"}}
     other = {"application": "b", "judge": {"cache": {"kind": "none"}}}
     both = settings("redis://h", applications=[entry, other])

@@ -19,7 +19,7 @@ class Clocks:
     def __init__(self) -> None:
         self.passed, self.off = 0.0, 0.0
         self.brokers = BrokerClock(self.wall, lambda: self.passed)
-        told = self.brokers.told_of(self.brokers.own)
+        told = self.brokers.broker_time_for(self.brokers.own)
         self.keeper = Timekeeper(self.brokers.own, lambda: self.passed, told)
 
     def wall(self) -> float:
@@ -144,7 +144,7 @@ def test_a_leap_is_seen_by_what_brokers_told_before_it() -> None:
     assert clocks.after(1.0) == clocks.true
     assert clocks.keeper.is_doubted
     assert clocks.after(TOLD_S) == clocks.true
-    assert clocks.brokers.told() is None
+    assert clocks.brokers.broker_time() is None
     assert clocks.after(LEAP_S + 1.0) == clocks.true + 3 * DAY  # nobody speaks against it
 
 
@@ -152,8 +152,8 @@ def test_brokers_say_nothing_of_another_clock() -> None:
     """A demo's time is its own."""
     brokers = BrokerClock(lambda: START, lambda: 0.0)
     brokers.heard(START, START)
-    assert brokers.told_of(brokers.own)() == START
-    assert brokers.told_of(lambda: START)() is None
+    assert brokers.broker_time_for(brokers.own)() == START
+    assert brokers.broker_time_for(lambda: START)() is None
 
 
 def test_steps_of_less_than_an_hour_are_followed() -> None:

@@ -12,7 +12,7 @@ from monitor.ingest.headers import (
     error_headers,
     history_of,
     origin_of,
-    read_letter,
+    read_dead_letter,
     redrive_headers,
 )
 from tests.stages.dead_letters import ORIGINAL, Record, dead_letter
@@ -66,7 +66,7 @@ def test_half_a_character_in_a_message_is_no_bug() -> None:
 
 def test_a_second_failure_counts_on_and_keeps_the_first_place() -> None:
     """One set of headers; attempts 2; place, time and first failure are those of the first time."""
-    letter = read_letter(dead_letter())
+    letter = read_dead_letter(dead_letter())
     assert letter is not None
     back = redrive_headers(dead_letter(), letter)
     assert [header for header in back if header[0].startswith("x-error.")] == []
@@ -119,4 +119,4 @@ def test_headers_that_somebody_made_up_are_no_history(key: str, value: bytes | N
 
 def test_a_record_without_our_headers_is_no_letter() -> None:
     """Somebody else's records on the dead letter topic are left alone."""
-    assert read_letter(Record()) is None
+    assert read_dead_letter(Record()) is None

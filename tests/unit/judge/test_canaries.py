@@ -8,7 +8,7 @@ import pytest
 
 from monitor.ingest.event_time import EPOCH
 from monitor.judge.canaries import KINDS, Canary, canaries, in_turn
-from monitor.judge.pipeline.recheck_choice import Kind
+from monitor.judge.pipeline.recheck_choice import MatrixKind
 from monitor.records import Judgement
 from tests.servers.judge_labels import Labels
 from tests.stages.stub_judges import HABITS, Stub, supported
@@ -41,7 +41,7 @@ def test_there_are_enough_in_both_languages() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_y_and_n_are_equally_often(language: str, kind: Kind) -> None:
+def test_y_and_n_are_equally_often(language: str, kind: MatrixKind) -> None:
     """In each language and kind of verdict: whoever always says the same is right about half."""
     found = [v for c in canaries() if c.language == language for v in c.truth[kind]]
     assert len(found) >= 12

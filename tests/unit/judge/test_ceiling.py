@@ -15,7 +15,7 @@ from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import NOTHING, Ceiling, Demand
 from monitor.judge.limits.limits import Limits
-from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.fallback import FallbackJudge
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.pipeline.material import Caps, Material
@@ -26,7 +26,7 @@ from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, demand, f
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.hidden import HIDDEN
+from monitor.metrics.redacted import REDACTED_TEXT
 from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.judging import ScoringPolicy
@@ -370,7 +370,7 @@ async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) 
     """With the reason for each metric that is recorded, but for those whose texts are hidden."""
     judge = LlmJudge(LlmSettings("openai/nobody", api_base="http://127.0.0.1:1/v1"))
     policy = ScoringPolicy(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
-    hides = logged([f"Fact {n}." for n in range(1_000)], reference=HIDDEN)
+    hides = logged([f"Fact {n}." for n in range(1_000)], reference=REDACTED_TEXT)
     ending = await judged_within(hides, policy)
     assert (ending.outcome, ending.reason) == (Outcome.UNSCORABLE, "too_large")
     assert (ending.usage.calls, ending.judge) == (0, judge.identity)
@@ -383,7 +383,7 @@ async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) 
 
 def test_the_rehearsal_foresees_what_the_judge_refuses() -> None:
     """By sentences as claims; nobody is asked."""
-    judge = RehearsedJudge(LlmSettings("openai/nobody"))
+    judge = DryRunJudge(LlmSettings("openai/nobody"))
     judge.foresee(logged(["Fact."] * 24, "One. Two. Three."))
     for large_one in (
         logged(["Fact."] * 1_000),

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from monitor.app.policies import build_judges, local_judge
 from monitor.config import load
 from monitor.errors import ConfigurationError, JudgeFailed
-from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.identity import LlmSettings, VerifierSettings
 from monitor.judge.pipeline.pairing import PairRequest
@@ -102,7 +102,7 @@ async def test_a_rehearsal_does_not_call_the_function() -> None:
     settings = LlmSettings(
         model="openai/judge", pipeline="pairs", verifier=VerifierSettings("no_such:function")
     )
-    found = await RehearsedJudge(settings).judge(interaction())
+    found = await DryRunJudge(settings).judge(interaction())
     assert found.usage.calls == 2
     assert found.judge.model == "no_such:function+openai/judge"
 

@@ -12,7 +12,7 @@ import pytest
 
 from monitor.judge.llm.judge import LlmSettings
 from monitor.judge_check import formats
-from monitor.judge_check.cases import LabelledCase, Pair, by_cluster, weighed
+from monitor.judge_check.cases import LabelledCase, MatrixEntry, by_cluster, weighed
 from monitor.judge_check.fit import Fit, fit
 from monitor.judge_check.labelled import Labelled
 from monitor.judge_check.measure import Options, measure
@@ -22,7 +22,7 @@ from monitor.records import Claims, JudgeIdentity, Judgement, Verdicts
 from tests.servers.judge_server import JudgeServer
 from tests.stages.labelled_set import made_up
 
-PAIR = Pair("response_by_context", 0, None)
+PAIR = MatrixEntry("response_by_context", 0, None)
 
 
 def about(cluster: str) -> Labelled:

@@ -13,7 +13,7 @@ from monitor.errors import DependencyRefused
 from monitor.judge.llm.judge import LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge_check import formats
-from monitor.judge_check.labelled import Kind
+from monitor.judge_check.labelled import VerdictKind
 from monitor.judge_check.measure import Options, measure
 from monitor.judge_check.report import JudgeReport, Report, report
 from monitor.judge_check.subject import LlmSubject, OfflineSubject
@@ -22,7 +22,7 @@ from tests.servers.judge_faults import FaultRule
 from tests.servers.judge_server import Bias, Fault, FaultPlan, JudgeServer, Labels
 from tests.stages.labelled_set import Entry, MadeUp, entries, made_up
 
-ONE_TEXT: tuple[Kind, ...] = (
+ONE_TEXT: tuple[VerdictKind, ...] = (
     "response_by_passage",
     "response_by_reference",
     "reference_by_passage",
@@ -80,7 +80,7 @@ def kappa(t: Confusion) -> float:
     return (observed - chance) / (1 - chance)
 
 
-def wrong(judge: JudgeReport, dimension: str, kind: Kind) -> dict[str, tuple[int, int]]:
+def wrong(judge: JudgeReport, dimension: str, kind: VerdictKind) -> dict[str, tuple[int, int]]:
     """By bucket: false positives and false negatives."""
     groups = judge.by[dimension][kind]
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.kafka.availability import EVERY_S, Pulse, watched
+from monitor.kafka.availability import EVERY_S, AvailabilityCheck, watched
 from monitor.kafka.problems import ProblemKind
 from monitor.runtime.health import Health
 from tests.stages.process import until
@@ -21,17 +21,17 @@ async def test_a_frozen_broker_is_told_and_its_return_too() -> None:
     health = new_health()
     async with small_kafka() as kafka:
         connection = kafka.connection
-        pulse = Pulse(connection, health, "kafka", LIMIT_S)
-        await pulse.beat()
+        check = AvailabilityCheck(connection, health, "kafka", LIMIT_S)
+        await check.beat()
         assert health.waiting == {}
         assert connection.problems.let_in
         kafka.answers.clear()
-        await pulse.beat()
+        await check.beat()
         assert "answers nothing" in health.waiting["kafka"]
         assert kafka.address in health.waiting["kafka"]
         assert connection.problems.lasts(ProblemKind.BROKER_AWAY)
         kafka.answers.set()
-        await pulse.beat()
+        await check.beat()
         assert health.waiting == {}
         assert not connection.problems.present
 
@@ -40,15 +40,15 @@ async def test_one_connection_serves_as_long_as_it_lasts() -> None:
     """A healthy broker sees no new connection at every beat; a closed one is opened again."""
     health = new_health()
     async with small_kafka() as kafka:
-        pulse = Pulse(kafka.connection, health, "kafka", LIMIT_S)
-        await pulse.beat()
+        check = AvailabilityCheck(kafka.connection, health, "kafka", LIMIT_S)
+        await check.beat()
         opened = len(kafka.connections)
         for _ in range(5):
-            await pulse.beat()
+            await check.beat()
         assert len(kafka.connections) == opened
         kafka.hang_up()
-        await pulse.beat()
-        await pulse.beat()
+        await check.beat()
+        await check.beat()
         assert health.waiting == {}
         assert len(kafka.connections) > opened
 
@@ -58,8 +58,8 @@ async def test_a_broker_that_never_came_is_told() -> None:
     health = new_health()
     async with small_kafka() as kafka:
         connection = kafka.connection
-    pulse = Pulse(connection, health, "kafka", LIMIT_S)
-    await pulse.beat()
+    check = AvailabilityCheck(connection, health, "kafka", LIMIT_S)
+    await check.beat()
     assert "connection refused" in health.waiting["kafka"]
     assert not connection.problems.let_in
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.sampling.hashing import Sampler, screened, unit_hash
+from monitor.sampling.hashing import Sampler, is_sampled, unit_hash
 from tests.unit.sampling.blake2b import blake2b
 
 IDS = [f"interaction-{i}".encode() for i in range(20_000)]
@@ -26,27 +26,27 @@ def test_screening_is_the_first_eight_bytes_of_blake2b(key: bytes, q: float) -> 
     """Of the 64-byte digest, as a big-endian fraction of 2^64, compared exactly with q."""
     h = Fraction(int.from_bytes(blake2b(key)[:8], "big"), 2**64)
     assert unit_hash(key) == float(h)
-    assert screened(key, q) == (h < Fraction(q))
+    assert is_sampled(key, q) == (h < Fraction(q))
 
 
 @given(st.binary(), st.floats(0, 1), st.floats(0, 1))
 def test_sampling_is_nested(key: bytes, p: float, q: float) -> None:
     """Who is taken at a rate is taken at every larger one."""
-    assert screened(key, max(p, q)) >= screened(key, min(p, q))
+    assert is_sampled(key, max(p, q)) >= is_sampled(key, min(p, q))
 
 
 @pytest.mark.parametrize("q", [0.01, 0.1, 0.5, 0.9])
 def test_the_share_is_close_to_the_rate(q: float) -> None:
     """Consecutive ids are taken as if drawn by lot: within four standard deviations."""
-    taken = sum(screened(key, q) for key in IDS)
+    taken = sum(is_sampled(key, q) for key in IDS)
     assert abs(taken - q * len(IDS)) < 4 * math.sqrt(len(IDS) * q * (1 - q))
 
 
 @given(st.binary())
 def test_a_rate_of_one_takes_all_and_of_zero_none(key: bytes) -> None:
     """Also the very last hash, which rounds up to 1.0."""
-    assert screened(key, 1.0)
-    assert not screened(key, 0.0)
+    assert is_sampled(key, 1.0)
+    assert not is_sampled(key, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def _needs(key: str) -> bool:
 @given(st.binary(), st.floats(0, 1))
 def test_a_sampler_takes_what_is_screened_at_its_rate(key: bytes, rate: float) -> None:
     """The sampler adds nothing to the hash: replicas agree."""
-    assert Sampler(rate).takes(key) == screened(key, rate)
+    assert Sampler(rate).takes(key) == is_sampled(key, rate)

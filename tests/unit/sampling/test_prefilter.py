@@ -15,7 +15,7 @@ from monitor.ingest.formats.native import decode, logged_id
 from monitor.kafka.record import Unreadable
 from monitor.records import Source
 from monitor.sampling.hashing import Sampler, threshold
-from monitor.sampling.prefilter import screen_for
+from monitor.sampling.prefilter import prefilter_for
 from tests.stages.loop import Record
 
 LEAST = {"user_input": "q", "response": "a", "retrieved_contexts": []}
@@ -68,7 +68,7 @@ def test_nothing_that_is_taken_is_dropped_and_the_rest_is(
 ) -> None:
     """In order; what has an ending of its own stays, but for a record whose id says «no»."""
     sampler = Sampler(rate, key)
-    left, read = screen_for([sampler])(batch)
+    left, read = prefilter_for([sampler])(batch)
     kept = [record.offset for record in left]
     assert kept == sorted(kept)
     unread = 0
@@ -107,28 +107,28 @@ def test_samplers_of_one_key_are_nested_and_others_leave_all() -> None:
     """The largest rate decides; of two keys either may take a record."""
     batch = [Record(i, key=b"%d" % i, value=b"{}") for i in range(400)]
     small, large = Sampler(0.1, "record_key"), Sampler(0.4, "record_key")
-    both = screen_for([small, large])(batch)
-    assert both == screen_for([large])(batch)
+    both = prefilter_for([small, large])(batch)
+    assert both == prefilter_for([large])(batch)
     assert len(both.left) < 220
-    assert list(screen_for([small, Sampler(0.1)])(batch).left) == batch
+    assert list(prefilter_for([small, Sampler(0.1)])(batch).left) == batch
 
 
 def test_without_samplers_only_tombstones_are_left() -> None:
     """A rate of 0 everywhere: nothing has to be read."""
     batch = [Record(0, value=None), Record(1), Record(2, value=b"{")]
-    assert [record.offset for record in screen_for([])(batch).left] == [0]
+    assert [record.offset for record in prefilter_for([])(batch).left] == [0]
 
 
 @pytest.mark.parametrize("key", ["interaction_id", "record_key", "header:s"])
 def test_a_record_that_cannot_be_unpacked_is_left(key: str) -> None:
     """Nothing of it can be hashed: it is a dead letter at any rate."""
     batch: Sequence[Unreadable] = [Unreadable("t", 0, 5, 0, "UnicodeDecodeError")]
-    assert list(screen_for([Sampler(1e-9, key)])(batch).left) == batch
+    assert list(prefilter_for([Sampler(1e-9, key)])(batch).left) == batch
 
 
 def test_a_record_without_its_key_is_sampled_by_its_id_and_counted() -> None:
     """Of the 400 dropped or left, all were read for their id."""
     batch = [Record(i, value=json.dumps({"interaction_id": f"i{i}"}).encode()) for i in range(400)]
-    left, read = screen_for([Sampler(0.3, "record_key")])(batch)
+    left, read = prefilter_for([Sampler(0.3, "record_key")])(batch)
     assert read == 400 - len(left)
-    assert list(left) == list(screen_for([Sampler(0.3)])(batch).left)
+    assert list(left) == list(prefilter_for([Sampler(0.3)])(batch).left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.sampling.hashing import HashScreen, Sampler
+from monitor.sampling.hashing import MultiPrefilter, Sampler
 
 RATES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 KEYS = st.sampled_from(["interaction_id", "record_key", "header:a", "header:b"])
@@ -22,10 +22,10 @@ def test_nothing_is_dropped_that_a_sampler_takes(
     possible = any(
         sampler.rate > 0 and (name is None or sampler.takes(name)) for sampler, name in found
     )
-    assert HashScreen(samplers).may_take(key, headers) == possible
+    assert MultiPrefilter(samplers).may_take(key, headers) == possible
 
 
 def test_one_key_is_hashed_once() -> None:
     """The largest rate stands for all, since the hashes are nested."""
-    screen = HashScreen([Sampler(0.1, "record_key"), Sampler(0.5, "record_key"), Sampler(0.0)])
+    screen = MultiPrefilter([Sampler(0.1, "record_key"), Sampler(0.5, "record_key"), Sampler(0.0)])
     assert screen.samplers == (Sampler(0.5, "record_key"),)

@@ -18,7 +18,7 @@ from monitor.sampling.blocks import (
     FillRate,
 )
 from monitor.sampling.floors import Floors
-from monitor.sampling.hashing import screened
+from monitor.sampling.hashing import is_sampled
 from monitor.sampling.picks import Signalled, luck, pick, weights
 
 LONGER = st.sampled_from([2, 4, 8, 32])
@@ -163,7 +163,7 @@ def test_members_are_picked_in_proportion_to_their_weights() -> None:
 def test_luck_is_even_and_another_than_the_hash_of_the_rate() -> None:
     """Its mean is a half, and it says nothing of who was taken."""
     ids = [f"i{n}" for n in range(4_000)]
-    taken = [luck(name) for name in ids if screened(name.encode(), 0.3)]
+    taken = [luck(name) for name in ids if is_sampled(name.encode(), 0.3)]
     assert abs(sum(map(luck, ids)) / len(ids) - 0.5) < 0.03
     assert abs(sum(taken) / len(taken) - 0.5) < 0.04
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.hidden import HIDDEN, redacted_metrics, without_redacted
+from monitor.metrics.redacted import REDACTED_TEXT, redacted_metrics, without_redacted
 from monitor.records import (
     Claims,
     Interaction,
@@ -60,7 +60,7 @@ async def scored(**changed: Any) -> tuple[str, ScoreRecord, list[Interaction]]:
 @pytest.mark.parametrize("field", ["user_input", "response"])
 async def test_without_question_or_response_nobody_is_asked(field: str) -> None:
     """Unscorable with the reason, for every metric, on a score record of its own."""
-    outcome, record, asked = await scored(**{field: f" {HIDDEN}\n"})
+    outcome, record, asked = await scored(**{field: f" {REDACTED_TEXT}\n"})
     assert (outcome, record.reason, asked) == ("unscorable", "redacted", [])
     assert record.scores == dict.fromkeys(CATALOGUE, UnscoredMark(unscored="REDACTED"))
     assert record.usage.calls == 0
@@ -68,7 +68,7 @@ async def test_without_question_or_response_nobody_is_asked(field: str) -> None:
 
 async def test_a_hidden_reference_leaves_what_needs_none() -> None:
     """The judge is not shown the placeholder, and takes it for no claim."""
-    outcome, record, (asked,) = await scored(reference=HIDDEN)
+    outcome, record, (asked,) = await scored(reference=REDACTED_TEXT)
     assert (outcome, asked.reference) == ("scored", None)
     assert record.scores["faithfulness"] == 1.0
     assert record.scores["incorrect_claims"] == UnscoredMark(unscored="REDACTED")
@@ -77,7 +77,7 @@ async def test_a_hidden_reference_leaves_what_needs_none() -> None:
 
 async def test_a_hidden_passage_leaves_what_needs_none() -> None:
     """What the passages support cannot be said when one of them is hidden."""
-    hidden = ["The warranty lasts 24 months.", {"text": HIDDEN}]
+    hidden = ["The warranty lasts 24 months.", {"text": REDACTED_TEXT}]
     outcome, record, (asked,) = await scored(retrieved_contexts=hidden)
     assert (outcome, asked.retrieved_contexts) == ("scored", ())
     assert record.scores["incorrect_claims"] == 0.0
@@ -86,12 +86,13 @@ async def test_a_hidden_passage_leaves_what_needs_none() -> None:
 
 async def test_nothing_is_left_without_passages_and_reference() -> None:
     """Hidden passages and no reference: nobody is asked."""
-    outcome, record, asked = await scored(retrieved_contexts=[HIDDEN], reference=HIDDEN)
+    both: dict[str, object] = {"retrieved_contexts": [REDACTED_TEXT], "reference": REDACTED_TEXT}
+    outcome, record, asked = await scored(**both)
     assert (outcome, record.reason, asked) == ("unscorable", "redacted", [])
 
 
 def test_a_text_about_the_word_is_no_hidden_text() -> None:
     """Only the whole content counts."""
-    shown = attributed().model_copy(update={"response": f"It says {HIDDEN}."})
+    shown = attributed().model_copy(update={"response": f"It says {REDACTED_TEXT}."})
     assert redacted_metrics(shown) == frozenset()
     assert without_redacted(shown) is shown

@@ -21,7 +21,7 @@ from monitor.judge.pipeline.parsing import passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.plans import PLANS
 from monitor.judge.pipeline.prompts import load_prompts
-from monitor.judge.pipeline.recheck_choice import Kind, agreement, is_chosen, other_order
+from monitor.judge.pipeline.recheck_choice import MatrixKind, agreement, is_chosen, other_order
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage
@@ -34,7 +34,7 @@ from tests.stages.rechecks import Waiting
 from tests.stages.truthful import IDENTITY, Large, Truthful, judged, large
 
 #: What is always asked about.
-KINDS: tuple[Kind, ...] = ("passage", "context", "reference", "response")
+KINDS: tuple[MatrixKind, ...] = ("passage", "context", "reference", "response")
 
 
 class Tiring(Truthful):
@@ -110,7 +110,7 @@ class Stage:
         """Until so many have ended like that."""
         await until(lambda: self.ended(result) == number, f"{number} {result}", every_s=0.002)
 
-    def agreement(self, kind: Kind, judge: str = IDENTITY.label) -> tuple[float | None, ...]:
+    def agreement(self, kind: MatrixKind, judge: str = IDENTITY.label) -> tuple[float | None, ...]:
         ends = ("", "_lower", "_upper", "_verdicts", "_interactions")
         return tuple(self.sample(f"agreement{end}", kind=kind, judge=judge) for end in ends)
 
@@ -132,7 +132,7 @@ async def test_the_loss_from_batching_is_what_is_shown() -> None:
     made = cases(3)
     labels = labels_of(made)
     stage = Stage(second=lambda telemetry: Second(Tiring(labels), telemetry))
-    expected: dict[Kind, list[tuple[int, int]]] = {kind: [] for kind in KINDS}
+    expected: dict[MatrixKind, list[tuple[int, int]]] = {kind: [] for kind in KINDS}
     for each in made:
         first = await judged(Tiring(labels), each.interaction)
         truth = first.model_copy(update={"verdicts": each.verdicts})

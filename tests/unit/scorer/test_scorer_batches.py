@@ -82,7 +82,7 @@ def test_a_batch_is_counted_in_one_step(key: str) -> None:
         Record(json.dumps({"interaction_id": f"i{i}"}).encode(), offset=i, key=b"k%d" % i)
         for i in range(500)
     ]
-    left = bench.scorer.screen([*batch, Record(None, offset=500)])
+    left = bench.scorer.prefilter([*batch, Record(None, offset=500)])
     assert 60 < len(left) < 150
     assert left[-1].value is None
     assert bench.ended("not_sampled", "hash") == 501 - len(left)
@@ -95,7 +95,7 @@ def test_missing_keys_are_counted_where_they_are_dropped() -> None:
     bench = Bench(Hanging(), rate=0.2, key="record_key")
     batch = [Record(json.dumps({"interaction_id": f"i{i}"}).encode()) for i in range(300)]
     batch = [record._replace(offset=i) for i, record in enumerate(batch)]
-    left = bench.scorer.screen(batch)
+    left = bench.scorer.prefilter(batch)
     assert bench.count("sampling_key_fallbacks_total") == 300 - len(left) > 200
 
 
@@ -104,6 +104,6 @@ async def test_ids_read_on_the_way_do_not_hide_a_wrong_format(id_: str) -> None:
     """All that is decoded lacks its fields: the circuit opens, though one in ten is decoded."""
     bench = Bench(Hanging(), rate=0.1)
     batch = [Record(f'{{"interaction_id": {id_ % i}}}'.encode(), offset=i) for i in range(1_500)]
-    for record in bench.scorer.screen(batch):
+    for record in bench.scorer.prefilter(batch):
         await bench.begin(record).task
     assert bench.count("dead_letter_circuit_open") == 1

@@ -7,7 +7,7 @@ import json
 from datetime import UTC
 
 from monitor.judge.limits.budget import Budget
-from monitor.metrics.hidden import HIDDEN
+from monitor.metrics.redacted import REDACTED_TEXT
 from monitor.records import read_score_record
 from monitor.scorer.spending import add
 from tests.stages.process import until
@@ -45,7 +45,7 @@ async def test_what_was_not_judged_is_not_judged_again() -> None:
 async def test_the_second_judge_sees_what_the_first_one_saw() -> None:
     """No placeholder of a hidden text: the same passages, or their verdicts cannot be compared."""
     bench = Bench()
-    hidden = {"retrieved_contexts": ["The warranty lasts 24 months.", HIDDEN]}
+    hidden = {"retrieved_contexts": ["The warranty lasts 24 months.", REDACTED_TEXT]}
     await bench.score({**TEXTS, "reference": TEXTS["response"], **hidden})
     await until(lambda: bench.second.asked == 1, "the second judgement", every_s=0.002)
     assert bench.second.interactions[0].retrieved_contexts == ()

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.runtime.health import Health
@@ -30,7 +30,7 @@ TEXTS = {
     "retrieved_contexts": ["It weighs 5 grams."],
 }
 #: Its name has no bytes, so that no token can be made: it fails where it finds something.
-FAILING = Rules(kinds=(), patterns={"\ud800": "C-[0-9]+"})
+FAILING = RedactionRules(kinds=(), patterns={"\ud800": "C-[0-9]+"})
 
 
 def made(written: Memory, registry: CollectorRegistry) -> Scorer:

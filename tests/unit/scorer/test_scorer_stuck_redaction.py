@@ -14,7 +14,7 @@ from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.offload import LONG, MANY_DIGITS, is_quick, offloaded
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
@@ -49,7 +49,7 @@ class Stage:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.begun = 0
         telemetry, threads = ScorerTelemetry(self.registry), Threads("redaction", 2, limit_s)
-        redactor = Redactor(Rules(kinds=("email",)), self._count)
+        redactor = Redactor(RedactionRules(kinds=("email",)), self._count)
         gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(
             ScorerSettings("scores", 10_000_000),

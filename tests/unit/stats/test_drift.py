@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from monitor.stats.drift import (
     BETS,
     NO_EVIDENCE,
+    BetEvidence,
     Deviation,
-    Evidence,
     after,
     combined,
     directed,
@@ -34,7 +34,7 @@ def exact_after(evidence: list[Fraction], d: Fraction, reach: Fraction) -> list[
 @given(st.lists(UNIT | st.none(), min_size=1, max_size=30), st.floats(0.01, 0.99))
 def test_evidence_follows_the_formula(values: list[float | None], baseline: float) -> None:
     """R_L ← (1 + R_L)·(1 + min(L, 0.95/b)·(x − b)), to rounding, where no ceiling is near."""
-    found: Evidence = NO_EVIDENCE
+    found: BetEvidence = NO_EVIDENCE
     exact = [Fraction(0)] * len(BETS)
     for value in values:
         found = after(found, uniform(value, baseline), 1e300)
@@ -46,7 +46,7 @@ def test_evidence_follows_the_formula(values: list[float | None], baseline: floa
 @given(UNIT, UNIT)
 def test_no_factor_is_below_a_twentieth(value: float, baseline: float) -> None:
     """One slot, however good, leaves at least a twentieth of the evidence."""
-    before: Evidence = (10.0, 10.0, 10.0, 10.0, 10.0)
+    before: BetEvidence = (10.0, 10.0, 10.0, 10.0, 10.0)
     grown = after(before, uniform(value, baseline), 1e9)
     assert min(grown) >= 11.0 * 0.05 * (1 - 1e-12)
 
@@ -74,7 +74,7 @@ def test_evidence_stays_positive_whatever_stands_on_a_record(
 def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> None:
     """Above 100·A all bets are scaled down together: their ratios stay, their mean is 100·A."""
     huge = threshold * 200.0 * excess
-    before: Evidence = (huge, huge / 2, huge / 4, huge / 8, huge * 3)
+    before: BetEvidence = (huge, huge / 2, huge / 4, huge / 8, huge * 3)
     found = after(before, Deviation(0.0, 0.5), threshold)
     assert combined(found) == pytest.approx(100.0 * threshold, rel=1e-12)
     assert found[0] / found[1] == pytest.approx((1 + huge) / (1 + huge / 2), rel=1e-9)

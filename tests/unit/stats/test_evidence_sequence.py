@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, uniform
-from monitor.stats.evidence_sequence import EvidenceSequence, Place
+from monitor.stats.drift import NO_EVIDENCE, BetEvidence, Deviation, after, uniform
+from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 THRESHOLDS = st.sampled_from([20.0, 100.0, 1e4])
 SLOTS = st.lists(
     st.tuples(st.integers(0, 2400).map(lambda t: t / 4), st.floats(0.0, 1.0)), max_size=40
 ).map(lambda found: [((time, f"i{i}"), uniform(x, 0.08)) for i, (time, x) in enumerate(found)])
-Slots = list[tuple[Place, Deviation]]
+Slots = list[tuple[PickPlace, Deviation]]
 
 
-def straight(slots: Slots, start: float, end: float, threshold: float) -> Evidence | None:
+def straight(slots: Slots, start: float, end: float, threshold: float) -> BetEvidence | None:
     """The recursion in one go over the sorted slots: what every way must end in."""
     within = [dev for (time, _), dev in sorted(slots) if start <= time <= end]
-    evidence: Evidence = NO_EVIDENCE
+    evidence: BetEvidence = NO_EVIDENCE
     for deviation in within:
         evidence = after(evidence, deviation, threshold)
     return evidence if within else None

@@ -24,7 +24,7 @@ from tests.stages.score_records import FIRST, SECOND, START, at, pools, record
 PAIR = ("bot", FIRST.label)
 
 
-def lessons(
+def results(
     records: Iterable[ScoreRecord], now: float, learner: Learner, known: set[tuple[str, str]]
 ) -> list[tuple[Progress, BaselineRecord | None]]:
     """Progress of every pair over the records that count."""
@@ -37,7 +37,7 @@ def lessons(
             training_slots.apply(candidate, candidate.payload, +1)
     return [
         (learning_settings.progress, taught and taught.baseline)
-        for learning_settings in at_once(learner.lessons(training_slots, START + now))
+        for learning_settings in at_once(learner.results(training_slots, START + now))
         for taught in [at_once(learning_settings.taught())]
     ]
 
@@ -59,17 +59,17 @@ def test_any_order_learns_the_same_record(
     other = pool + pool[: len(pool) // 2]
     rng.shuffle(other)
     learner = Learner(LearningSettings(3, 2))
-    plain = [(p, r and r.to_json()) for p, r in lessons(pool, now, learner, set())]
-    assert [(p, r and r.to_json()) for p, r in lessons(other, now, learner, set())] == plain
+    plain = [(p, r and r.to_json()) for p, r in results(pool, now, learner, set())]
+    assert [(p, r and r.to_json()) for p, r in results(other, now, learner, set())] == plain
 
 
 def test_the_first_scored_slots_that_are_old_enough() -> None:
     """Of 10 needed: those younger than the wait do not count yet, later ones not at all."""
     learner = Learner(LearningSettings(10, 5))
-    ((progress, none),) = lessons(made(20), 13.0, learner, set())
+    ((progress, none),) = results(made(20), 13.0, learner, set())
     assert (progress, none) == (Progress(PAIR, 9, 10), None)
-    ((progress, found),) = lessons(made(20), 14.0, learner, set())
-    ((_, later),) = lessons(made(20), 200.0, learner, set())
+    ((progress, found),) = results(made(20), 14.0, learner, set())
+    ((_, later),) = results(made(20), 200.0, learner, set())
     assert progress.done
     assert found is not None
     assert found == later
@@ -78,7 +78,7 @@ def test_the_first_scored_slots_that_are_old_enough() -> None:
 
 def test_baselines_stand_in_the_direction_of_their_metric() -> None:
     """A faithfulness of 0.75 is written as 0.75, and held against as 0.25 + SE."""
-    ((_, found),) = lessons(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
     assert found is not None
     assert found.metrics["faithfulness"].mean == 0.75
     assert found.metrics["faithfulness"].segments == {"acme": 0.75, "zen": 0.75}
@@ -90,14 +90,14 @@ def test_baselines_stand_in_the_direction_of_their_metric() -> None:
 def test_failed_and_unscored_slots_teach_nothing() -> None:
     """Neither counts towards the slots that are needed."""
     records = [*made(9), record("9", 9.0, scores={}, outcome=Outcome.JUDGE_FAILED)]
-    ((progress, found),) = lessons(records, 100.0, Learner(LearningSettings(10, 0)), set())
+    ((progress, found),) = results(records, 100.0, Learner(LearningSettings(10, 0)), set())
     assert (progress.slots, found) == (9, None)
 
 
 def test_a_known_pair_is_not_learned_again_and_a_new_judge_learns_its_own() -> None:
     """Only what has no baseline yet makes progress."""
     records = [*made(4), record("4", 4.0, judge=SECOND)]
-    found = lessons(records, 100.0, Learner(LearningSettings(10, 0)), {PAIR})
+    found = results(records, 100.0, Learner(LearningSettings(10, 0)), {PAIR})
     assert [progress.pair for progress, _ in found] == [("bot", SECOND.label)]
 
 
@@ -105,7 +105,7 @@ def test_after_a_reset_only_later_slots_teach() -> None:
     """A reset baseline is learned from the slots after the reset."""
     learner = Learner(LearningSettings(5, 0))
     learner.learn_after(PAIR, START + 9.0)
-    ((progress, found),) = lessons(made(20), 100.0, learner, set())
+    ((progress, found),) = results(made(20), 100.0, learner, set())
     assert progress.done
     assert found is not None
     assert found.effective_from == at(14.0)
@@ -113,7 +113,7 @@ def test_after_a_reset_only_later_slots_teach() -> None:
 
 def test_a_record_is_read_back_as_it_was_written() -> None:
     """Key and value go round; a tombstone takes the baseline away."""
-    ((_, found),) = lessons(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
     assert found is not None
     key = baseline_key(*PAIR)
     assert found.key == key
@@ -141,7 +141,7 @@ def test_what_is_not_a_baseline_is_skipped_and_named(
 
 def test_a_baseline_without_bounds_is_malformed() -> None:
     """An infinite standard error would hold nothing against anything, for ever, without a word."""
-    ((_, found),) = lessons(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
     assert found is not None
     metrics = {name: {"mean": 0.5, "se": math.inf, "segments": {}} for name in found.metrics}
     line = json.dumps({**json.loads(found.to_json()), "metrics": metrics}).encode()
@@ -152,7 +152,7 @@ def test_a_baseline_without_bounds_is_malformed() -> None:
 
 def test_a_record_under_a_foreign_key_is_malformed() -> None:
     """Compaction works on keys: a record must stand under its own."""
-    ((_, found),) = lessons(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
     assert found is not None
     with pytest.raises(RecordSkipped, match="speaks of"):
         read_control_record(b"baseline/other/offline@1", found.to_json())
@@ -193,10 +193,10 @@ def test_what_was_passed_over_is_learned_from_all_the_same(
             pair = each.application, each.judge.label
             (held.add if changes[number] else held.discard)(pair)
             learner.learn_after(pair, None if changes[number] else START + float(since))
-            at_once(learner.lessons(training_slots, START + 300.0))
+            at_once(learner.results(training_slots, START + 300.0))
     fresh = TrainingSlots(lambda *pair: pair in held, selection.counted)
     for candidate in selection.counted():
         if isinstance(candidate.payload, Observation):
             fresh.apply(candidate, candidate.payload, +1)
     now = START + 300.0
-    assert at_once(learner.lessons(training_slots, now)) == at_once(learner.lessons(fresh, now))
+    assert at_once(learner.results(training_slots, now)) == at_once(learner.results(fresh, now))

@@ -23,7 +23,7 @@ from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import Baseline
 from monitor.stats.drift import Deviation
-from monitor.stats.evidence_sequence import EvidenceSequence, Place
+from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record
@@ -42,7 +42,7 @@ class Both:
     def __init__(self, minutes: set[int]) -> None:
         self.detector = Detector("faithfulness", 0.0)
         self.detector.hold_against(OLD)
-        self.slots: dict[Place, Entry] = {}
+        self.slots: dict[PickPlace, Entry] = {}
         self.floor = 0
         for minute in minutes:
             self.change("put", minute)

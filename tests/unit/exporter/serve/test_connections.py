@@ -18,8 +18,8 @@ from monitor.exporter.serve.connections import (
     MOST_BRIEFLY,
     NEWEST,
     QUIET_S,
+    ConnectionState,
     ConnectionStep,
-    Standing,
     in_the_way,
     overdue,
 )
@@ -29,11 +29,11 @@ from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
 
 NOW = 100.0
-STANDINGS = st.builds(Standing, st.sampled_from(ConnectionStep), st.floats(0, NOW))
+STANDINGS = st.builds(ConnectionState, st.sampled_from(ConnectionStep), st.floats(0, NOW))
 
 
 @given(st.lists(STANDINGS, max_size=2 * MOST_BRIEFLY))
-def test_room_is_made_by_those_who_ask_nothing(found: list[Standing]) -> None:
+def test_room_is_made_by_those_who_ask_nothing(found: list[ConnectionState]) -> None:
     """Half a request, an idle connection, an answer that is not read; nobody beyond the bound."""
     closed = in_the_way(found, NOW)
     assert len(closed) == len(set(closed)) <= max(0, len(found) - MOST)
@@ -52,8 +52,8 @@ def test_room_is_made_by_those_who_ask_nothing(found: list[Standing]) -> None:
 )
 def test_whoever_has_just_come_is_never_closed(stuck: int, step: ConnectionStep) -> None:
     """However many wait for an answer or do not read theirs, and however briefly."""
-    found = [Standing(step, NOW - 0.1)] * stuck + [
-        Standing(ConnectionStep.ASKS, NOW - 0.05)
+    found = [ConnectionState(step, NOW - 0.1)] * stuck + [
+        ConnectionState(ConnectionStep.ASKS, NOW - 0.05)
     ] * NEWEST
     closed = in_the_way(found, NOW)
     assert all(number < stuck for number in closed)
@@ -63,16 +63,16 @@ def test_whoever_has_just_come_is_never_closed(stuck: int, step: ConnectionStep)
 def test_beyond_the_bound_whoever_reads_stays() -> None:
     """Those that have taken nothing for longest go first; so do halves before an answer."""
     reads, stuck = (
-        Standing(ConnectionStep.READS, NOW - 0.01),
-        Standing(ConnectionStep.READS, NOW - 0.5),
+        ConnectionState(ConnectionStep.READS, NOW - 0.01),
+        ConnectionState(ConnectionStep.READS, NOW - 0.5),
     )
     assert 0 not in in_the_way([reads] + [stuck] * MOST_BRIEFLY, NOW)
-    halves = [Standing(ConnectionStep.ASKS, NOW - 0.005)] * MOST_BRIEFLY
-    assert 0 not in in_the_way([Standing(ConnectionStep.ANSWERED, NOW - 5.0), *halves], NOW)
+    halves = [ConnectionState(ConnectionStep.ASKS, NOW - 0.005)] * MOST_BRIEFLY
+    assert 0 not in in_the_way([ConnectionState(ConnectionStep.ANSWERED, NOW - 5.0), *halves], NOW)
 
 
 @given(STANDINGS, st.integers(0, 63))
-def test_up_to_the_bound_nobody_makes_room(one: Standing, others: int) -> None:
+def test_up_to_the_bound_nobody_makes_room(one: ConnectionState, others: int) -> None:
     """However long it has been there: that is what the time limits are for."""
     assert in_the_way([one] * (others + 1), NOW) == []
 
@@ -82,8 +82,8 @@ def test_every_step_has_an_end(step: ConnectionStep) -> None:
     """Ten seconds for a request, a silence or a piece of an answer; a minute for us to answer."""
     limit_s, reason = LIMITS[step]
     assert limit_s <= 60
-    assert overdue(Standing(step, NOW - limit_s), NOW) == reason
-    assert overdue(Standing(step, NOW - limit_s + 0.1), NOW) is None
+    assert overdue(ConnectionState(step, NOW - limit_s), NOW) == reason
+    assert overdue(ConnectionState(step, NOW - limit_s + 0.1), NOW) is None
 
 
 @pytest.fixture

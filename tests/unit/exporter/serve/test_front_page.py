@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
-    BudgetStatus,
     Front,
     front_page,
     over_budget,
 )
+from monitor.judge.limits.budget import BudgetStatus
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.records import Usage

@@ -69,7 +69,7 @@ def test_each_series_is_held_against_its_own_promises() -> None:
         SeriesEstimate(KEY._replace(application=OTHER), "1h", bad),
     ]
     found = list(objective_states(estimates, promised_by([(re.compile("b.t"), [HIGH, LOW])])))
-    assert [(one.key, one.standing) for one in found] == [(KEY, "breached"), (other_judge, "met")]
+    assert [(one.key, one.status) for one in found] == [(KEY, "breached"), (other_judge, "met")]
 
 
 def test_one_objective_a_metric_and_window() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from monitor.kafka.fair_reader import Batch
+from monitor.kafka.fair_reader import RecordBatch
 from monitor.kafka.record import Unreadable
 from tests.stages.loop import LIMITS, A, B, Record, Stage, batch, staged
 from tests.stages.process import until
@@ -71,7 +71,7 @@ async def test_large_records_take_turns() -> None:
     """No more of them are under way than may be held, and one more; meanwhile nothing is read of
     who has some."""
     async with staged(A, B, limits=replace(LIMITS, most_bytes=10)) as stage:
-        large: Batch = [Record(offset, value=b"x" * 8) for offset in range(4)]
+        large: RecordBatch = [Record(offset, value=b"x" * 8) for offset in range(4)]
         await stage.read(large, [Record(0, 1, value=b"x")])
         assert len(stage.worker.begun) <= 3
         assert A in stage.consumer.paused

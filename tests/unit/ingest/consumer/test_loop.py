@@ -111,8 +111,8 @@ async def test_what_has_just_begun_is_handed_over_too_when_it_waits() -> None:
     """A rebalance that begins before its first step finds it waiting all the same."""
     async with staged(A, limits=replace(LIMITS, drain_s=20.0)) as stage:
         stage.worker.queued = {(0, 0)}
-        stage.loop._places.receive(batch(A, 0))
-        stage.loop._places.hand_out()
+        stage.loop._dispatcher.receive(batch(A, 0))
+        stage.loop._dispatcher.hand_out()
         await asyncio.wait_for(stage.loop.revoked([A]), 5.0)
         assert stage.worker.cancelled == {(0, 0): "revoked"}
         assert stage.consumer.committed(A) is None or stage.consumer.committed(A) == 0

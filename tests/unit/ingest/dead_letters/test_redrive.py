@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from monitor.ingest.dead_letters.listing import MOST_GROUPS, LetterGroups, LetterList, in_full
-from monitor.ingest.dead_letters.redrive import Redriver, RedriveResult, RedriveSelection, Told
-from monitor.ingest.headers import FailureOrigin, read_letter
+from monitor.ingest.dead_letters.listing import (
+    MOST_GROUPS,
+    DeadLetterGroups,
+    DeadLetterList,
+    in_full,
+)
+from monitor.ingest.dead_letters.redrive import Redriven, Redriver, RedriveResult, RedriveSelection
+from monitor.ingest.headers import FailureOrigin, read_dead_letter
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Reason
@@ -26,9 +31,9 @@ async def redriven(
     producer: Producer | None,
     source: dict[FailureOrigin, KafkaRecord] | None = None,
     **chosen: Any,
-) -> tuple[int, list[Told]]:
+) -> tuple[int, list[Redriven]]:
     """How many were taken, and what was said of each."""
-    told: list[Told] = []
+    told: list[Redriven] = []
 
     async def fetch(origin: FailureOrigin) -> KafkaRecord | None:
         return (source or {}).get(origin)
@@ -163,7 +168,7 @@ async def test_since_passes_over_older_ones() -> None:
 
 def test_the_list_is_newest_first_and_bounded() -> None:
     """Total counts all; nothing that a user wrote, and no key, is in it."""
-    letters = LetterList(most=3)
+    letters = DeadLetterList(most=3)
     for day in range(1, 11):
         at = datetime(2026, 11, day, tzinfo=UTC)
         letters.add(dead_letter(at=at, record=Record(value=b"SECRET", key=b"SECRET")))
@@ -182,7 +187,7 @@ def test_the_list_is_newest_first_and_bounded() -> None:
 
 def test_the_list_stays_small_whatever_is_read() -> None:
     """10,000 letters leave the newest five, in any order of reading."""
-    letters = LetterList(most=5)
+    letters = DeadLetterList(most=5)
     for i in range(10_000):
         letters.add(dead_letter(place=(0, (i * 7_919) % 10_000)))
     assert [row["offset"] for row in letters.rows()] == [9_999, 9_998, 9_997, 9_996, 9_995]
@@ -191,7 +196,7 @@ def test_the_list_stays_small_whatever_is_read() -> None:
 
 def test_groups_count_by_stage_class_and_topic() -> None:
     """The largest first, with the first and the last time."""
-    groups = LetterGroups(most=10, since=OLD)
+    groups = DeadLetterGroups(most=10, since=OLD)
     for at, cause in ((OLD, "a"), (NEW, "a"), (NEW, "b"), (datetime(2020, 1, 1, tzinfo=UTC), "b")):
         groups.add(dead_letter(at=at, cause=cause))
     assert [(row["class"], row["count"]) for row in groups.rows()] == [("a", 2), ("b", 1)]
@@ -202,7 +207,7 @@ def test_groups_count_by_stage_class_and_topic() -> None:
 
 def test_groups_stay_few_whatever_is_read() -> None:
     """Whose headers are never the same: beyond ten thousand groups the rest is one."""
-    groups = LetterGroups(most=1)
+    groups = DeadLetterGroups(most=1)
     for number in range(MOST_GROUPS + 7):
         groups.add(dead_letter(cause=f"c{number}"))
     groups.add(dead_letter(cause="c5"))
@@ -216,7 +221,7 @@ def test_what_names_no_topic_is_no_letter(topic: bytes) -> None:
     """Whoever may write to the topic may write any headers."""
     made = dead_letter()
     headers = [(key, topic if key == "x-error.topic" else value) for key, value in made.headers]
-    assert read_letter(made._replace(headers=headers)) is None
+    assert read_dead_letter(made._replace(headers=headers)) is None
 
 
 @pytest.mark.parametrize("name", ["stage", "class", "message", "group", "version"])
@@ -241,7 +246,7 @@ def test_the_value_is_shown_only_on_request() -> None:
 
 
 def _rows(record: Record, *, with_value: bool = False) -> list[dict[str, Any]]:
-    letter = read_letter(record)
+    letter = read_dead_letter(record)
     return [in_full(record, letter, with_value=with_value)] if letter else []
 
 

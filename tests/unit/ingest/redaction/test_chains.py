@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.ingest.redaction.pieces import MOST_ROUNDS, Piece, Search, replaced
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.ingest.redaction.spans import TextSpan
 
 REGIONS = Settings().redaction.regions
@@ -58,7 +58,7 @@ class Counting:
 
 def searched(text: str) -> tuple[str, int]:
     """The text with the kinds of its values, and how many characters all searches have seen."""
-    redactor = Redactor(Rules(regions=REGIONS, patterns=OWN))
+    redactor = Redactor(RedactionRules(regions=REGIONS, patterns=OWN))
     searches = [Counting(search) for search in redactor.searches()]
     clean = replaced(text, searches, lambda kind, value: f"<{kind.upper()}:000000>")
     return clean, sum(search.characters for search in searches)
@@ -78,7 +78,7 @@ def test_what_is_searched_does_not_grow_faster_than_the_chain(name: str) -> None
 @pytest.mark.parametrize("name", CHAINS)
 def test_of_a_chain_each_value_is_found(name: str) -> None:
     """And done again it stays."""
-    redactor = Redactor(Rules(regions=REGIONS, patterns=OWN if name == "own" else {}))
+    redactor = Redactor(RedactionRules(regions=REGIONS, patterns=OWN if name == "own" else {}))
     clean = redactor.text(CHAINS[name] * 60)
     assert redactor.text(clean) == clean
     assert clean.count(">") >= LEAST.get(name, 1.0) * 60
@@ -92,14 +92,14 @@ def test_of_a_chain_each_value_is_found(name: str) -> None:
 )
 def test_mixed_chains_have_an_end(text: str) -> None:
     """In the rounds that there are; and done again they stay."""
-    redactor = Redactor(Rules(regions=REGIONS, patterns=OWN))
+    redactor = Redactor(RedactionRules(regions=REGIONS, patterns=OWN))
     clean = redactor.text(text)
     assert redactor.text(clean) == clean
 
 
 def test_in_a_chain_a_value_has_all_of_its_tail() -> None:
     """Also where that is longer than what is looked at near a token."""
-    redactor = Redactor(Rules(patterns={"staff": r"\bEMP\d(?:[^\n]*;END)?"}))
+    redactor = Redactor(RedactionRules(patterns={"staff": r"\bEMP\d(?:[^\n]*;END)?"}))
     clean = redactor.text(
         "4111111111111111," * 30 + "4111111111111111EMP1 " + "secret " * 200 + ";END"
     )
@@ -140,5 +140,5 @@ def test_what_holds_nothing_is_searched_once() -> None:
     text = "The warranty lasts 24 months. " * 100
     _, once = searched(text)
     _, twice = searched(f"{text} bob@example.com {text}")
-    assert once == len(text) * len(Redactor(Rules(patterns=OWN)).searches())
+    assert once == len(text) * len(Redactor(RedactionRules(patterns=OWN)).searches())
     assert twice <= 4.5 * once

@@ -15,12 +15,12 @@ from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.redaction.payload import redacted, redacted_json
-from monitor.ingest.redaction.redactor import Redactor, Rules
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import Source
 from tests.stages.dead_letters import ORIGINAL, Record
 from tests.stages.redaction import TEXTS
 
-REDACTOR = Redactor(Rules(regions=Settings().redaction.regions))
+REDACTOR = Redactor(RedactionRules(regions=Settings().redaction.regions))
 SOURCE = Source(topic="t", partition=0, offset=0)
 TOKEN = REDACTOR.text("bob@example.com")
 CARD, PHONE = REDACTOR.text("4111111111111111"), REDACTOR.text("13800138000")
@@ -170,7 +170,7 @@ def test_a_value_in_another_encoding_without_secrets_stays() -> None:
 
 def test_what_fails_is_named_without_the_text() -> None:
     """A pattern whose name has no bytes fails where it finds something: nothing is returned."""
-    redactor = Redactor(Rules(patterns={"\ud800": "C-[0-9]+"}))
+    redactor = Redactor(RedactionRules(patterns={"\ud800": "C-[0-9]+"}))
     assert redacted(Record(value=b"C-"), redactor).value == b"C-"
     with pytest.raises(MessageRejected) as caught:
         redacted(Record(value=b'{"user_input": "C-4711"}'), redactor)

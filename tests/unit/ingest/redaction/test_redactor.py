@@ -12,12 +12,12 @@ from hypothesis import given
 from monitor.config import Settings
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.phones import MOST_LOOKED_UP
-from monitor.ingest.redaction.redactor import OFF, Redactor, Rules
+from monitor.ingest.redaction.redactor import OFF, RedactionRules, Redactor
 from monitor.records import Interaction, Passage, Source
 from tests.stages.redaction import TEXTS
 
 REGIONS = Settings().redaction.regions
-RULES = Rules(regions=REGIONS)
+RULES = RedactionRules(regions=REGIONS)
 REDACTOR = Redactor(RULES)
 
 
@@ -45,7 +45,7 @@ def test_another_value_has_another_token() -> None:
 
 def test_a_salt_gives_other_tokens_and_the_same_version() -> None:
     """Who does not know it cannot try values; what is found does not depend on it."""
-    salted = Rules(regions=REGIONS, salt="s")
+    salted = RedactionRules(regions=REGIONS, salt="s")
     assert Redactor(salted).text("bob@example.com") != REDACTOR.text("bob@example.com")
     assert Redactor(salted).text("bob@example.com") == Redactor(salted).text("bob@example.com")
     assert salted.tag == RULES.tag
@@ -55,13 +55,13 @@ def test_a_salt_gives_other_tokens_and_the_same_version() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Rules(kinds=("email",), regions=REGIONS),
-        Rules(regions=("US",)),
-        Rules(regions=REGIONS, patterns={"customer": "C-[0-9]+"}),
-        Rules(regions=REGIONS, patterns={"customer": "C-[0-9]*"}),
+        RedactionRules(kinds=("email",), regions=REGIONS),
+        RedactionRules(regions=("US",)),
+        RedactionRules(regions=REGIONS, patterns={"customer": "C-[0-9]+"}),
+        RedactionRules(regions=REGIONS, patterns={"customer": "C-[0-9]*"}),
     ],
 )
-def test_other_rules_are_another_version(other: Rules) -> None:
+def test_other_rules_are_another_version(other: RedactionRules) -> None:
     """Scores that were computed from other texts do not mix."""
     assert len({other.tag, RULES.tag, OFF}) == 3
 
@@ -101,13 +101,15 @@ def test_without_rules_nothing_is_touched() -> None:
 
 def test_only_the_chosen_kinds_are_found() -> None:
     """Cards alone."""
-    redactor = Redactor(Rules(kinds=("card",)))
+    redactor = Redactor(RedactionRules(kinds=("card",)))
     assert redactor.text("bob@example.com 4111111111111111").startswith("bob@example.com <CARD:")
 
 
 def test_an_own_pattern_goes_first_and_replaces_its_group() -> None:
     """The rest of the match stays; what it took is not looked at again."""
-    redactor = Redactor(Rules(regions=REGIONS, patterns={"customer": "customer (C-[0-9]{6})"}))
+    redactor = Redactor(
+        RedactionRules(regions=REGIONS, patterns={"customer": "customer (C-[0-9]{6})"})
+    )
     clean = redactor.text("customer C-123456, 客户 customer C-654321")
     first, second = clean.split(", 客户 ")
     assert first.startswith("customer <CUSTOMER:")
@@ -118,14 +120,26 @@ def test_an_own_pattern_goes_first_and_replaces_its_group() -> None:
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
-        (Rules(patterns={"a": r"(a)\1"}), r"redaction.patterns.a: found '(a)\\1', no regular"),
-        (Rules(patterns={"a": "(?=a)"}), "redaction.patterns.a: found '(?=a)', no regular"),
-        (Rules(patterns={"a": "["}), "redaction.patterns.a: found '[', no regular expression"),
-        (Rules(patterns={"a": "x*"}), "redaction.patterns.a: found 'x*', it matches the empty"),
-        (Rules(regions=("XX",)), "redaction.regions: found 'XX', expected two letters"),
+        (
+            RedactionRules(patterns={"a": r"(a)\1"}),
+            r"redaction.patterns.a: found '(a)\\1', no regular",
+        ),
+        (
+            RedactionRules(patterns={"a": "(?=a)"}),
+            "redaction.patterns.a: found '(?=a)', no regular",
+        ),
+        (
+            RedactionRules(patterns={"a": "["}),
+            "redaction.patterns.a: found '[', no regular expression",
+        ),
+        (
+            RedactionRules(patterns={"a": "x*"}),
+            "redaction.patterns.a: found 'x*', it matches the empty",
+        ),
+        (RedactionRules(regions=("XX",)), "redaction.regions: found 'XX', expected two letters"),
     ],
 )
-def test_a_wrong_rule_is_said_at_the_start(rules: Rules, said: str) -> None:
+def test_a_wrong_rule_is_said_at_the_start(rules: RedactionRules, said: str) -> None:
     """With its path, what was found, and why."""
     with pytest.raises(ConfigurationError) as caught:
         Redactor(rules)
@@ -134,14 +148,14 @@ def test_a_wrong_rule_is_said_at_the_start(rules: Rules, said: str) -> None:
 
 def test_an_own_pattern_cannot_be_made_to_run_for_ever() -> None:
     """The textbook case of exponential backtracking: an answer, and no match."""
-    redactor = Redactor(Rules(kinds=(), patterns={"a": "(a+)+b"}))
+    redactor = Redactor(RedactionRules(kinds=(), patterns={"a": "(a+)+b"}))
     text = "a" * 100_000
     assert redactor.text(text) == text
 
 
 def test_half_a_character_is_no_bug() -> None:
     """A lone surrogate stays, and what stands after it is found where it is."""
-    redactor = Redactor(Rules(patterns={"customer": "C-[0-9]+"}))
+    redactor = Redactor(RedactionRules(patterns={"customer": "C-[0-9]+"}))
     clean = redactor.text("\ud800 C-1 \udc00 bob@example.com")
     assert clean.startswith("\ud800 <CUSTOMER:")
     assert " \udc00 <EMAIL:" in clean
@@ -214,7 +228,7 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
 )
 def test_an_anchor_holds_where_the_text_was_logged(pattern: str, text: str, left: str) -> None:
     """Not behind a token: else the pattern would find the next word there, until none is left."""
-    redactor = Redactor(Rules(kinds=(), patterns={"own": pattern}))
+    redactor = Redactor(RedactionRules(kinds=(), patterns={"own": pattern}))
     clean = redactor.text(text)
     assert re.sub("<OWN:[0-9a-f]{6}>", "|", clean).strip("|") == left.strip("|")
     assert redactor.text(clean) == clean
@@ -231,7 +245,7 @@ def test_an_anchor_holds_where_the_text_was_logged(pattern: str, text: str, left
 )
 def test_nothing_hides_in_brackets_that_only_look_like_a_token(forged: str) -> None:
     """What has the form of a token, but a name that no kind has, is text like any other."""
-    redactor = Redactor(Rules(regions=REGIONS, patterns={"staff": r"EMP\d+"}))
+    redactor = Redactor(RedactionRules(regions=REGIONS, patterns={"staff": r"EMP\d+"}))
     clean = redactor.text(f"see {forged} here")
     assert not re.search("AKIA|4111|EMP1|bob", clean)
     assert redactor.text(clean) == clean
@@ -239,7 +253,7 @@ def test_nothing_hides_in_brackets_that_only_look_like_a_token(forged: str) -> N
 
 def test_tokens_of_all_built_in_kinds_and_of_own_ones_stay() -> None:
     """Also of kinds that are not looked for here: another monitor may have."""
-    redactor = Redactor(Rules(kinds=("email",), patterns={"staff": r"[0-9a-f]{6}"}))
+    redactor = Redactor(RedactionRules(kinds=("email",), patterns={"staff": r"[0-9a-f]{6}"}))
     text = "<KEY:3f2a91><CARD:3f2a91> <IBAN:3f2a91> <PHONE:3f2a91> <EMAIL:3f2a91> <STAFF:3f2a91>"
     assert redactor.text(text) == text
     assert "3f2a91" not in redactor.text("<OTHER:3f2a91>")
@@ -265,7 +279,7 @@ def test_a_passage_without_values_is_not_copied() -> None:
 @pytest.mark.parametrize("tail", [r"EMP-\d+(?:[^\n]*;END)?", r"EMP-\d+.*?;END|EMP-\d+"])
 def test_a_pattern_that_reads_on_for_ever_is_refused_by_name(tail: str) -> None:
     """Neither in square time nor without its tail; where matches are few, all is found."""
-    redactor = Redactor(Rules(kinds=(), patterns={"staff": tail}))
+    redactor = Redactor(RedactionRules(kinds=(), patterns={"staff": tail}))
     assert re.fullmatch("see <STAFF:.{6}>", redactor.text("see EMP-1 " + "a" * 10_000 + ";END"))
     with pytest.raises(MessageRejected, match=r"redaction\.patterns\.staff: reads on") as caught:
         redactor.text("EMP-12345 " * 10_000)

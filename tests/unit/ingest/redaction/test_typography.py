@@ -116,18 +116,18 @@ def test_places_in_a_shadow_lead_back(text: str) -> None:
     """The shadow sign by sign is the text in order, without gaps but for what has no width."""
     seen = shadow(text)
     last = 0
-    for i in range(len(seen.said)):
+    for i in range(len(seen.plain)):
         begin, end = seen.place(i, i + 1)
         assert last <= begin < end or (begin, end) == seen.place(i - 1, i)
-        assert shadow(text[last:begin]).said == "" or begin == last
+        assert shadow(text[last:begin]).plain == "" or begin == last
         last = end
-    assert shadow(text[last:]).said == ""
+    assert shadow(text[last:]).plain == ""
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x7F, exclude_characters="&"), max_size=50))
 def test_a_plain_text_is_its_own_shadow(text: str) -> None:
     """Not even copied: who types pays nothing."""
-    assert shadow(text).said is text
+    assert shadow(text).plain is text
 
 
 @pytest.mark.parametrize("unit", ["4\u00ad", "&amp;nbsp;", "\u202f\u00ad1"])
@@ -140,5 +140,5 @@ def test_the_way_back_takes_few_bytes_a_sign(unit: str) -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(found.said) < len(text)
+    assert len(found.plain) < len(text)
     assert most < 100 * 50_000

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from monitor.errors import JudgeFailed
-from monitor.judge.llm.dry_run import RehearsedJudge
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.llm.yes_no import probability
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
@@ -179,7 +179,7 @@ def test_the_threshold_is_part_of_the_version_where_it_counts() -> None:
 
 async def test_a_rehearsal_counts_the_calls_of_pairs() -> None:
     """Nobody is asked; one call a pair, each with its instructions."""
-    judge = RehearsedJudge(LlmSettings(model="openai/judge", pipeline="pairs"))
+    judge = DryRunJudge(LlmSettings(model="openai/judge", pipeline="pairs"))
     found = await judge.judge(interaction())
     assert found.usage.calls == 2 + 4 * 5  # every pair is supported
     assert 22 * 100 < found.usage.prompt_tokens < 22 * 400

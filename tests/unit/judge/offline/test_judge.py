@@ -17,7 +17,7 @@ from monitor.judge.offline.judge import (
     support_score,
     supported,
 )
-from monitor.judge.offline.overlap import Evidence, scored, steps
+from monitor.judge.offline.overlap import SentenceEvidence, scored, steps
 from monitor.judge.offline.quantities import read_facts
 from monitor.judge.offline.sentences import read_sentence, read_text
 from monitor.judge.protocol import Judge
@@ -186,7 +186,9 @@ def test_no_overlap_outweighs_a_missing_number(words: int) -> None:
 def test_who_says_more_of_a_claim_supports_it_no_less(differs: bool, copied: float) -> None:
     """Whether a piece differs or not; where one does, the score stays below the threshold."""
     shares = [n / 20 for n in range(20)]
-    scores = [scored(Evidence(share, 0.0, differs, False, False, copied)) for share in shares]
+    scores = [
+        scored(SentenceEvidence(share, 0.0, differs, False, False, copied)) for share in shares
+    ]
     assert scores == sorted(scores)
     assert (max(scores) < THRESHOLD) is differs
 

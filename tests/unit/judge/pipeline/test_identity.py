@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.judge.llm.abilities import Abilities, Form, response_format
+from monitor.judge.llm.abilities import Abilities, ReplyForm, response_format
 from monitor.judge.pipeline.identity import Effort, LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.pipeline.quoting import QuoteRequest
@@ -162,7 +162,7 @@ REQUESTS: tuple[VerifyRequest | RelevanceRequest | QuoteRequest | ExtractRequest
 
 
 @pytest.mark.parametrize("form", ["patterns", "json_schema"])
-def test_a_schema_holds_ids_and_no_texts(form: Form) -> None:
+def test_a_schema_holds_ids_and_no_texts(form: ReplyForm) -> None:
     """The keys of the reply in the order asked, all required, and nothing of the traffic."""
     for request, keys in zip(
         REQUESTS, (["n", "c9", "r2"], ["n", "relevant"], ["n", "c9 1"], ["claims"]), strict=True

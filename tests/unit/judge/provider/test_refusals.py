@@ -14,7 +14,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmClient, LlmSettings
 from monitor.judge.pipeline.asking import TOO_LONG
 from monitor.judge.provider.faults import CallFailed
-from monitor.judge.provider.refusals import Action, Said, action_for, read_body
+from monitor.judge.provider.refusals import Action, ErrorBody, action_for, read_body
 from tests.servers.judge_weather import spoken
 from tests.stages.refusals import CASES, name
 
@@ -121,7 +121,10 @@ def test_words_of_the_traffic_stop_nothing() -> None:
     }
     found = action_for(400, read_body(json.dumps(quoted)))
     assert found == (Action.FALLBACK, "rejected")
-    assert action_for(500, Said(frozenset({"invalid_api_key"}))) == (Action.RETRY, "server_error")
+    assert action_for(500, ErrorBody(frozenset({"invalid_api_key"}))) == (
+        Action.RETRY,
+        "server_error",
+    )
 
 
 @pytest.mark.parametrize("body", ["", "null", "[]", "3", '"no"', "{", "[" * 5000, '{"error": 3}'])
@@ -149,7 +152,7 @@ def test_a_status_alone_says_what_to_do(
     action: Action, reason: str, statuses: tuple[int, ...]
 ) -> None:
     """Where the body says nothing more."""
-    assert {action_for(status, Said()) for status in statuses} == {(action, reason)}
+    assert {action_for(status, ErrorBody()) for status in statuses} == {(action, reason)}
 
 
 @pytest.mark.parametrize("status", [400, 422, 429, 500])

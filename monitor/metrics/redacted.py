@@ -10,7 +10,7 @@ from typing import Final
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Interaction
 
-HIDDEN: Final = "__REDACTED__"
+REDACTED_TEXT: Final = "__REDACTED__"
 
 
 def redacted_metrics(interaction: Interaction) -> frozenset[str]:
@@ -18,10 +18,10 @@ def redacted_metrics(interaction: Interaction) -> frozenset[str]:
 
     Where one passage is hidden nobody can say what the passages support.
     """
-    if HIDDEN in (interaction.user_input.strip(), interaction.response.strip()):
+    if REDACTED_TEXT in (interaction.user_input.strip(), interaction.response.strip()):
         return frozenset(CATALOGUE)
-    contexts = any(passage.text.strip() == HIDDEN for passage in interaction.retrieved_contexts)
-    reference = (interaction.reference or "").strip() == HIDDEN
+    contexts = _hides_a_passage(interaction)
+    reference = (interaction.reference or "").strip() == REDACTED_TEXT
     return frozenset(
         name
         for name, metric in CATALOGUE.items()
@@ -32,8 +32,12 @@ def redacted_metrics(interaction: Interaction) -> frozenset[str]:
 def without_redacted(interaction: Interaction) -> Interaction:
     """What can be judged of it: no reference where that is hidden, no passages where one is."""
     update: dict[str, object] = {}
-    if any(passage.text.strip() == HIDDEN for passage in interaction.retrieved_contexts):
+    if _hides_a_passage(interaction):
         update["retrieved_contexts"] = ()
-    if (interaction.reference or "").strip() == HIDDEN:
+    if (interaction.reference or "").strip() == REDACTED_TEXT:
         update["reference"] = None
     return interaction.model_copy(update=update) if update else interaction
+
+
+def _hides_a_passage(interaction: Interaction) -> bool:
+    return any(one.text.strip() == REDACTED_TEXT for one in interaction.retrieved_contexts)
