@@ -111,7 +111,7 @@ def build_judges(
             ]
             if caches and whole:
                 judges = [caches.keeping(judge, section.cache) for judge in judges]
-            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
+            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges, limits.is_aside)
             configured_judges.append(ConfiguredJudge(section, judge, limits, provider_gates))
     return configured_judges
 
