@@ -10,6 +10,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from monitor.app.caches import Caches
+from monitor.app.start import oldest_judged
 from monitor.config import Effective, Settings, seconds
 from monitor.config import JudgeSettings as JudgeSettings
 from monitor.control.calibrations import Calibrations
@@ -301,7 +302,7 @@ def traffic(
         )
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
-    return Policies(policy(settings.base), cases, ingest_filter(settings))
+    return Policies(policy(settings.base), cases, ingest_filter(settings), oldest_judged(settings))
 
 
 def ingest_filter(settings: Settings) -> Filter:

@@ -24,6 +24,7 @@ from monitor.app.policies import (
 )
 from monitor.app.scoring import build_scorer
 from monitor.app.shared import Shared
+from monitor.app.start import start_rule
 from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
@@ -152,6 +153,10 @@ class ScoreRole:
             rng=Random(),
         )
 
+    def _broker_time(self) -> float:
+        """Epoch seconds by the clock of the brokers that interactions come from."""
+        return self._clock() + (self._shared.connection.clock.offset_s or 0.0)
+
     def _last_share(self) -> float:
         """The part of the group's partitions that is ours, as last seen."""
         found = None if self._consumer is None else self._consumer.share()
@@ -242,6 +247,7 @@ class ScoreRole:
             settings.kafka.group_id,
             self._health,
             drain_s=settings.ingest.drain_s,
+            start=start_rule(settings, self._broker_time),
         )
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
@@ -258,7 +264,7 @@ class ScoreRole:
             budget=budget,
             threads=shared.threads,
             # How plausible a time is, is for the brokers to say.
-            broker_time=lambda: self._clock() + (shared.connection.clock.offset_s or 0.0),
+            broker_time=self._broker_time,
             waits_for_money=settings.ingest.when_behind == "completeness",
         )
         limits = _loop_limits(self._shared)

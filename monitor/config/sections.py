@@ -27,6 +27,8 @@ from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
 
 #: The topics that the monitor writes, as keys of ``kafka.topics``.
+#: Values of ``ingest.start`` besides a time ago.
+STARTS = ("horizon", "latest", "earliest")
 OUTPUTS = ("scores", "dead_letters", "control", "alarms")
 
 
@@ -129,6 +131,12 @@ class Ingest(Section):
         "is taken of what was not read yet; completeness: all is taken, however late",
     )
     behind_after: str = Field("10m", description="how old the oldest unread record may become")
+    start: str = Field(
+        "horizon",
+        description="where a new group begins: horizon (what can still count in a gauge), latest, "
+        "earliest, or a time ago, like 24h; what is older than both that and the horizon is not "
+        "sampled (too_old)",
+    )
     circuit: CircuitSettings = CircuitSettings()
 
     @field_validator("behind_after")
@@ -136,6 +144,18 @@ class Ingest(Section):
     def _is_duration(cls, behind: str) -> str:
         seconds(behind)
         return behind
+
+    @field_validator("start")
+    @classmethod
+    def _is_a_start(cls, start: str) -> str:
+        if start not in STARTS:
+            try:
+                seconds(start)
+            except ValueError:
+                raise ValueError(
+                    f"found {start!r}, expected {', '.join(STARTS)}, or a time ago, like 24h"
+                ) from None
+        return start
 
 
 class Http(Section):

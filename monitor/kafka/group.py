@@ -14,6 +14,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.fair_reader import FairReader, RecordBatch
 from monitor.kafka.record import Partition
 from monitor.kafka.retrying import REFUSALS, bounded, refusal, start_patiently, stopped
+from monitor.kafka.start_offsets import StartRule
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
@@ -72,12 +73,21 @@ class GroupConsumer:
 
     @classmethod
     async def start(
-        cls, connection: Connection, group_id: str, health: Health, *, drain_s: float
+        cls,
+        connection: Connection,
+        group_id: str,
+        health: Health,
+        *,
+        drain_s: float,
+        start: StartRule | None = None,
     ) -> GroupConsumer:
-        """Connect; reading begins with ``subscribe``."""
+        """Connect; reading begins with ``subscribe``.
+
+        Where nothing is committed it begins by ``start``, or at the first record without a rule.
+        """
 
         def build() -> BoundedConsumer:
-            return BoundedConsumer(connection, **member_options(group_id, drain_s))
+            return BoundedConsumer(connection, start=start, **member_options(group_id, drain_s))
 
         return cls(connection, await start_patiently(build, connection, health, "consumer"))
 

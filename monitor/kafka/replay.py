@@ -15,6 +15,7 @@ from monitor.kafka.idle import Silence
 from monitor.kafka.metadata import ClusterView
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently, stopped
+from monitor.kafka.start_offsets import StartRule, begun
 from monitor.kafka.time_merge import Head, in_time
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -115,17 +116,22 @@ class TopicScan:
             raise _unreadable(self._connection, topic, error) from error
 
     async def in_time(
-        self, topics: Sequence[str], slice_ms: int, most: int
+        self, topics: Sequence[str], slice_ms: int, most: int, start: StartRule | None = None
     ) -> AsyncIterator[list[KafkaRecord]]:
         """The rest of the group's topics together, as they came: ``in_time.py``.
 
-        Raises ``DependencyRefused`` like ``records``.
+        Where the group has committed nothing it begins by ``start``. Raises ``DependencyRefused``
+        like ``records``.
         """
         parts = [part for topic in topics for part in self._existing(topic)]
         self._client.assign(parts)
         try:
             await self._client.seek_to_beginning(*parts)
-            await self._seek_to_committed(parts)
+            new = await self._seek_to_committed(parts)
+            if start is not None and new:
+                places = await bounded(begun(self._client, start, new), REQUEST_LIMIT_S)
+                for part, offset in places.items():
+                    self._client.seek(part, offset)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
             heads = [Head(partial(self._fetched, part, ends[part])) for part in parts]
             async for batch in in_time(heads, slice_ms, most):
@@ -149,11 +155,16 @@ class TopicScan:
                 return found
         return []
 
-    async def _seek_to_committed(self, parts: Sequence[TopicPartition]) -> None:
+    async def _seek_to_committed(self, parts: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """Those left where they were: nothing is committed of them."""
+        without = []
         for part in parts:
             committed = await bounded(self._client.committed(part), REQUEST_LIMIT_S)
-            if committed is not None:
+            if committed is None:
+                without.append(part)
+            else:
                 self._client.seek(part, committed)
+        return without
 
     async def _seek_to_time(
         self, parts: list[TopicPartition], start_ms: int, *, strictly: bool

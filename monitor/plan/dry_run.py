@@ -27,6 +27,7 @@ from monitor.app.policies import (
     unpriced,
 )
 from monitor.app.scoring import build_scorer
+from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
@@ -189,7 +190,8 @@ class _Stage:
         """Take all in, in the order of their times."""
         works: set[Work] = set()
         topics = self.settings.kafka.topics.interactions
-        async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK):
+        start = start_rule(self.settings, self._clock)
+        async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK, start):
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
             for record in self.scorer.prefilter(batch):
                 work = self.scorer.begin(record)

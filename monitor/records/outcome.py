@@ -39,6 +39,7 @@ class Reason(StrEnum):
     FILTERED = "filtered"
     PAUSED = "paused"
     DUPLICATE = "duplicate"
+    TOO_OLD = "too_old"
     TOMBSTONE = "tombstone"
     USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"

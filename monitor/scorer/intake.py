@@ -6,6 +6,7 @@ counted with its reason; what becomes of one that is taken stands in ``scorer.py
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -51,7 +52,9 @@ class Policies:
         otherwise: ScoringPolicy,
         cases: Sequence[RuleCase[ScoringPolicy]] = (),
         let_through: Filter = EVERYTHING,
+        oldest: Callable[[float], float] = lambda _now: -math.inf,
     ) -> None:
+        self.oldest = oldest
         self.policy = FirstMatch(cases, otherwise)
         self.filter = let_through
         self.prefilter = MultiPrefilter(
@@ -71,6 +74,23 @@ class Admitted(NamedTuple):
     in_slot: bool = False
     times: float = 1.0
     offsets: int = 1
+
+
+class _Decoded(NamedTuple):
+    """An interaction, whether it was logged with an id, and whether it comes of a redrive."""
+
+    interaction: Interaction
+    has_id: bool
+    is_redriven: bool
+
+    @property
+    def may_be_copied(self) -> bool:
+        """Whether an equal record would be a copy.
+
+        Of one without an id none is: what is equal may be another. Nor of one that was redriven:
+        somebody wants it judged.
+        """
+        return self.has_id and not self.is_redriven
 
 
 class Intake:
@@ -163,7 +183,8 @@ class Intake:
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        interaction, may_be_copied = self._decoded(record, record.value)
+        decoded = self._decoded(record, record.value)
+        interaction = decoded.interaction
         self._circuit.fine()
         whole = self._traffic.policy(interaction)
         is_let_through = self._traffic.filter.against(interaction) is None
@@ -179,18 +200,25 @@ class Intake:
             self._telemetry.key_fallbacks.inc()
         if not is_taken:
             return self._not_sampled(Reason.HASH)
+        if self._is_too_old(decoded):
+            return self._not_sampled(Reason.TOO_OLD)
         if not is_let_through:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
         if not is_in_part:
             return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
-        if may_be_copied and self._copies.is_copy(record):
+        if decoded.may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
         policy = whole if part == 1.0 else whole.at(part)
         times = max(1.0, policy.sampler.rate / whole.sampler.rate)
         in_slot = span.length > 1 and not is_split
         return Admitted(interaction, policy, in_slot, times, span.length)
+
+    def _is_too_old(self, decoded: _Decoded) -> bool:
+        """Whether no gauge could count it; of a redrive somebody wants the judgement itself."""
+        oldest = self._traffic.oldest(self._now)
+        return not decoded.is_redriven and decoded.interaction.event_time.timestamp() < oldest
 
     def turn(self) -> None:
         """Time passes."""
@@ -201,12 +229,7 @@ class Intake:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _decoded(self, record: KafkaRecord, value: bytes) -> tuple[Interaction, bool]:
-        """The interaction, and whether an equal record would be a copy of it.
-
-        One without an id is none: what is equal may be another. Nor is one that was redriven:
-        somebody wants it judged.
-        """
+    def _decoded(self, record: KafkaRecord, value: bytes) -> _Decoded:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
             origin, is_redriven = headers.place_of(record)
@@ -224,7 +247,7 @@ class Intake:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
         has_id = interaction.interaction_id != "/".join(map(str, here))
-        return interaction, has_id and not is_redriven
+        return _Decoded(interaction, has_id, is_redriven)
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
-from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
+from aiokafka.consumer.fetcher import UNKNOWN_OFFSET, Fetcher, FetchResult, PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
@@ -25,7 +26,11 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.flexible_requests import TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
 from monitor.kafka.record import Partition, Unreadable
+from monitor.kafka.start_offsets import StartRule, chosen
 from monitor.runtime.logs import logger
+
+#: Gives partitions of which nothing is committed their place; those left out are asked for again.
+Begin = Callable[[Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, int]]]
 
 #: Of one answer of a broker: all of it is held, packed as it is.
 FETCH_BYTES = 50 * 1_048_576
@@ -210,11 +215,19 @@ class BoundedFetcher(Fetcher):
     _losses: Losses
     _out_of_range: dict[TopicPartition, int]
     _begun_again: set[TopicPartition]
+    _begin: Begin | None
 
     @classmethod
-    def take_over(cls, fetcher: Fetcher, room: Room, losses: Losses) -> None:
-        """The fetcher holds no more unpacked records than there is room for; it tells of losses."""
+    def take_over(
+        cls, fetcher: Fetcher, room: Room, losses: Losses, begin: Begin | None = None
+    ) -> None:
+        """The fetcher holds no more unpacked records than there is room for; it tells of losses.
+
+        ``begin`` says where partitions without a committed offset are begun; those that it leaves
+        out are asked for again.
+        """
         fetcher.__class__ = cls
+        fetcher._begin = begin
         fetcher._client = _Answers(fetcher._client)
         fetcher._room, fetcher._losses = room, losses
         fetcher._out_of_range, fetcher._begun_again = {}, set()
@@ -274,6 +287,8 @@ class BoundedFetcher(Fetcher):
             )
 
     async def _update_fetch_positions(self, assignment: Any, node_id: int, tps: Any) -> Any:
+        if self._begin is not None and await self._begun(assignment, tps, self._begin):
+            return False  # the others are asked for again
         woken = await super()._update_fetch_positions(assignment, node_id, tps)
         for partition in tps:
             state = assignment.state_value(partition)
@@ -283,6 +298,26 @@ class BoundedFetcher(Fetcher):
             if before is not None and assignment.active:
                 self._tell(Partition(*partition), before, state.position)
         return woken
+
+    async def _begun(self, assignment: Any, tps: Any, begin: Begin) -> bool:
+        """Give partitions without a committed offset their place; whether there are any."""
+        new = []
+        for partition in tps:
+            state = assignment.state_value(partition)
+            if state.has_valid_position or state.awaiting_reset:
+                continue
+            if (await state.fetch_committed()).offset == UNKNOWN_OFFSET:
+                new.append(partition)
+        if not new:
+            return False
+        found = await begin(new)
+        if not found:
+            await asyncio.sleep(self._retry_backoff)
+        for partition, offset in found.items():
+            state = assignment.state_value(partition)
+            if assignment.active and not (state.has_valid_position or state.awaiting_reset):
+                state.reset_to(offset)
+        return True
 
     def _tell(self, partition: Partition, before: int, begin: int) -> None:
         if before < begin:
@@ -303,7 +338,10 @@ class BoundedFetcher(Fetcher):
 class BoundedConsumer(AIOKafkaConsumer):
     """aiokafka's consumer with the bounds of its connection."""
 
-    def __init__(self, connection: Connection, **options: Any) -> None:
+    def __init__(
+        self, connection: Connection, *, start: StartRule | None = None, **options: Any
+    ) -> None:
+        self._start = start
         most = connection.max_read_bytes
         options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
         super().__init__(**connection.options(), **options)
@@ -314,7 +352,15 @@ class BoundedConsumer(AIOKafkaConsumer):
     async def start(self) -> None:
         """Connect."""
         await super().start()
-        BoundedFetcher.take_over(self._fetcher, self._room, self._losses)
+        rule = self._start
+        begin = None if rule is None else partial(chosen, self, rule)
+        BoundedFetcher.take_over(self._fetcher, self._room, self._losses, begin)
+
+    async def has_committed(self, topic: str) -> bool:
+        """Whether the group has committed an offset of any partition of the topic."""
+        parts = [TopicPartition(topic, n) for n in self.partitions_for_topic(topic) or ()]
+        found = await self._coordinator.fetch_committed_offsets(parts)
+        return any(one.offset != UNKNOWN_OFFSET for one in found.values())
 
     async def since(
         self, partitions: Sequence[TopicPartition], start_ms: int
