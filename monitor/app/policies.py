@@ -23,6 +23,7 @@ from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
 from monitor.judge.limits.redis_limiter import RedisLimits
 from monitor.judge.limits.shared_quota import SharedQuota
+from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.fallback import FallbackJudge
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
@@ -237,6 +238,25 @@ def require_prices(configured_judges: Sequence[ConfiguredJudge]) -> None:
             f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
             f"it costs would count as nothing; {what}"
         )
+
+
+def with_dry_run_judges(
+    settings: Settings, configured_judges: Sequence[ConfiguredJudge]
+) -> list[ConfiguredJudge]:
+    """The same, with judges that ask no model: they only count what it would cost."""
+    rules = redaction_rules(settings)
+    return [
+        configured
+        if configured.section.kind == "offline"
+        else replace(
+            configured,
+            judge=DryRunJudge(
+                llm_settings(configured.section, handling(configured.section, rules)),
+                configured.provider_gates,
+            ),
+        )
+        for configured in configured_judges
+    ]
 
 
 def unpriced(configured_judges: Sequence[ConfiguredJudge]) -> list[str]:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from random import Random
 from typing import ClassVar
 
+from monitor.app.backlog import backlog
 from monitor.app.caches import Caches
 from monitor.app.canaries import with_canaries
 from monitor.app.policies import (
@@ -49,6 +50,8 @@ from monitor.telemetry import BudgetTelemetry, ScorerTelemetry
 
 #: On top of the drain: the last commit, leaving the group, closing connections.
 STOP_SLACK_S = 30.0
+#: For connecting, to look at what is unread.
+BACKLOG_LIMIT_S = 30.0
 #: A scorer that cannot read what is paused judges after so long.
 PAUSES_KNOWN_S = 5.0
 
@@ -71,6 +74,7 @@ class ScoreRole:
         self._judges: Sequence[ConfiguredJudge] = ()
         self._replies = ReplyTally()
         self._consumer: GroupConsumer | None = None
+        self._topics_are_there = asyncio.Event()
         self._budget: Budget | None = None
         self._share = 1.0
 
@@ -153,6 +157,22 @@ class ScoreRole:
             rng=Random(),
         )
 
+    async def _tell_backlog(self) -> None:
+        """What is unread, and what judging it costs; nothing waits for it, or fails with it."""
+        await self._topics_are_there.wait()
+        try:
+            own = Health(time.monotonic)
+            found = await backlog(self._settings, self._broker_time, own, BACKLOG_LIMIT_S)
+        except DependencyRefused as error:
+            logger().info("backlog_unknown", error=str(error))
+            return
+        numbers = {"unread": found.unread, "new_group": found.is_new, "usd": found.usd}
+        logger().info("backlog", what=found.in_words(), **numbers)
+        if found.usd_per_day and not found.has_budget:
+            usd = round(found.usd_per_day, 4)
+            what = f"a day like the last one costs about {usd:.2f} USD; set limits.usd_per_day"
+            logger().warning("no_budget_of_the_day", what=what, usd_per_day=usd)
+
     def _broker_time(self) -> float:
         """Epoch seconds by the clock of the brokers that interactions come from."""
         return self._clock() + (self._shared.connection.clock.offset_s or 0.0)
@@ -169,7 +189,8 @@ class ScoreRole:
 
         Only the last must be known before anything is judged for the process to be ready.
         """
-        controls, following = self._shared.controls, []
+        controls = self._shared.controls
+        following = [("looking at the backlog", self._tell_backlog())]
         if self._follows_control:
             following.append(("reading control records", self._followed(controls)))
         async with meanwhile(*following):
@@ -233,6 +254,7 @@ class ScoreRole:
         """Connect everything that the consuming loop needs, and append the loop."""
         shared, settings, telemetry = self._shared, self._settings, self._telemetry
         await self._topics_exist()
+        self._topics_are_there.set()
         follower = None if budget is None else await self._know_spending(stack, budget)
         for each in judges:
             await each.judge.prepare()

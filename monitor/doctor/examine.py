@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from monitor.app import connections, policies
 from monitor.app import topics as own_topics
 from monitor.config import Settings
-from monitor.doctor import cache, llm, ports, topics, traffic
+from monitor.doctor import backlog, cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.needs import input_needs, output_needs
 from monitor.doctor.report import CheckStatus, ReportLine, warn
@@ -100,6 +100,14 @@ async def _clusters(
         for cluster in clusters:
             async for lines in _records(cluster, settings, clock, is_too_large):
                 yield lines
+        if _can_be_read(clusters[0], settings):
+            yield await backlog.examine(settings, clock)
+
+
+def _can_be_read(cluster: Cluster, settings: Settings) -> bool:
+    """Whether all topics with interactions are there, with a leader for each partition."""
+    found = {need.topic: found for need, found in cluster.existing() if not found.leaderless}
+    return cluster.inspector is not None and found.keys() >= {*settings.kafka.topics.interactions}
 
 
 def _input_bytes(clusters: Sequence[Cluster]) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
@@ -31,6 +32,20 @@ REBALANCE_MS = 300_000
 
 #: Handles records in order; how many of them, from the first, are done: fewer than all ends it.
 Take = Callable[[Sequence[KafkaRecord]], Awaitable[int]]
+
+
+class Unread(NamedTuple):
+    """What a group has not read of a partition: offsets from ``start`` up to before ``end``.
+
+    ``is_new``: it has committed nothing. The records since the time asked for begin at ``recent``.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    is_new: bool
+    recent: int
 
 
 class TopicScan:
@@ -129,7 +144,8 @@ class TopicScan:
             await self._client.seek_to_beginning(*parts)
             new = await self._seek_to_committed(parts)
             if start is not None and new:
-                places = await bounded(begun(self._client, start, new), REQUEST_LIMIT_S)
+                read = {part.topic for part in parts} - {part.topic for part in new}
+                places = await bounded(begun(self._client, start, new, read), REQUEST_LIMIT_S)
                 for part, offset in places.items():
                     self._client.seek(part, offset)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
@@ -140,6 +156,38 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, ", ".join(topics), error) from error
+
+    async def unread(
+        self, group_id: str, topics: Sequence[str], start: StartRule, recent_ms: int
+    ) -> list[Unread]:
+        """By partition what a group would read; raises ``DependencyRefused``.
+
+        ``recent_ms`` is the time that is asked for, in epoch milliseconds.
+        """
+        parts = [part for topic in topics for part in self._existing(topic)]
+        self._client.assign(parts)
+        try:
+            begins = await bounded(self._client.beginning_offsets(parts), REQUEST_LIMIT_S)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            committed = await bounded(self._client.committed_of(group_id, parts), REQUEST_LIMIT_S)
+            new, read = [p for p in parts if p not in committed], {p.topic for p in committed}
+            places = await bounded(begun(self._client, start, new, read), REQUEST_LIMIT_S)
+            recent = await bounded(self._client.since(parts, recent_ms), REQUEST_LIMIT_S)
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, ", ".join(topics), error) from error
+        return [
+            Unread(
+                part.topic,
+                part.partition,
+                min(ends[part], max(begins[part], places.get(part, committed.get(part, 0)))),
+                ends[part],
+                part in places,
+                recent.get(part, ends[part]),
+            )
+            for part in parts
+        ]
 
     async def _polled(self) -> dict[TopicPartition, list[KafkaRecord]]:
         found: dict[TopicPartition, list[KafkaRecord]] = await self._client.getmany(

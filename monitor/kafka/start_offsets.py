@@ -57,7 +57,9 @@ async def chosen(
     """Partition → offset, committed already; empty where that cannot be done now."""
     try:
         async with asyncio.timeout(REQUEST_LIMIT_S):
-            found = await begun(client, rule, sorted(partitions))
+            topics = {part.topic for part in partitions}
+            read = {topic for topic in topics if await client.has_committed(topic)}
+            found = await begun(client, rule, sorted(partitions), read)
             await client.commit(found)
             ends = await client.end_offsets(list(found))
     except (errors.KafkaError, TimeoutError) as error:  # a rebalance, or away: it is asked again
@@ -71,17 +73,18 @@ async def chosen(
 
 
 async def begun(
-    client: Offsets, rule: StartRule, partitions: Sequence[TopicPartition]
+    client: Offsets,
+    rule: StartRule,
+    partitions: Sequence[TopicPartition],
+    read_topics: Collection[str],
 ) -> dict[TopicPartition, int]:
-    """Partition → offset; nothing is committed.
+    """Partition → offset; nothing is committed. Of ``read_topics`` the group has committed some.
 
     A partition that was added to a topic which the group reads begins at its first record: nobody
     has seen it. So does one in which no record is younger than the rule's time, since the broker
     says the same of records without a time; what is too old is found when it is decoded.
     """
-    topics = {part.topic for part in partitions}
-    known = {topic for topic in topics if await client.has_committed(topic)}
-    new, at_ms = [part for part in partitions if part.topic not in known], rule.at_ms()
+    new, at_ms = [part for part in partitions if part.topic not in read_topics], rule.at_ms()
     found = dict(await client.beginning_offsets(partitions))
     if at_ms == LATEST:
         found |= await client.end_offsets(new)

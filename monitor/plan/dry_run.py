@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from monitor.app.connections import connection, output_connection
@@ -18,13 +17,11 @@ from monitor.app.policies import (
     build_budget,
     build_judges,
     build_redactor,
-    handling,
-    llm_settings,
     meters,
-    redaction_rules,
     require_prices,
     slots,
     unpriced,
+    with_dry_run_judges,
 )
 from monitor.app.scoring import build_scorer
 from monitor.app.start import start_rule
@@ -33,7 +30,6 @@ from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
 from monitor.control.state import ControlState
 from monitor.ingest.work import Work, WorkState
-from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Outgoing, Producer
@@ -153,7 +149,7 @@ class _Stage:
         if build_budget(settings) is not None:
             require_prices(configured_judges)
         counting = Counting(cluster, health, settings.kafka.topics.scores)
-        dry = [_with_dry_run_judge(settings, configured) for configured in configured_judges]
+        dry = with_dry_run_judges(settings, configured_judges)
         stage = cls(settings, dry, counting, telemetry, health, now)
         stage.unpriced = unpriced(configured_judges)
         return stage
@@ -229,17 +225,6 @@ def _report(stage: _Stage) -> dict[str, Any]:
         "block": 1 if stage.slots is None else stage.slots.pace.plan.length,
         "seconds": round(stage.passing.now - stage.passing.started, 3),
     }
-
-
-def _with_dry_run_judge(settings: Settings, configured: ConfiguredJudge) -> ConfiguredJudge:
-    """The same, with a judge that asks nobody."""
-    if configured.section.kind == "offline":
-        return configured
-    handled = handling(configured.section, redaction_rules(settings))
-    return replace(
-        configured,
-        judge=DryRunJudge(llm_settings(configured.section, handled), configured.provider_gates),
-    )
 
 
 async def _settled(works: set[Work]) -> set[Work]:

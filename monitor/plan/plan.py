@@ -10,6 +10,7 @@ from monitor.config import Settings, seconds
 from monitor.plan.delay import Simulation, WatchSettings
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
+from monitor.runtime import spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.estimate import wilson
 from monitor.stats.threshold import WEEK_S, threshold
@@ -171,11 +172,4 @@ def _number(value: float) -> str:
 def _delay(factor: str, judged_until: float | None, delay_s: float | None) -> str:
     if judged_until is None or delay_s is None:
         return f"×{factor} hardly ever seen"
-    return f"×{factor} after {judged_until:.0f} judged, {_span(delay_s)}"
-
-
-def _span(duration_s: float) -> str:
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if duration_s >= 2 * length:
-            return f"{duration_s / length:.1f} {unit}"
-    return f"{duration_s:.0f} s"
+    return f"×{factor} after {judged_until:.0f} judged, {spans.in_words(delay_s)}"

@@ -9,13 +9,12 @@ from typing import Final, NamedTuple
 from monitor.app.connections import connection
 from monitor.app.policies import ingest_filter, llm_settings
 from monitor.config import Settings
-from monitor.errors import MessageRejected, TooLarge
+from monitor.errors import TooLarge
 from monitor.ingest.formats import native
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
-from monitor.kafka.record import KafkaRecord
 from monitor.plan.plan import Takes
-from monitor.records import Interaction, Source, Usage
+from monitor.records import Interaction, Usage
 from monitor.runtime.health import Health
 from monitor.scorer.judging import judge_input
 
@@ -72,22 +71,12 @@ async def _read(
     try:
         for topic in settings.kafka.topics.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):
-                found = _decoded(record) if record.timestamp >= start_ms else None
+                found = native.interaction_of(record) if record.timestamp >= start_ms else None
                 if found is not None and let_through.against(found) is None:
                     seen.add(found)
     finally:
         await scan.stop()
     return seen
-
-
-def _decoded(record: KafkaRecord) -> Interaction | None:
-    if record.value is None:
-        return None
-    source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
-    try:
-        return native.decode(record.value, source, record.timestamp).interaction
-    except MessageRejected:
-        return None
 
 
 async def _takes(settings: Settings, kept: Sequence[Interaction]) -> Takes:

@@ -76,7 +76,7 @@ class Admitted(NamedTuple):
     offsets: int = 1
 
 
-class _Decoded(NamedTuple):
+class _Arrived(NamedTuple):
     """An interaction, whether it was logged with an id, and whether it comes of a redrive."""
 
     interaction: Interaction
@@ -215,7 +215,7 @@ class Intake:
         in_slot = span.length > 1 and not is_split
         return Admitted(interaction, policy, in_slot, times, span.length)
 
-    def _is_too_old(self, decoded: _Decoded) -> bool:
+    def _is_too_old(self, decoded: _Arrived) -> bool:
         """Whether no gauge could count it; of a redrive somebody wants the judgement itself."""
         oldest = self._traffic.oldest(self._now)
         return not decoded.is_redriven and decoded.interaction.event_time.timestamp() < oldest
@@ -229,7 +229,7 @@ class Intake:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _decoded(self, record: KafkaRecord, value: bytes) -> _Decoded:
+    def _decoded(self, record: KafkaRecord, value: bytes) -> _Arrived:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
             origin, is_redriven = headers.place_of(record)
@@ -247,7 +247,7 @@ class Intake:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
         has_id = interaction.interaction_id != "/".join(map(str, here))
-        return _Decoded(interaction, has_id, is_redriven)
+        return _Arrived(interaction, has_id, is_redriven)
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:

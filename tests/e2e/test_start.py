@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiokafka.admin import NewPartitions
 
+from monitor.app.backlog import Backlog, backlog
 from monitor.config import load
 from monitor.plan.dry_run import dry_run
 from monitor.runtime.health import Health
@@ -95,6 +96,46 @@ async def test_the_latest_is_a_place_that_a_kill_does_not_move(
         assert await ended(again, 3) == {"scored": 3}
     finally:
         await again.end()
+
+
+ASKING = {
+    "judge.kind": "llm",
+    "judge.model": "openai/judge",
+    "judge.api_base": "http://127.0.0.1:1/v1",
+    "judge.price.input_usd_per_million": "1",
+    "judge.price.output_usd_per_million": "4",
+}
+
+
+@pytest.mark.timeout(120)
+async def test_what_is_unread_and_what_it_costs_is_known_before(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """The price is that of the dry run; half the rate is half the price, and none costs none."""
+    topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
+    await begun(broker, topics)
+    flags = {key.replace("__", "."): value for key, value in topics.items()}
+    flags |= {"kafka.bootstrap_servers": broker, **ASKING}
+
+    async def found(**more: str) -> Backlog:
+        told = {key.replace("__", "."): value for key, value in more.items()}
+        settings = load({}, flags={**flags, **told})
+        return await backlog(settings, time.time, Health(time.monotonic), 10.0)
+
+    whole = await found()
+    assert (whole.is_new, whole.unread, whole.per_day) == (True, 5, 5)
+    assert whole.oldest_s == pytest.approx(HOUR_S, abs=60)
+    planned = await dry_run(load({}, flags=flags), time.time(), Health(time.monotonic))
+    assert whole.usd == pytest.approx(planned["usage"]["usd"], rel=0.01)
+    assert whole.usd == whole.usd_per_day
+    half = await found(sampling__rate="0.5", ingest__start="earliest")
+    assert half.unread == 13
+    assert (half.usd or 0.0) / 13 == pytest.approx((whole.usd or 0.0) / 10)
+    nothing = await found(applications='[{"application": "bot", "sampling": {"rate": 0}}]')
+    assert (nothing.unread, nothing.usd) == (5, 0.0)
+    flags = {name: value for name, value in flags.items() if not name.startswith("judge.")}
+    offline = await found()
+    assert (offline.usd, offline.is_asked) == (0.0, False)
 
 
 @pytest.mark.timeout(120)

@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import Replaced, choose_event_time, parse_timestamp
+from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
 DEFAULT_APPLICATION = "default"
@@ -141,6 +142,17 @@ class _Logged(BaseModel):
     attributes: Annotated[
         dict[str, Any], BeforeValidator(lambda found: {} if found is None else found)
     ] = {}
+
+
+def interaction_of(record: KafkaRecord) -> Interaction | None:
+    """What a record of live traffic holds, by its own time; None where that is no interaction."""
+    if record.value is None:
+        return None
+    source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+    try:
+        return decode(record.value, source, record.timestamp).interaction
+    except MessageRejected:
+        return None
 
 
 def decode(value: bytes, source: Source, broker_ms: int) -> Decoded:

@@ -17,6 +17,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
 from aiokafka.consumer.fetcher import UNKNOWN_OFFSET, Fetcher, FetchResult, PartitionRecords
+from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
@@ -355,6 +356,29 @@ class BoundedConsumer(AIOKafkaConsumer):
         rule = self._start
         begin = None if rule is None else partial(chosen, self, rule)
         BoundedFetcher.take_over(self._fetcher, self._room, self._losses, begin)
+
+    async def committed_of(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """What a group has committed; partitions of which it is nothing are left out.
+
+        Every broker is asked, in place of looking for the one that leads the group: to look for it
+        makes the topic in which groups commit, where there is none yet.
+        """
+        asked: dict[str, list[int]] = {}
+        for topic, number in partitions:
+            asked.setdefault(topic, []).append(number)
+        request = OffsetFetchRequest(group_id, list(asked.items()))
+        found: dict[TopicPartition, int] = {}
+        for broker in self._client.cluster.brokers():
+            answer = await self._client.send(broker.nodeId, request)
+            for topic, parts in answer.topics:
+                for number, offset, _, code in parts:
+                    if not code and offset != UNKNOWN_OFFSET:
+                        found[TopicPartition(topic, number)] = offset
+                    elif code == errors.GroupAuthorizationFailedError.errno:
+                        raise errors.GroupAuthorizationFailedError(group_id)
+        return found
 
     async def has_committed(self, topic: str) -> bool:
         """Whether the group has committed an offset of any partition of the topic."""

@@ -87,7 +87,7 @@ def test_blocks_of_a_fixed_length_bound_what_is_judged(
 
 @pytest.mark.parametrize(
     ("delay_s", "told"),
-    [(119, "119 s"), (120, "2.0 min"), (7_199, "120.0 min"), (7_200, "2.0 h"), (172_800, "2.0 d")],
+    [(119, "119 s"), (120, "2 min"), (7_199, "120 min"), (7_200, "2 h"), (172_800, "2 d")],
 )
 def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> None:
     """And what is hardly ever seen is said to be so."""

@@ -1,0 +1,33 @@
+"""Before anything is spent: what is unread, what it costs, and that nothing bounds it."""
+
+from __future__ import annotations
+
+from monitor.app.backlog import Backlog
+from monitor.doctor.backlog import lines
+from monitor.doctor.report import CheckStatus
+
+NEW = Backlog("g", True, 3_000, 72_000.0, 24_000, 0.00047, True, has_budget=False)
+
+
+def test_a_new_group_and_no_budget() -> None:
+    """What the first evening costs, and each day after it."""
+    first, second = lines(NEW, "horizon")
+    assert first.status is CheckStatus.OK
+    assert first.found == (
+        "group g is new: 3,000 unread, the oldest 20 h old; judging them costs about 1.41 USD "
+        "(ingest.start: horizon)"
+    )
+    assert (second.check, second.status) == ("budget", CheckStatus.WARN)
+    assert second.found == "none: a day like the last one costs about 11.28 USD"
+    assert "limits.usd_per_day" in second.mend
+
+
+def test_nobody_is_warned_of_what_costs_nothing_or_is_bounded() -> None:
+    """A budget, the offline judge, and a model whose price its own line asks for."""
+    for fine in (
+        NEW._replace(has_budget=True),
+        NEW._replace(usd_each=0.0, is_asked=False),
+        NEW._replace(usd_each=None),
+    ):
+        (line,) = lines(fine, "latest")
+        assert line.status is CheckStatus.OK
