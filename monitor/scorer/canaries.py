@@ -86,7 +86,7 @@ class CanaryWatch:
         self._since = every - max(1, every // FIRST)
         self._known = self._tried = self._turn = 0
         self._closed = False
-        self._is_readable = True
+        self._is_readable, self._has_asked = True, False
         for each in models:
             telemetry.not_judging.labels(each.model).set(0)
 
@@ -130,7 +130,8 @@ class CanaryWatch:
     def _pause(self) -> int:
         """Judgements from one canary to the next, as things stand."""
         if self._is_unsure():
-            return max(1, self._every // QUICKER)
+            # With examples the search begins anew, and is to end as soon.
+            return max(1, self._every // (2 * QUICKER if self._has_asked else QUICKER))
         # Each model that was set aside has its own, with those of whoever judges in its place.
         return max(1, self._every // (1 + len(self._aside())))
 
@@ -208,6 +209,7 @@ class CanaryWatch:
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.
             self._states[number], self._known, self._tried = Guessing(), 0, 1
+            self._has_asked = True
             return
         if state.is_guessing != before.is_guessing:
             self._telemetry.not_judging.labels(model).set(state.is_guessing)

@@ -49,6 +49,16 @@ async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(
     assert (last.outcome, last.reason, last.usage) == ("judge_failed", "not_judging", Usage())
 
 
+@pytest.mark.parametrize("seed", range(10))
+async def test_examples_that_do_not_help_cost_no_time(seed: int) -> None:
+    """One that takes turns needs most canaries, and has two searches: both within 50 judgements."""
+    examples = ExampleChoice("auto")
+    bench = CanaryBench(Stub(HABITS["alternates by verdict"]), seed=seed, examples=examples)
+    await bench.score(50)
+    assert examples.shaped
+    assert bench.sample("judge_not_judging", model="m") == 1
+
+
 async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
     """One that judges with them is never called a guesser, and what came before is forgotten."""
     bench: CanaryBench
