@@ -166,8 +166,8 @@ class JudgeSettings(Section):
     )
     fallback_models: Texts = Field(
         (),
-        description="models that are asked in this order when model does not answer or will not "
-        "judge; each is a judge version of its own",
+        description="models that are asked in this order when model does not answer, will not "
+        "judge or, by what canaries say, guesses; each is a judge version of its own",
     )
     pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
         "joint",
@@ -219,7 +219,7 @@ class JudgeSettings(Section):
         "auto",
         description="fixed: the worked example of the instructions; shaped: also one with as many "
         "claims and passages as the request, which small models need; auto: fixed, and shaped once "
-        "many replies are refused (another version of the judge)",
+        "many replies are refused or canaries are wrong (another version of the judge)",
     )
     max_tokens: int | None = Field(
         None,
@@ -273,7 +273,8 @@ class JudgeSettings(Section):
     not_judging: Literal["fail", "score"] = Field(
         "fail",
         description="what becomes of traffic while canaries say that the judge guesses: fail "
-        "(judge_failed with not_judging, and nobody is asked), or score, as if nothing were",
+        "(another of fallback_models judges; where none does, judge_failed with not_judging, and "
+        "nobody is asked), or score, as if nothing were",
     )
     price: Price = Price()
     cache: Cache = Cache()
