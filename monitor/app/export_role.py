@@ -10,9 +10,11 @@ from typing import ClassVar
 from monitor.app.scores import Aggregators, burst_allowance, promises, segment_names
 from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
+from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.pages import Pages
+from monitor.exporter.serve.score_tables import ScoreTable, score_tables
 from monitor.records.alarm import AlarmRecord
 from monitor.runtime.shutdown import until
 from monitor.runtime.supervision import meanwhile
@@ -59,6 +61,13 @@ class ExportRole:
         """The latest record of each alarm, open or closed."""
         return self._exporter.alarms
 
+    def scores(self) -> list[ScoreTable]:
+        """How good each application is; nothing before all records were replayed."""
+        exporter, found = self._exporter, self._aggregators
+        if not exporter.is_ready:
+            return []
+        return score_tables(found.scores, learning(found.baselines), exporter.clock())
+
     async def run(self, stop: asyncio.Event, pages: Pages) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
         shared, exporter = self._shared, self._exporter
@@ -90,3 +99,9 @@ class ExportRole:
         BurstTelemetry(
             self._shared.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
         )
+
+
+def learning(baselines: Baselines) -> dict[tuple[str, str], tuple[int, int]]:
+    """By application and judge without a baseline: scored slots so far, and how many it takes."""
+    needed = baselines.learning_settings.slots
+    return {each.pair: (each.slots or 0, needed) for each in baselines.status() if each.is_learning}

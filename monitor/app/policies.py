@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from monitor.app.caches import Caches
@@ -48,6 +49,8 @@ from monitor.scorer.picking import Picker, PickSettings
 from monitor.scorer.recheck import AgreementTracker, Rechecks
 from monitor.scorer.slots import Slots
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -235,8 +238,8 @@ def require_prices(configured_judges: Sequence[ConfiguredJudge]) -> None:
             else "give judge.price.input_usd_per_million and judge.price.output_usd_per_million"
         )
         raise ConfigurationError(
-            f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
-            f"it costs would count as nothing; {what}"
+            f"limits.usd_per_day: the price of {model} is not in litellm's list, so its "
+            f"costs would count as nothing; {what}"
         )
 
 
@@ -314,15 +317,23 @@ def traffic(
             budget=None if whole.judge.kind == "offline" else budget,
         )
 
+    otherwise, cases = by_application(settings, policy)
+    return Policies(otherwise, cases, ingest_filter(settings), oldest_judged(settings))
+
+
+def by_application(
+    settings: Settings, made: Callable[[Effective], T]
+) -> tuple[T, list[RuleCase[T]]]:
+    """What is made of the settings themselves, and of each entry of ``applications``."""
     cases = [
         RuleCase(
             re.compile(entry.name_regex).fullmatch,
             tuple(map(compiled, entry.when)),
-            policy(whole),
+            made(whole),
         )
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
-    return Policies(policy(settings.base), cases, ingest_filter(settings), oldest_judged(settings))
+    return made(settings.base), cases
 
 
 def ingest_filter(settings: Settings) -> Filter:

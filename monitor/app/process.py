@@ -130,6 +130,8 @@ class Monitor:
             None if scorer is None else scorer.budget_status(),
             controls.are_known.is_set(),
             None if scorer is None else scorer.refused(),
+            None if self._exporter is None else self._exporter.scores,
+            None if scorer is None else scorer.outcomes(),
         )
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:

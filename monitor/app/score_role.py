@@ -30,7 +30,7 @@ from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.front_page import over_budget
+from monitor.exporter.serve.front_page import RecentOutcomes, over_budget
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
@@ -44,6 +44,7 @@ from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import ended, until
 from monitor.runtime.supervision import meanwhile
+from monitor.scorer.ledger import LATELY_S, Ledger
 from monitor.scorer.slots import Slots
 from monitor.scorer.spending import Spending
 from monitor.telemetry import BudgetTelemetry, ScorerTelemetry
@@ -76,7 +77,14 @@ class ScoreRole:
         self._consumer: GroupConsumer | None = None
         self._topics_are_there = asyncio.Event()
         self._budget: Budget | None = None
+        self._ledger: Ledger | None = None
         self._share = 1.0
+
+    def outcomes(self) -> RecentOutcomes:
+        """How interactions have ended lately."""
+        lately = {} if self._ledger is None else self._ledger.lately()
+        ended = {(outcome.value, reason): number for (outcome, reason), number in lately.items()}
+        return RecentOutcomes(round(LATELY_S / 60), ended)
 
     def judges(self) -> dict[str, str]:
         """The name of a judge's model, or of the offline judge, and its state.
@@ -289,6 +297,7 @@ class ScoreRole:
             broker_time=self._broker_time,
             waits_for_money=settings.ingest.when_behind == "completeness",
         )
+        self._ledger = scorer.ledger
         limits = _loop_limits(self._shared)
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self._health, self._clock))
         if follower is not None:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
-app = typer.Typer(
-    help="Show, set, freeze or reset the baselines: what is normal.", no_args_is_help=True
-)
+app = typer.Typer(help="Show, set, freeze or reset baselines.", no_args_is_help=True)
 
 BaselineTimeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
@@ -39,7 +37,7 @@ def show(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Show every baseline that holds, and how far learning is where there is none."""
+    """Show baselines, and the progress of learning."""
     import asyncio
 
     from monitor.exporter.baselines import commands
@@ -67,7 +65,9 @@ def freeze(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Take what the quality is now for normal: the mean of the latest scored interactions.
+    """Make the present quality the baseline.
+
+    It is the mean of the latest scored interactions.
 
     Exit code 1 when there are none.
     """
@@ -94,7 +94,9 @@ def reset(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Forget baselines: they are learned anew, from what is scored after now.
+    """Forget baselines, and learn them anew.
+
+    From interactions that are scored from now on.
 
     Exit code 1 when there are none. With --application and --judge learning begins anew also
     where there is none yet.
@@ -126,7 +128,10 @@ def set_baseline(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Say what is normal, in the direction of the metric, from now on."""
+    """Set the normal mean of metrics, from now on.
+
+    Each in its own direction.
+    """
     import asyncio
 
     from monitor.exporter.baselines import commands
@@ -193,7 +198,7 @@ def _tell(
 def _described(record: BaselineRecord) -> str:
     who = f"{record.application}  {record.judge}"
     if not record.metrics:
-        return f"{who}  learned anew from what is scored after {record.effective_from.isoformat()}"
+        return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
     means = ", ".join(f"{name} {metric.mean:.4f}" for name, metric in record.metrics.items())
     of = f" from {record.slots} slots" if record.slots else ""
     return f"{who}  {record.origin}{of}: {means}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +44,30 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
     return load(os.environ, file, flags)
 
 
+def moment_of(since: str, now: float) -> datetime:
+    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds), as ``--since`` gives it."""
+    from datetime import UTC, timedelta
+
+    from monitor.config import seconds
+    from monitor.errors import ConfigurationError
+    from monitor.ingest.event_time import parse_timestamp
+
+    try:
+        return datetime.fromtimestamp(now, UTC) - timedelta(seconds=seconds(since))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        found = parse_timestamp(since)
+    except ValueError:
+        found = None
+    if found is None:
+        raise ConfigurationError(
+            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
+            "s, m, h, d or w like 2h"
+        )
+    return found
+
+
 def say(line: str, *, err: bool = False) -> None:
     """Print a line with names that others have given."""
     from monitor.runtime.visible import visible
@@ -50,10 +75,15 @@ def say(line: str, *, err: bool = False) -> None:
     typer.echo(visible(line), err=err)
 
 
-def print_report(text: str) -> None:
-    """Print a report, also where nobody reads it to its end (``| head``): exit codes stay."""
+def print_report(text: str) -> bool:
+    """Print a report, also where nobody reads it to its end (``| head``): exit codes stay.
+
+    False when nobody reads any more.
+    """
     try:
         typer.echo(text)
     except BrokenPipeError:
         # What is left in the buffer would fail again, and be told, when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, moment_of, settings_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -41,7 +41,10 @@ def list_(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """List dead letters, newest first; nothing that a user wrote is shown."""
+    """List dead letters, newest first.
+
+    Without any text of a user.
+    """
     import asyncio
 
     from monitor.runtime.visible import visible
@@ -65,12 +68,14 @@ def show(
     config: ConfigFile = None,
     set_: Overrides = None,
     value: Annotated[
-        bool, typer.Option("--value", help="The value too: it is what users wrote.")
+        bool, typer.Option("--value", help="The value too, with texts of users.")
     ] = False,
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Show one dead letter: its headers and what was wrong; the last one of an original place.
+    """Show one dead letter: what was wrong, and its headers.
+
+    The last one of an original place.
 
     Exit code 1 when there is none.
     """
@@ -103,7 +108,7 @@ def redrive(
     config: ConfigFile = None,
     set_: Overrides = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be sent; send and commit nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be sent; send and commit nothing.")
     ] = False,
     most: Annotated[
         int | None,
@@ -113,10 +118,12 @@ def redrive(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Send dead letters back to their topics, each once: the next redrive begins after them.
+    """Send dead letters back to their topics.
 
-    Refused are those with 3 attempts; older ones than --since are passed over for good. Exit code 1
-    when some could not be sent back, which are named.
+    Each once: the next redrive begins after them.
+
+    Letters with 3 attempts are refused. Those older than --since are passed over for good. Exit
+    code 1 when some could not be sent back. They are named.
     """
     import asyncio
 
@@ -156,31 +163,7 @@ def _prepared(
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
-    return settings, _moment(since, time.time()) if since else None
-
-
-def _moment(since: str, now: float) -> datetime:
-    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds)."""
-    from datetime import UTC, timedelta
-
-    from monitor.config import seconds
-    from monitor.errors import ConfigurationError
-    from monitor.ingest.event_time import parse_timestamp
-
-    try:
-        return datetime.fromtimestamp(now, UTC) - timedelta(seconds=seconds(since))
-    except (ValueError, OverflowError):
-        pass
-    try:
-        found = parse_timestamp(since)
-    except ValueError:
-        found = None
-    if found is None:
-        raise ConfigurationError(
-            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
-            "s, m, h, d or w like 2h"
-        )
-    return found
+    return settings, moment_of(since, time.time()) if since else None
 
 
 def _place(text: str) -> tuple[str | None, int, int]:

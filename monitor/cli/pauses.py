@@ -43,7 +43,9 @@ def pause(
     set_: Overrides = None,
     limit: PauseTimeout = 60.0,
 ) -> None:
-    """Pause judging. Interactions count as not_sampled (paused); offsets keep advancing.
+    """Pause judging.
+
+    Interactions count as not_sampled (paused); offsets keep advancing.
 
     It ends by itself, or with rag-monitor resume.
     """
@@ -64,7 +66,10 @@ def resume(
     set_: Overrides = None,
     limit: PauseTimeout = 60.0,
 ) -> None:
-    """Resume judging; without --application, end all pauses. Exit code 1 when there was none."""
+    """Resume judging.
+
+    Without --application, end all pauses. Exit code 1 when there was none.
+    """
     import asyncio
 
     from monitor.control import commands
@@ -116,8 +121,8 @@ def _until(text: str, now: float) -> datetime:
         raise ConfigurationError(f"--for: found {text!r}, expected a duration like 30m or 2h")
     if length_s > LONGEST_PAUSE_S:
         raise ConfigurationError(
-            f"--for: found {text!r}, expected at most {LONGEST_PAUSE_S // 86_400}d; what is never "
-            "to be judged has sampling.rate 0 in applications, or a rule in ingest.exclude"
+            f"--for: found {text!r}, expected at most {LONGEST_PAUSE_S // 86_400}d; never to "
+            "judge an application, set its sampling.rate to 0, or a rule in ingest.exclude"
         )
     return datetime.fromtimestamp(int(now) + length_s, UTC)
 

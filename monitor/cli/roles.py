@@ -34,14 +34,17 @@ def score(
         bool,
         typer.Option(
             "--dry-run",
-            help="Count what would be judged and spent on what is unread now; "
-            "ask nobody, write and commit nothing.",
+            help="Count the judgements and costs of the records that are unread now; call "
+            "no model, write and commit nothing.",
         ),
     ] = False,
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Run the scorer: consume interactions, judge a part of them, write score records."""
+    """Run the scorer: consume, sample, judge.
+
+    It writes score records to Kafka.
+    """
     if dry_run:
         _dry_run(config, set_, json, limit)
         return
@@ -102,7 +105,10 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Run the exporter: follow score records, serve rolling gauges."""
+    """Run the exporter: serve gauges, open alarms.
+
+    It follows the score records, and the records of the control topic.
+    """
     if from_file is None:
         if at is not None or print_ or control is not None:
             raise typer.BadParameter("--at, --control and --print go with --from-file")

@@ -7,15 +7,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from monitor.exporter.serve.scraped import ScrapedPage
-from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
+from monitor.status import words
 
 
 class EventKind(StrEnum):
     """What an event is, as it is shown."""
 
     BASELINE = "baseline"
-    ALARM = "▲ ALARM"
+    ALARM = words.ALARM
     RECOVERY = "✓"
     MESSAGE = "✉"
 
@@ -105,13 +105,3 @@ class Chronicle:
     def _opening(self, alarm: Alarm) -> Event:
         opened = alarm.opened
         return Event(self.seconds(opened.opened_at.timestamp()), EventKind.ALARM, opened.answer)
-
-
-def bound(metric: str, baseline: float) -> str:
-    """How far a metric may go and still be normal.
-
-    >>> bound("faithfulness", 0.93), bound("hallucination", 0.05)
-    ('≥ 0.93', '≤ 0.05')
-    """
-    sign = "≥" if CATALOGUE[metric].higher_is_better else "≤"
-    return f"{sign} {baseline:.2f}"

@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.panel import Panel
-from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
 from monitor.config import seconds
-from monitor.demo.bars import bar, cell, course, said, scale
 from monitor.demo.chronicle import Chronicle
-from monitor.demo.drift_view import drift_block, evidence_words, learning_words
-from monitor.demo.history import KEPT_S, Look, ScrapeHistory
-from monitor.demo.layout import DETAILS, Detail, Layout, layout
-from monitor.demo.outcomes import outcome_line, outcome_table
+from monitor.demo.drift_view import drift_block
 from monitor.demo.schedule import Schedule
 from monitor.demo.stack.inbox import Inbox
 from monitor.exporter.serve.scraped import ScrapedPage
-from monitor.metrics.catalogue import CATALOGUE, Metric
+from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome
 from monitor.records.control import EVERY
+from monitor.status.bars import said
+from monitor.status.fitting import Drawing, fitted
+from monitor.status.gauges import CHOSEN, gauge_table
+from monitor.status.history import Look, ScrapeHistory
+from monitor.status.layout import Detail, Layout, layout
+from monitor.status.outcomes import outcome_line, outcome_table
+from monitor.status.words import evidence_words, learning_words
 
 #: The gauge that the demo's incident moves.
 MOVED: Final = "noise_sensitivity_irrelevant"
 SCREEN: Final = "offline, a lexical screen: it compares words and numbers, no model reads"
-#: Short enough for the first column; a metric without one shows its arrow only.
-MEANINGS: Final[Mapping[str, str]] = {
-    "faithfulness": "claims that passages support",
-    "noise_sensitivity_relevant": "wrong, by a relevant passage",
-    "noise_sensitivity_irrelevant": "wrong, by irrelevant ones",
-    "incorrect_claims": "wrong by the reference",
-    "hallucination": "wrong, and in no passage",
-    "faithfulness_by_passage": "claims that one passage supports",
-    "self_knowledge": "right, and in no passage",
-    "claim_precision": "right by the reference",
-    "claim_recall": "reference claims that it says",
-    "claim_f1": "both of these",
-    "context_recall": "reference claims retrieved",
-    "context_precision": "passages that are relevant",
-    "context_utilization": "said of what was retrieved",
-    "irrelevant_context_reliance": "only by irrelevant ones",
-}
-#: They tell of the incident, on the smallest terminal, too.
-CHOSEN: Final = tuple(MEANINGS)[:5]
-_ARROWS: Final = {True: " ↑", False: " ↓", None: ""}
 
 
 class View:
@@ -105,24 +85,9 @@ class View:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As wide as the terminal, and as detailed as its height allows."""
+        yield from fitted(console, options, self._blocks)
 
-        @functools.cache
-        def drawn(make: Callable[..., RenderableType], *how: Hashable) -> list[list[Segment]]:
-            return console.render_lines(make(*how), options, pad=False)
-
-        for detail in DETAILS:
-            blocks = [drawn(*block) for block in self._blocks(detail, options.max_width)]
-            lines = sum(map(len, blocks)) + (len(blocks) - 1) * detail.gaps
-            if lines < options.max_height:
-                break
-        for number, block in enumerate(blocks):
-            if number and detail.gaps:
-                yield Text()
-            yield SegmentLines(block, new_lines=True)
-
-    def _blocks(
-        self, detail: Detail, width: int
-    ) -> Iterator[tuple[Callable[..., RenderableType], *tuple[Hashable, ...]]]:
+    def _blocks(self, detail: Detail, width: int) -> Iterator[Drawing]:
         yield (self._header,)
         yield self._drift, width, detail.events, detail.gaps
         if self._inbox is not None:
@@ -184,41 +149,15 @@ class View:
         return [("● the incident is over", "bold green"), (note, "yellow")]
 
     def _gauges(self, fits: Layout, lines: int, every: bool) -> Table:
-        table = Table(
-            box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), leading=int(lines > 2), show_edge=False
+        return gauge_table(
+            self._history,
+            self._windows[0],
+            fits,
+            CATALOGUE if every else CHOSEN,
+            lines,
+            self._colour,
         )
-        table.add_column(" metric (↑ high, ↓ low is good)", no_wrap=True)
-        table.add_column(scale(self._windows[0], fits.bar), no_wrap=True)
-        if fits.course:
-            table.add_column(f"its last {KEPT_S:.0f} s", no_wrap=True)
-        for window in fits.windows:
-            table.add_column(window, justify="right", no_wrap=True)
-        gauges = self._history.last.page.gauges
-        for metric in CATALOGUE.values() if every else map(CATALOGUE.__getitem__, CHOSEN):
-            cells = [self._bar(metric.name, fits.bar)]
-            if fits.course:
-                cells.append(self._course(metric.name, fits.course))
-            cells += [cell(gauges.get((metric.name, window))) for window in fits.windows]
-            row = [_title(metric), *cells]
-            table.add_row(*(row if lines > 1 else [each.split()[0] for each in row]))
-        return table
 
     def _colour(self, metric: str, elapsed_s: float) -> str:
         moved = metric == MOVED and self._phase(elapsed_s) == "incident"
         return "red" if moved else "cyan"
-
-    def _bar(self, metric: str, width: int) -> Text:
-        elapsed_s, page = self._history.last
-        gauge = page.gauges.get((metric, self._windows[0]))
-        return bar(gauge, width, self._colour(metric, elapsed_s))
-
-    def _course(self, metric: str, width: int) -> Text:
-        steps = self._history.course(metric, self._windows[0], width)
-        colours = [self._colour(metric, max(0.0, elapsed_s)) for elapsed_s, _ in steps]
-        return course([value for _, value in steps], colours)
-
-
-def _title(metric: Metric) -> Text:
-    arrow = _ARROWS[metric.higher_is_better]
-    meaning = (f"\n   {MEANINGS.get(metric.name, '')}", "dim")
-    return Text.assemble((f" {metric.name}", "bold"), (arrow, "dim"), meaning)

@@ -57,6 +57,14 @@ def gauges(
     return generate_latest(registry).decode()
 
 
+def exposition(aggregator: ScoreAggregator, baselines: Baselines, at: float) -> str:
+    """The same text for what was read already, and learned, as of ``at``."""
+    registry = CollectorRegistry()
+    show(baselines, aggregator, ExporterTelemetry(registry))
+    registry.register(QualityCollector(aggregator, lambda: at, lambda: True))
+    return generate_latest(registry).decode()
+
+
 def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
     """Add a score record; how it is counted."""
     try:

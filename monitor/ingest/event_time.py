@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 
 OLDEST = timedelta(days=7)
 NEWEST = timedelta(minutes=5)
+
+#: Numbers below are in this unit; larger ones are nanoseconds.
+_UNITS: Final = ((10**11, "seconds"), (10**14, "milliseconds"), (10**17, "microseconds"))
 
 Replaced = Literal["missing", "implausible"]
 _LEAP = re.compile(r"(:[0-5][0-9]):60")
@@ -41,6 +44,28 @@ def parse_timestamp(found: object) -> datetime | None:
     raise ValueError("RFC 3339 with an offset, like 2026-11-20T12:00:00Z, or epoch milliseconds")
 
 
+def parse_any_unit(found: object) -> datetime | None:
+    """The same, where a number may be epoch seconds, milliseconds, microseconds or nanoseconds.
+
+    Which one follows from its size: read in any other unit it would lie before 1973, or after the
+    year 5000. Not for traffic that is to be redacted by its numbers: a card's would be a time.
+
+    >>> [parse_any_unit(1_763_640_000 * 10**n).isoformat() for n in (0, 3, 6, 9)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['2025-11-20T12:00:00+00:00', '2025-11-20T12:00:00+00:00',
+     '2025-11-20T12:00:00+00:00', '2025-11-20T12:00:00+00:00']
+    """
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return parse_timestamp(found)
+    unit = next((name for most, name in _UNITS if abs(found) < most), None)
+    try:
+        if unit is None:
+            return EPOCH + timedelta(microseconds=found / 1000)
+        return EPOCH + timedelta(**{unit: found})
+    except (OverflowError, ValueError):
+        return None
+
+
 def _in_utc(parsed: datetime) -> datetime | None:
     try:
         return parsed.astimezone(UTC)
@@ -49,11 +74,12 @@ def _in_utc(parsed: datetime) -> datetime | None:
 
 
 def choose_event_time(
-    logged: datetime | None, broker_ms: int, *, present: bool
+    logged: datetime | None, broker_ms: int, *, present: bool, trusts: bool = False
 ) -> tuple[datetime, Replaced | None]:
     """The event time and, when the broker's time was taken, why.
 
-    Plausible is [broker − 7 days, broker + 5 minutes]; ``present`` says that the log had a value.
+    Plausible is [broker − 7 days, broker + 5 minutes], or any time where the log is trusted;
+    ``present`` says that it had a value.
 
     >>> choose_event_time(None, 0, present=False)[1]
     'missing'
@@ -62,6 +88,8 @@ def choose_event_time(
     """
     # A producer may have set any 64-bit number; and both bounds must lie in the calendar.
     broker = EPOCH + timedelta(milliseconds=min(max(broker_ms, 0), _LATEST_MS))
+    if logged is not None and trusts:
+        return logged, None
     if logged is not None and broker - OLDEST <= logged <= broker + NEWEST:
         return logged, None
     return broker, "implausible" if present else "missing"

@@ -35,6 +35,35 @@ class Offence(NamedTuple):
     passages: tuple[PassageOrigin, ...]
 
 
+class JudgedClaim(NamedTuple):
+    """A claim of a response with all that was said of it: its number from 1, and its text.
+
+    ``supported`` is by passage, ``together`` by all of them; ``correct`` by the reference, None
+    without one. ``passages`` are those that support it.
+    """
+
+    number: int
+    text: str | None
+    supported: tuple[bool, ...]
+    together: bool
+    correct: bool | None
+    passages: tuple[PassageOrigin, ...]
+
+    @property
+    def is_wrong(self) -> bool:
+        """By the reference; without one, by the passages."""
+        return not self.together if self.correct is None else not self.correct
+
+
+class ReferenceClaim(NamedTuple):
+    """A claim of a reference: which passages hold it, and whether the response says it."""
+
+    number: int
+    text: str | None
+    supported: tuple[bool, ...]
+    is_said: bool
+
+
 class _Claim(NamedTuple):
     """T_i, F_i and, by passage, A_ij and rel_j; T_i is None without a reference."""
 
@@ -108,6 +137,46 @@ def offending(record: ScoreRecord, metric: str) -> tuple[Offence, ...]:
         for i, claim in enumerate(_claims(record.verdicts, _relevant(record.verdicts, metric)))
         if offends(claim)
     )
+
+
+def judged_claims(record: ScoreRecord) -> tuple[JudgedClaim, ...]:
+    """Every claim of the response, in its order; none on a record without verdicts."""
+    verdicts = record.verdicts
+    relevant = relevant_passages(verdicts, passage_count(record))
+    return tuple(
+        JudgedClaim(
+            i + 1,
+            _text(record, i),
+            claim.supported,
+            claim.grounded,
+            claim.correct,
+            _origins(record, claim),
+        )
+        for i, claim in enumerate(_claims(verdicts, relevant))
+    )
+
+
+def reference_claims(record: ScoreRecord) -> tuple[ReferenceClaim, ...]:
+    """Every claim of the reference, in its order."""
+    verdicts, texts = record.verdicts, record.claims.reference
+    found = zip(verdicts.reference_by_passage, verdicts.reference_by_response, strict=False)
+    return tuple(
+        ReferenceClaim(i + 1, texts[i] if i < len(texts) else None, row, is_said)
+        for i, (row, is_said) in enumerate(found)
+    )
+
+
+def relevance(record: ScoreRecord) -> Labels:
+    """By passage, whether it is relevant as the metrics take it; None where nobody knows."""
+    return relevant_passages(record.verdicts, passage_count(record))
+
+
+def passage_count(record: ScoreRecord) -> int:
+    """How many passages were judged, also where their list is no longer on the record."""
+    passages = record.interaction.get("retrieved_contexts")
+    listed = len(passages) if isinstance(passages, list) else 0
+    rows = record.verdicts.response_by_passage or record.verdicts.reference_by_passage
+    return len(rows[0]) if rows else listed
 
 
 def _relevant(verdicts: Verdicts, metric: str) -> Labels:

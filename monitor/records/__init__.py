@@ -22,6 +22,7 @@ from monitor.records.outcome import Outcome, Reason, Unscored
 from monitor.records.score import (
     SCORE_SCHEMA,
     Members,
+    RunMark,
     SamplingRecord,
     Score,
     ScoreRecord,
@@ -49,6 +50,7 @@ __all__ = [
     "Probabilities",
     "Reason",
     "RecordT",
+    "RunMark",
     "SamplingRecord",
     "Score",
     "ScoreRecord",

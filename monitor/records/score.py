@@ -66,11 +66,23 @@ class SamplingRecord(Frozen):
         return self
 
 
+class RunMark(Frozen):
+    """What a run of ``evaluate`` was about, up to a record: so that it can go on where it was.
+
+    ``judge`` names and fingerprints the configured judges, ``rows`` fingerprints all rows of the
+    input up to the record's own.
+    """
+
+    judge: str
+    rows: str
+
+
 class ScoreRecord(Frozen):
     """One line of ``rag.scores.v1``: outcome, scores, weights and the evidence for them.
 
     ``rechecks_usd`` is what second judgements, of whatever interactions, have cost the scorer since
-    its last record; it stands only where there is something.
+    its last record; it stands only where there is something. So does ``run``, on the records that
+    ``evaluate`` writes to a file.
     """
 
     schema_: Annotated[Literal["rag.score/1"], AnyMinor] = Field(SCORE_SCHEMA, alias="schema")
@@ -95,6 +107,7 @@ class ScoreRecord(Frozen):
     rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
     timings: dict[str, float] = {}
     truncated: bool = False
+    run: RunMark | None = Field(None, exclude_if=lambda mark: mark is None)
 
     @property
     def key(self) -> str:

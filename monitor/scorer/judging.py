@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+)
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from monitor.errors import TOO_LARGE, JudgeFailed, TooLarge
 from monitor.judge.limits.budget import Budget
@@ -116,6 +124,45 @@ async def paid_for(
     finally:
         place = (source.topic, source.partition, source.offset)
         budget.settle(clock(), place, usd, answered=answered)
+
+
+#: Brings a judgement to its end, which has the deadline.
+Perform = Callable[[Coroutine[Any, Any, JudgingResult], Deadline], Awaitable[JudgingResult]]
+
+
+async def _plainly(judging: Coroutine[Any, Any, JudgingResult], _: Deadline) -> JudgingResult:
+    return await judging
+
+
+class JudgeRun:
+    """One interaction on its way through the judge: it waits for a place, then it is judged.
+
+    ``clock`` gives epoch seconds.
+    """
+
+    def __init__(
+        self, interaction: Interaction, policy: ScoringPolicy, clock: Callable[[], float]
+    ) -> None:
+        self._interaction, self._policy, self._clock = interaction, policy, clock
+        self._deadline: Deadline | None = None
+
+    async def result(self, perform: Perform = _plainly) -> JudgingResult:
+        """Its ending, with how long it waited and was judged."""
+        waiting_since = self._clock()
+        async with admitted(self._policy):
+            began, deadline = self._clock(), self._policy.limits.deadline()
+            self._deadline = deadline
+            try:
+                judging = paid_for(self._interaction, self._policy, self._clock, deadline)
+                ending = await perform(judging, deadline)
+            finally:
+                self._deadline = None
+        timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
+        return ending._replace(timings=timings)
+
+    def may_be_left(self, within_s: float) -> bool:
+        """Whether it waits for a place; or for limits, as ``Deadline`` says."""
+        return self._deadline is None or self._deadline.may_be_left(within_s)
 
 
 async def judged(

@@ -21,6 +21,7 @@ from monitor.ingest.formats import native
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
+from monitor.judge.limits.deadline import Deadline
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Partition, Unreadable, records_in
 from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscored
@@ -29,7 +30,7 @@ from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.scorer import score_records
 from monitor.scorer.intake import ALONE, Admitted, Intake, Policies, internal_error
-from monitor.scorer.judging import ScoringPolicy, admitted, all_redacted, judge_input, paid_for
+from monitor.scorer.judging import JudgeRun, ScoringPolicy, all_redacted, judge_input
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
@@ -272,21 +273,22 @@ class Scorer:
     async def _admitted(
         self, work: Work, interaction: Interaction, policy: ScoringPolicy
     ) -> JudgingResult:
-        waiting_since = self._clock()
+        async def perform(
+            judging: Coroutine[Any, Any, JudgingResult], deadline: Deadline
+        ) -> JudgingResult:
+            if work.has_written:  # another interaction of its slot
+                deadline.has_cost()
+            with work.at(WorkState.JUDGING, deadline):
+                return await _unless_stuck(work, judging)
+
         with work.at(WorkState.WAITING):
-            async with admitted(policy):
-                began, deadline = self._clock(), policy.limits.deadline()
-                if work.has_written:  # another interaction of its slot
-                    deadline.has_cost()
-                judging = paid_for(interaction, policy, self._clock, deadline)
-                with work.at(WorkState.JUDGING, deadline):
-                    ending = await _unless_stuck(work, judging)
-        timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
+            ending = await JudgeRun(interaction, policy, self._clock).result(perform)
+        timings = ending.timings
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
         policy.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.pace_controller.judged(ending, timings["judge_s"])
-        return ending._replace(timings=timings)
+        return ending
 
     async def _publish(
         self,

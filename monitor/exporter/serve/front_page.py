@@ -7,17 +7,24 @@ stands in ``front_page.html``, which escapes every text. It says nothing that ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus
+from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
 
 #: More than so many rows tell a person nothing.
 MOST_ROWS: Final = 50
+#: And so many tables.
+MOST_TABLES: Final = 20
+#: Seconds after which a browser asks again.
+REFRESH_S: Final = 3
+_ARROWS: Final = {True: "↑", False: "↓", None: ""}
 #: In the place of the state of a model that today's money does not pay for any more.
 OVER_BUDGET: Final = "over_budget"
 _JUDGES: Final = ("judging", "waiting")
@@ -25,9 +32,9 @@ _JUDGES: Final = ("judging", "waiting")
 _MEANS: Final = {
     "waiting": "for its limits, or because its provider has asked for patience",
     "circuit_open": "its provider does not answer; judging waits until it does",
-    "stopped": "its provider refuses: key, credit, model or address are wrong, and the log says "
-    "which (judge_state); interactions end as judge_failed until a probe, every few minutes, "
-    "is answered",
+    "stopped": "its provider refuses: key, credit, model or address are wrong, and the "
+    "log names which (judge_state). Interactions end as judge_failed until a "
+    "probe, every few minutes, is answered",
     OVER_BUDGET: "today's money is spent; it is asked nothing before the next day",
 }
 
@@ -46,7 +53,7 @@ class Front(NamedTuple):
 
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
     ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
-    replies of models.
+    replies of models. ``scores`` gives the tables, which takes a moment.
     """
 
     version: str
@@ -57,6 +64,36 @@ class Front(NamedTuple):
     money: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
+    scores: Callable[[], Sequence[ScoreTable]] | None = None
+    outcomes: RecentOutcomes | None = None
+
+
+class RecentOutcomes(NamedTuple):
+    """How interactions ended within the last ``minutes``, by outcome and reason ("" for none)."""
+
+    minutes: int
+    ended: Mapping[tuple[str, str], int]
+
+
+class _PageRow(NamedTuple):
+    """A metric of a table, as text; ``state`` is set off where it is an ``alert``."""
+
+    metric: str
+    arrow: str
+    mean: str
+    interval: str
+    samples: str
+    normal: str
+    state: str
+    alert: bool
+
+
+class _PageTable(NamedTuple):
+    """The scores of an application and judge, and what is to be said of them."""
+
+    title: str
+    note: str
+    rows: Sequence[_PageRow]
 
 
 class _PageLine(NamedTuple):
@@ -84,11 +121,13 @@ def front_page(
     front: Front, waiting: Mapping[str, str], stuck: Mapping[str, float], now: str
 ) -> str:
     """The page as HTML; ``now`` is when it was made."""
+    scores = None if front.scores is None else front.scores()
     sections = [
+        _alarms(front.alarms, front.paused),
+        _outcomes(front.outcomes),
         _paused(front.paused, front.pauses_read),
         _health(waiting, stuck),
         _judges(front, waits=bool(waiting)),
-        _alarms(front.alarms, front.paused),
     ]
     return _PAGE.render(
         version=front.version,
@@ -96,7 +135,61 @@ def front_page(
         now=now,
         sections=sections,
         most_rows=MOST_ROWS,
+        refresh_s=REFRESH_S,
+        scores=_no_scores(scores, is_waiting=bool(waiting)),
+        tables=[_table(each) for each in (scores or ())[:MOST_TABLES]],
+        more_tables=max(0, len(scores or ()) - MOST_TABLES),
     )
+
+
+def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:
+    """What stands in the place of tables."""
+    if scores is None:
+        return "This process has no scores: see the page of the exporter."
+    if is_waiting:
+        return "No scores yet: this process still waits, see below."
+    return "No scores yet: nothing was scored within the horizon."
+
+
+def _table(found: ScoreTable) -> _PageTable:
+    screen = ", a lexical screen" if found.judge.startswith("offline@") else ""
+    note = f"judged by {found.judge}{screen}; the last {found.window}"
+    if found.learning is not None:
+        note += "; the baseline is being learned: {:,} of {:,}, no alarm until then".format(
+            *found.learning
+        )
+    return _PageTable(found.application, note, [_row(each) for each in found.rows])
+
+
+def _row(found: ScoreRow) -> _PageRow:
+    better = CATALOGUE[found.metric].higher_is_better
+    state = "worse" if found.is_worse else "no alarm" if found.normal is not None else ""
+    if found.normal is None and found.is_watched:
+        state = "learning"
+    sign = "≥" if better else "≤"
+    return _PageRow(
+        found.metric,
+        _ARROWS[better],
+        f"{found.mean:.3f}",
+        f"{found.lower:.3f}–{found.upper:.3f}",
+        f"{found.samples:,.0f}",
+        "" if found.normal is None else f"{sign} {found.normal:.3f}",
+        state,
+        found.is_worse,
+    )
+
+
+def _outcomes(found: RecentOutcomes | None) -> _PageSection:
+    """How interactions ended lately: the commonest first."""
+    if found is None:
+        elsewhere = "This process reads no interactions: see the pages of the scorers."
+        return _PageSection("Interactions", note=_PageLine(elsewhere))
+    title = f"Interactions of the last {found.minutes} minutes"
+    rows = [
+        _PageLine(f"{number:,} {outcome}{f' ({reason})' if reason else ''}")
+        for (outcome, reason), number in sorted(found.ended.items(), key=lambda it: (-it[1], it[0]))
+    ]
+    return _PageSection(title, rows, _PageLine("None has ended."))
 
 
 def _paused(paused: Sequence[PauseRecord] | None, is_read: bool) -> _PageSection:
@@ -145,7 +238,7 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
         return _PageLine(means, alert=state, lead=f"{name}: ")
     if any(not one.application for one in paused):
         return _PageLine(f"{name}: asked nothing, since all applications are paused by hand")
-    means += ", but not what is paused by hand" if paused else ""
+    means += ", but not applications that are paused by hand" if paused else ""
     means += ", as far as this process, which waits, can" if waits else ""
     return _PageLine(f"{name}: {state}{means}")
 
@@ -156,6 +249,6 @@ def _alarms(
     if alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
         return _PageSection("Alarms", note=_PageLine(elsewhere))
-    none = "; none opens on what is paused, since it is not judged" if paused else ""
+    none = "; none opens where judging is paused" if paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
     return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))

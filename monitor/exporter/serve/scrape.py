@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
+from monitor.exporter.serve.scraped import (
+    DriftReading,
+    Gauge,
+    Learning,
+    PageOwner,
+    ProcessPage,
+    ScrapedPage,
+)
 
 #: Beginnings of the lines that are read. Most of a page are segments, histograms and comments, and
 #: parsing takes its time.
@@ -21,8 +28,14 @@ _READ: Final = (
     "rag_monitor_score_records_",
     "rag_monitor_baseline_",
     "rag_monitor_paused",
+    "rag_monitor_ready",
+    "rag_monitor_build",
+    "rag_monitor_judge_state",
+    "rag_monitor_budget_usd_",
+    "rag_monitor_group_lag_records",
+    "rag_monitor_consumer_lag_records",
 )
-#: In the order of the fields of ``Watched``.
+#: In the order of the fields of ``DriftReading``.
 _WATCHED: Final = (
     "rag_drift_evidence",
     "rag_drift_threshold",
@@ -33,49 +46,109 @@ _WATCHED: Final = (
 
 def read(text: str) -> ScrapedPage:
     """The page in ``text`` (Prometheus text format) of one application and one judge."""
+    found = _indexed(text)
+    pairs = [found.of(owner) for owner in found.owners]
+    return found.of(None)._replace(
+        gauges={key: gauge for pair in pairs for key, gauge in pair.gauges.items()},
+        watched={metric: it for pair in pairs for metric, it in pair.watched.items()},
+        learning=_learning(found, found.owners),
+    )
+
+
+def read_process(text: str) -> ProcessPage:
+    """The page in ``text`` of any number of applications and judges."""
+    found = _indexed(text)
+    totals = found.totals
+    lag = totals.get(
+        "rag_monitor_group_lag_records", totals.get("rag_monitor_consumer_lag_records")
+    )
+    return ProcessPage(
+        {owner: found.of(owner) for owner in sorted(found.owners)},
+        found.of(None),
+        found.version,
+        is_scorer="rag_monitor_interactions_consumed_total" in totals,
+        is_exporter="rag_monitor_baseline_needed" in totals,
+        is_ready=totals.get("rag_monitor_ready") == 1,
+        judges=found.judges,
+        left_usd=totals.get("rag_monitor_budget_usd_left"),
+        per_day_usd=totals.get("rag_monitor_budget_usd_per_day"),
+        unread=None if lag is None else int(lag),
+    )
+
+
+def _indexed(text: str) -> _PageIndex:
     found = _PageIndex()
     # Not splitlines: only a newline ends a line, whatever stands in a label.
     lines = "\n".join(line for line in text.split("\n") if line.startswith(_READ))
     for family in text_string_to_metric_families(lines):
         for sample in family.samples:
             found.take(sample)
-    return ScrapedPage(
-        {key: _gauge(of) for key, of in found.scores.items()},
-        found.outcomes,
-        int(found.totals["rag_monitor_interactions_consumed_total"]),
-        int(found.totals["rag_monitor_interactions_in_flight"]),
-        int(found.totals["rag_monitor_score_records_total"]),
-        {metric: _watched(of) for metric, of in found.watched.items()},
-        _learning(found),
-        tuple(sorted(found.paused)),
-    )
+    return found
 
 
 class _PageIndex:
-    """What stands on a page, by what it is about."""
+    """What stands on a page, by whose it is and what it is about."""
 
     def __init__(self) -> None:
-        self.scores = defaultdict[tuple[str, str], dict[str, float]](dict)
-        self.watched = defaultdict[str, dict[str, float]](dict)
+        self.scores: dict[PageOwner, dict[tuple[str, str], dict[str, float]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
+        self.watched: dict[PageOwner, dict[str, dict[str, float]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
         self.outcomes: dict[tuple[str, str], int] = {}
-        self.learning: list[bool] = []
+        self.slots: dict[PageOwner, int] = {}
+        self.is_learning: dict[PageOwner, bool] = {}
         self.paused: set[str] = set()
+        self.judges: dict[str, str] = {}
+        self.version = ""
         #: Over all labels.
-        self.totals = defaultdict[str, float](float)
+        self.totals: dict[str, float] = {}
+
+    @property
+    def owners(self) -> set[PageOwner]:
+        """All whose scores, evidence or baselines are on the page."""
+        return {*self.scores, *self.watched, *self.is_learning}
 
     def take(self, sample: Sample) -> None:
         name, labels = sample.name, sample.labels
-        self.totals[name] += sample.value
+        self.totals[name] = self.totals.get(name, 0.0) + sample.value
+        owner = PageOwner(labels.get("application", ""), labels.get("judge", ""))
         if name.startswith("rag_score") and "window" in labels:
-            self.scores[labels["metric"], labels["window"]][name] = sample.value
+            self.scores[owner][labels["metric"], labels["window"]][name] = sample.value
         elif name in _WATCHED:
-            self.watched[labels["metric"]][name] = sample.value
+            self.watched[owner][labels["metric"]][name] = sample.value
         elif name == "rag_monitor_interactions_total":
             self.outcomes[labels["outcome"], labels["reason"]] = int(sample.value)
         elif name == "rag_monitor_baseline_learning":
-            self.learning.append(sample.value == 1)
+            self.is_learning[owner] = sample.value == 1
+        elif name == "rag_monitor_baseline_slots":
+            self.slots[owner] = int(sample.value)
         elif name == "rag_monitor_paused":
             self.paused.add(labels["application"])
+        elif name == "rag_monitor_judge_state" and sample.value == 1:
+            self.judges[labels["model"]] = labels["state"]
+        elif name == "rag_monitor_build_info":
+            self.version = labels["version"]
+
+    def of(self, owner: PageOwner | None) -> ScrapedPage:
+        """The page with the scores of this one; None: of nobody."""
+        scores = self.scores.get(owner, {}) if owner else {}
+        watched = self.watched.get(owner, {}) if owner else {}
+        return ScrapedPage(
+            {key: _gauge(of) for key, of in scores.items()},
+            self.outcomes,
+            self.total("rag_monitor_interactions_consumed_total"),
+            self.total("rag_monitor_interactions_in_flight"),
+            self.total("rag_monitor_score_records_total"),
+            {metric: _watched(of) for metric, of in watched.items()},
+            _learning(self, {owner} if owner else set()),
+            tuple(sorted(self.paused)),
+        )
+
+    def total(self, name: str) -> int:
+        """Over all labels."""
+        return int(self.totals.get(name, 0))
 
 
 def _gauge(found: Mapping[str, float]) -> Gauge:
@@ -92,11 +165,11 @@ def _watched(found: Mapping[str, float]) -> DriftReading:
     return DriftReading(evidence, threshold, baseline, alarm == 1)
 
 
-def _learning(found: _PageIndex) -> Learning | None:
-    needed = int(found.totals["rag_monitor_baseline_needed"])
-    slots = int(found.totals["rag_monitor_baseline_slots"])
-    is_over = bool(found.learning) and not any(found.learning)
-    return Learning(slots, needed, is_over) if needed else None
+def _learning(found: _PageIndex, owners: Collection[PageOwner]) -> Learning | None:
+    needed = found.total("rag_monitor_baseline_needed")
+    slots = sum(found.slots.get(owner, 0) for owner in owners)
+    learning = [found.is_learning[owner] for owner in owners if owner in found.is_learning]
+    return Learning(slots, needed, bool(learning) and not any(learning)) if needed else None
 
 
 async def scrape(url: str) -> ScrapedPage:

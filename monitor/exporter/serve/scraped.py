@@ -49,3 +49,30 @@ class ScrapedPage(NamedTuple):
     watched: Mapping[str, DriftReading] = MappingProxyType({})
     learning: Learning | None = None
     paused: tuple[str, ...] = ()
+
+
+class PageOwner(NamedTuple):
+    """Whose scores they are; ``judge`` is ``name@version``."""
+
+    application: str
+    judge: str
+
+
+class ProcessPage(NamedTuple):
+    """A whole page: ``pairs`` by application and judge, each with the counts of all of them.
+
+    ``counts`` has no gauges. ``judges`` are models and their states, ``left_usd`` and
+    ``per_day_usd`` the day's money, ``unread`` how many records the scorers' group has not read;
+    None where the process does not know.
+    """
+
+    pairs: Mapping[PageOwner, ScrapedPage]
+    counts: ScrapedPage
+    version: str
+    is_scorer: bool
+    is_exporter: bool
+    is_ready: bool
+    judges: Mapping[str, str]
+    left_usd: float | None
+    per_day_usd: float | None
+    unread: int | None

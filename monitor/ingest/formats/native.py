@@ -23,7 +23,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 from monitor.errors import MessageRejected
-from monitor.ingest.event_time import Replaced, choose_event_time, parse_timestamp
+from monitor.ingest.event_time import (
+    Replaced,
+    choose_event_time,
+    parse_any_unit,
+    parse_timestamp,
+)
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
@@ -52,9 +57,9 @@ def _passages(found: Any) -> Any:
     return [{"text": each} if isinstance(each, str) else each for each in found]
 
 
-def _timestamp(found: object) -> datetime | None:
+def _timestamp(found: object, *, of_file: bool) -> datetime | None:
     try:
-        return parse_timestamp(found)
+        return parse_any_unit(found) if of_file else parse_timestamp(found)
     except ValueError as error:
         raise PydanticCustomError("timestamp", "{why}", {"why": str(error)}) from None
 
@@ -155,8 +160,10 @@ def interaction_of(record: KafkaRecord) -> Interaction | None:
         return None
 
 
-def decode(value: bytes, source: Source, broker_ms: int) -> Decoded:
+def decode(value: bytes, source: Source, broker_ms: int, *, of_file: bool = False) -> Decoded:
     """The interaction in ``value``; ``broker_ms`` is the record's time in epoch milliseconds.
+
+    In a file, which has no broker, any time stands that is one, in any unit.
 
     Raises ``MessageRejected`` naming the field, what was found and what was expected; texts are
     described by their length, never quoted.
@@ -164,10 +171,13 @@ def decode(value: bytes, source: Source, broker_ms: int) -> Decoded:
     try:
         logged = _Logged.model_validate_json(value)
         attributes = {**_extras(logged), **_checked(logged.attributes, "attributes")}
-        time = None if logged.timestamp is None else _checked_timestamp(logged.timestamp)
+        found = logged.timestamp
+        time = None if found is None else _checked_timestamp(found, of_file=of_file)
     except ValidationError as error:
         _reject(error)
-    event_time, replaced = choose_event_time(time, broker_ms, present=logged.timestamp is not None)
+    event_time, replaced = choose_event_time(
+        time, broker_ms, present=found is not None, trusts=of_file
+    )
     interaction = Interaction.model_validate(
         {
             "interaction_id": logged.interaction_id
@@ -202,9 +212,9 @@ def _checked(value: Any, path: str) -> Any:
         raise _at(path, value, error) from None
 
 
-def _checked_timestamp(value: Any) -> datetime | None:
+def _checked_timestamp(value: Any, *, of_file: bool) -> datetime | None:
     try:
-        return _timestamp(value)
+        return _timestamp(value, of_file=of_file)
     except PydanticCustomError as error:
         raise _at("timestamp", value, error) from None
 

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from monitor.demo.bars import NO_DATA, bar, cell, course, progress, rising, rising_scale, said
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import latest
 from monitor.demo.schedule import Schedule
-from monitor.demo.view import CHOSEN, View
+from monitor.demo.view import View
 from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.status.bars import NO_DATA, bar, cell, course, progress, rising, rising_scale, said
+from monitor.status.gauges import CHOSEN
 from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
 

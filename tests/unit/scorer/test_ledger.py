@@ -67,3 +67,19 @@ def test_outcome_and_reason_are_the_labels() -> None:
     page = generate_latest(registry).decode()
     assert 'rag_monitor_interactions_total{outcome="scored",reason=""} 1.0' in page
     assert 'rag_monitor_interactions_total{outcome="not_sampled",reason="hash"} 1.0' in page
+
+
+def test_what_ended_lately_is_what_ended_within_five_minutes() -> None:
+    """Batches and single ones; what is older is forgotten, and counters stay."""
+    now = [0.0]
+    ledger = Ledger(ScorerTelemetry(CollectorRegistry()), lambda: now[0])
+    ledger.skip(7, Outcome.NOT_SAMPLED, Reason.HASH)
+    now[0] = 200.0
+    ledger.consume()
+    ledger.settle(Outcome.SCORED, None)
+    assert ledger.lately() == {(Outcome.NOT_SAMPLED, "hash"): 7, (Outcome.SCORED, ""): 1}
+    now[0] = 320.0
+    assert ledger.lately() == {(Outcome.SCORED, ""): 1}
+    now[0] = 9_000.0
+    assert ledger.lately() == {}
+    assert ledger.ended[Outcome.NOT_SAMPLED, "hash"] == 7

@@ -10,10 +10,13 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
+    MOST_TABLES,
     Front,
+    RecentOutcomes,
     front_page,
     over_budget,
 )
+from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.complaints import ReplyTally
@@ -39,7 +42,7 @@ class Read(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Every element but the empty ones is closed in order."""
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
         self.links += [value for name, value in attrs if name in ("href", "src")]
         if tag == "h2":
@@ -48,8 +51,10 @@ class Read(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """The innermost one."""
         assert self.open.pop() == tag
-        if tag == "li":
-            self.sections[self.heading] += "\n"
+        if tag in ("li", "tr", "p", "h3"):
+            self.sections[self.heading] = self.sections.get(self.heading, "") + "\n"
+        if tag in ("th", "td"):
+            self.sections[self.heading] += " "
 
     def handle_data(self, data: str) -> None:
         """Below the last heading."""
@@ -94,10 +99,10 @@ def test_a_judge_is_not_said_to_judge_what_is_paused() -> None:
     by_hand = "Paused by hand: bot, until 2026-11-20T12:00:00+00:00"
     said = read(Front("1", ["score"], [bot], judges, ())).sections
     first, gpt, slow = said["Judge"].strip().splitlines()
-    assert (first, gpt) == (by_hand, "gpt: judging, but not what is paused by hand")
+    assert (first, gpt) == (by_hand, "gpt: judging, but not applications that are paused by hand")
     assert slow.startswith("slow: waiting")
-    assert slow.endswith("but not what is paused by hand")
-    assert "none opens on what is paused" in said["Alarms"]
+    assert slow.endswith("but not applications that are paused by hand")
+    assert "none opens where judging is paused" in said["Alarms"]
     said = read(Front("1", ["score"], [PauseRecord(), bot], judges, ())).sections
     first, *rest = said["Judge"].strip().splitlines()
     assert first == "Paused by hand: all applications, until rag-monitor resume"
@@ -184,3 +189,57 @@ def test_rows_end_somewhere() -> None:
     said = read(Front("1", paused=paused)).sections["Pauses"]
     assert said.count(", until") == MOST_ROWS
     assert "and 7 more" in said
+
+
+ROW = ScoreRow("faithfulness", 0.9, 0.85, 0.93, 1200.4, 0.92, is_watched=True, is_worse=True)
+
+
+def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
+    """For each application and metric; learning with its progress; the open alarm is set off."""
+    low = ROW._replace(metric="hallucination", normal=None, is_worse=False)
+    tables = [
+        ScoreTable("bot", "llm@1", "5m", [ROW], None),
+        ScoreTable("shop", "offline@2", "24h", [low], (118, 1000)),
+        ScoreTable("mute", "llm@1", "24h", [], None),
+    ]
+    page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
+    said = [line.split() for line in Read(page).sections["Scores"].strip().splitlines()]
+    assert ["bot"] in said
+    assert ["faithfulness", "↑", "0.900", "0.850–0.930", "1,200", "≥", "0.920", "worse"] in said
+    assert ["hallucination", "↓", "0.900", "0.850–0.930", "1,200", "learning"] in said
+    words = " ".join(word for line in said for word in line)
+    assert "judged by llm@1; the last 5m" in words
+    assert (
+        "offline@2, a lexical screen; the last 24h; the baseline is being learned: 118 of" in words
+    )
+    assert "No metric has a value." in words
+    assert page.count("<strong>worse</strong>") == 1
+    assert '<meta http-equiv="refresh" content="3">' in page
+
+
+def test_without_scores_the_page_says_why() -> None:
+    """Another role, a replay that is not over, or nothing to score."""
+    assert "see the page of the exporter" in read(Front("1")).sections["Scores"]
+    nothing = Front("1", ["export"], scores=list)
+    assert "nothing was scored within the horizon" in read(nothing).sections["Scores"]
+    waits = read(nothing, {"exporter": "replay of t"}).sections["Scores"]
+    assert "this process still waits" in waits
+
+
+def test_tables_end_somewhere() -> None:
+    """How many more there are is said."""
+    tables = [ScoreTable(f"a{n}", "j", "5m", [ROW], None) for n in range(MOST_TABLES + 3)]
+    said = read(Front("1", scores=lambda: tables)).sections["Scores"]
+    assert said.count("judged by") == MOST_TABLES
+    assert "and 3 more applications or judges" in said
+
+
+def test_how_interactions_ended_lately_is_said() -> None:
+    """The commonest first, with its reason."""
+    ended = {("scored", ""): 7, ("not_sampled", "hash"): 1234}
+    sections = read(Front("1", outcomes=RecentOutcomes(5, ended))).sections
+    said = sections["Interactions of the last 5 minutes"].strip().splitlines()
+    assert said == ["1,234 not_sampled (hash)", "7 scored"]
+    none = read(Front("1", outcomes=RecentOutcomes(5, {}))).sections
+    assert none["Interactions of the last 5 minutes"].strip() == "None has ended."
+    assert "see the pages of the scorers" in read(Front("1")).sections["Interactions"]

@@ -36,6 +36,11 @@ class ScrapeHistory:
         """The newest scrape."""
         return self._looks[-1]
 
+    @property
+    def has_one(self) -> bool:
+        """Whether there is one scrape only, and so no course of anything."""
+        return len(self._looks) == 1
+
     def rate(self, count: Callable[[ScrapedPage], int]) -> float | None:
         """By how much a counter grew in a second, over the last ten; None after one scrape."""
         end = self.last

@@ -10,9 +10,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from monitor.demo.history import ScrapeHistory
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.records import Outcome
+from monitor.status.history import ScrapeHistory
 
 MEANINGS: Final[Mapping[str, str]] = {
     Outcome.SCORED: "judged, and has a value",

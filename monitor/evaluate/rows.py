@@ -1,0 +1,192 @@
+"""Rows of a file as JSON objects: JSONL, a JSON list, CSV, Parquet; also gzipped, or from stdin."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from monitor.errors import ConfigurationError
+
+STDIN: Final = "-"
+#: What standard input is called in records.
+STDIN_NAME: Final = "stdin"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+_PARQUET: Final = b"PAR1"
+#: Fields of CSV that hold more than one text; and those that are missing where they are empty.
+_NESTED: Final = frozenset({"retrieved_contexts", "attributes"})
+_OPTIONAL: Final = frozenset({"interaction_id", "timestamp", "application", "reference"})
+_LARGEST_CELL: Final = 2**31 - 1
+
+
+class InputRow(NamedTuple):
+    """One row: its number from 1, what its kind of file calls it, and the interaction in JSON."""
+
+    number: int
+    unit: str
+    value: bytes
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[Iterator[InputRow]]:
+    """The rows of a file, or of standard input (``-``), one after the other; blank ones are none.
+
+    Raises ``ConfigurationError`` that names the file: where it is empty, damaged, or needs a
+    package that is not there. An ``OSError`` of opening it goes through.
+    """
+    name = STDIN_NAME if str(file) == STDIN else str(file)
+    with _stream(file) as stream:
+        yield _named(name, stream, file)
+
+
+@contextmanager
+def _stream(file: Path) -> Iterator[io.BufferedReader]:
+    """The bytes, unzipped."""
+    is_stdin = str(file) == STDIN
+    raw: Any = sys.stdin.buffer if is_stdin else file.open("rb")
+    try:
+        if raw.peek(2)[:2] == _GZIP:
+            unzipped: Any = gzip.GzipFile(fileobj=raw)
+            yield io.BufferedReader(unzipped)
+        else:
+            yield raw
+    finally:
+        if not is_stdin:
+            raw.close()
+
+
+def _some(rows: Iterator[InputRow]) -> Iterator[InputRow]:
+    """The same; an input without any is a mistake, and not a run in which all is well."""
+    is_empty = True
+    for row in rows:
+        is_empty = False
+        yield row
+    if is_empty:
+        raise ConfigurationError("is empty: there is no interaction in it")
+
+
+def _named(name: str, stream: io.BufferedReader, file: Path) -> Iterator[InputRow]:
+    """The rows; what is wrong with the input names it."""
+    try:
+        yield from _some(_rows(stream, file))
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ConfigurationError(f"{name}: its gzip data are damaged: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{name}: is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); save "
+            "it as UTF-8"
+        ) from error
+    except csv.Error as error:
+        raise ConfigurationError(f"{name}: is no CSV: {error}") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {error}") from error
+
+
+def _rows(stream: io.BufferedReader, file: Path) -> Iterator[InputRow]:
+    """By what it begins with, and by its name where that does not tell."""
+    head = stream.peek(8192)
+    suffixes = [each.lower() for each in file.suffixes]
+    if head.startswith(_PARQUET) or ".parquet" in suffixes:
+        return _of_parquet(stream)
+    if ".csv" in suffixes or ".tsv" in suffixes:
+        return _of_csv(stream, "\t" if ".tsv" in suffixes else ",")
+    if head.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        return _of_list(stream)
+    return _of_lines(stream)
+
+
+def _of_lines(stream: io.BufferedReader) -> Iterator[InputRow]:
+    for number, line in enumerate(stream, 1):
+        if number == 1:  # some editors write one
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if line.strip():
+            yield InputRow(number, "line", line)
+
+
+def _of_list(stream: io.BufferedReader) -> Iterator[InputRow]:
+    try:
+        found = json.loads(stream.read().removeprefix(_BYTE_ORDER_MARK))
+    except ValueError as error:
+        raise ConfigurationError(f"begins with [ and is no JSON list: {error}") from error
+    for number, item in enumerate(found, 1):
+        yield InputRow(number, "item", _json(item))
+
+
+def _of_csv(stream: io.BufferedReader, delimiter: str) -> Iterator[InputRow]:
+    csv.field_size_limit(_LARGEST_CELL)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), 1):
+            cells = {name: _cell(name, cell) for name, cell in row.items() if name is not None}
+            yield InputRow(number, "row", _json({k: v for k, v in cells.items() if v is not None}))
+    finally:
+        text.detach()
+
+
+def _cell(name: str, cell: str | None) -> Any:
+    """What a cell means: lists and objects as JSON or as Python writes them, times as numbers."""
+    if cell is None or (not cell.strip() and name in _OPTIONAL):
+        return None
+    if name == "timestamp":
+        return _number(cell)
+    if name not in _NESTED:
+        return cell
+    if not cell.strip():
+        return [] if name == "retrieved_contexts" else {}
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(cell)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, list | dict):
+            return found
+    return [cell] if name == "retrieved_contexts" else cell
+
+
+def _number(cell: str) -> int | float | str:
+    for read in (int, float):
+        try:
+            return read(cell)
+        except ValueError:
+            continue
+    return cell.strip()
+
+
+def _of_parquet(stream: io.BufferedReader) -> Iterator[InputRow]:
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ImportError as error:
+        raise ConfigurationError(
+            "Parquet needs pyarrow: pip install 'rag-monitor[parquet]', or save it as JSONL"
+        ) from error
+    try:
+        found = parquet.ParquetFile(io.BytesIO(stream.read()))
+        rows = (row for batch in found.iter_batches() for row in batch.to_pylist())
+        for number, row in enumerate(rows, 1):
+            yield InputRow(number, "row", _json({k: v for k, v in row.items() if v is not None}))
+    except ArrowInvalid as error:
+        raise ConfigurationError(f"is no Parquet: {error}") from error
+
+
+def _json(found: Any) -> bytes:
+    """A row in JSON; a moment as RFC 3339, in UTC where it says no other zone."""
+    return json.dumps(found, ensure_ascii=False, default=_plain).encode(errors="surrogatepass")
+
+
+def _plain(found: Any) -> Any:
+    if hasattr(found, "isoformat"):
+        text = str(found.isoformat())
+        has_zone = getattr(found, "tzinfo", None) is not None
+        return text if has_zone or "T" not in text else f"{text}Z"
+    if isinstance(found, bytes):
+        return found.decode(errors="replace")
+    return str(found)

@@ -1,0 +1,185 @@
+"""What became of a file: outcomes, money, and the mean of every metric with its interval. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from monitor.ingest.event_time import Replaced
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import Outcome, ScoreRecord, Usage
+from monitor.stats.estimate import estimate
+from monitor.stats.sums import ZERO, Sums, as_worse, terms
+
+#: Tables of more applications and judges than that are counted, and not printed.
+MOST_TABLES: Final = 10
+_NOBODY: Final = ""
+_FAILED: Final = (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET)
+
+
+@dataclass(slots=True)
+class MetricSums:
+    """One metric over the records of an application and judge; ``missing`` is by reason."""
+
+    sums: Sums = ZERO
+    valued: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of a file; the number of the row, from 1, before which it was told to stop.
+
+    ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
+    ``replaced`` counts the times that were not the log's own, by reason.
+    """
+
+    records: int = 0
+    resumed: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    rejected: int = 0
+    answered: int = 0
+    stopped_before: int | None = None
+    failed: Counter[str] = field(default_factory=Counter)
+    replaced: Counter[Replaced] = field(default_factory=Counter)
+    metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(MetricSums))
+    )
+
+    def add(self, record: ScoreRecord, *, resumed: bool = False) -> None:
+        """One more record is in the file."""
+        self.records += 1
+        self.resumed += resumed
+        self.outcomes[f"{record.outcome}{f' ({record.reason})' if record.reason else ''}"] += 1
+        if not resumed:
+            self.usage += record.usage
+        if record.outcome is Outcome.JUDGE_FAILED:
+            self.failed[record.reason or ""] += 1
+        elif record.outcome is Outcome.SCORED or record.usage.calls:
+            self.answered += 1
+        self._score(record)
+
+    def _score(self, record: ScoreRecord) -> None:
+        # Which version of a model judges is known from its replies only.
+        is_judged = record.outcome is Outcome.SCORED or record.usage.calls
+        found = self.metrics[record.application, record.judge.label if is_judged else _NOBODY]
+        if record.outcome in _FAILED:
+            for name in record.scores or CATALOGUE:
+                _add(found[name], None, str(record.reason))
+            return
+        for name, score in record.scores.items():
+            if isinstance(score, float) and name in CATALOGUE:
+                _add(found[name], as_worse(score, CATALOGUE[name].higher_is_better), "")
+            elif not isinstance(score, float):
+                found[name].missing[score.unscored] += 1
+
+    @property
+    def refused(self) -> str | None:
+        """Why the judge has failed at all that it was asked; None where it answered anything."""
+        if self.answered or not self.failed:
+            return None
+        reason, times = self.failed.most_common(1)[0]
+        return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
+
+
+def _add(found: MetricSums, value_as_worse: float | None, reason: str) -> None:
+    failed = value_as_worse is None
+    one = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=value_as_worse, failed=failed)
+    found.sums = found.sums.plus(one)
+    if failed:
+        found.missing[reason] += 1
+    else:
+        found.valued += 1
+
+
+def table(summary: Summary) -> Iterator[str]:
+    """For each application and judge a row a metric: mean, interval, n, and what has no value."""
+    metrics = _with_nobodys(summary)
+    pairs = sorted(metrics)
+    for application, judge in pairs[:MOST_TABLES]:
+        yield f"{application}, judged by {judge or 'nobody'}"
+        yield f"  {'metric':30} {'mean':>6}  {'95 % interval':15} {'n':>6}  no value"
+        found = metrics[application, judge]
+        for name, metric in CATALOGUE.items():
+            if name in found:
+                yield _row(name, found[name], metric.higher_is_better)
+    if len(pairs) > MOST_TABLES:
+        yield f"and {len(pairs) - MOST_TABLES} more applications or judges"
+
+
+def _with_nobodys(summary: Summary) -> dict[tuple[str, str], dict[str, MetricSums]]:
+    """What nobody judged counts beside what most of its application was judged by."""
+    found = {pair: dict(metrics) for pair, metrics in summary.metrics.items() if pair[1]}
+    for (application, judge), metrics in summary.metrics.items():
+        if judge != _NOBODY:
+            continue
+        beside = [pair for pair in found if pair[0] == application]
+        if not beside:
+            found[application, judge] = dict(metrics)
+            continue
+        pair = max(beside, key=lambda pair: sum(each.valued for each in found[pair].values()))
+        for name, sums in metrics.items():
+            found[pair][name] = _sum(found[pair].get(name, MetricSums()), sums)
+    return found
+
+
+def _sum(one: MetricSums, other: MetricSums) -> MetricSums:
+    return MetricSums(
+        one.sums.plus(other.sums), one.valued + other.valued, one.missing + other.missing
+    )
+
+
+def _row(name: str, found: MetricSums, better: bool | None) -> str:
+    said = ", ".join(f"{number:,} {reason}" for reason, number in found.missing.most_common())
+    estimated = estimate(found.sums, found.sums, better)
+    if estimated.value is None or estimated.lower is None or estimated.upper is None:
+        return f"  {name:30} {'–':>6}  {'':15} {0:>6}  {said}".rstrip()
+    interval = f"{estimated.lower:.3f}–{estimated.upper:.3f}"
+    return f"  {name:30} {estimated.value:6.3f}  {interval:15} {found.valued:>6,}  {said}".rstrip()
+
+
+def one_line(summary: Summary) -> str:
+    """Outcomes, calls, tokens, money; what was left out, replaced, and there before."""
+    outcomes = ", ".join(f"{n} {name}" for name, n in summary.outcomes.most_common())
+    usage, stopped = summary.usage, summary.stopped_before
+    before = f" ({summary.resumed} of them before)" if summary.resumed else ""
+    replaced = "".join(f"; {_replaced(why, n)}" for why, n in summary.replaced.most_common())
+    return (
+        f"{summary.records} judged{before}: {outcomes or 'none'}; {summary.rejected} lines left "
+        f"out; {usage.calls} calls, {usage.prompt_tokens} prompt and {usage.completion_tokens} "
+        f"completion tokens, {usage.usd:.4f} USD{replaced}"
+        f"{f'; stopped before line {stopped}' if stopped else ''}"
+    )
+
+
+def _replaced(why: Replaced, number: int) -> str:
+    """The begin of the run stands for a time that is none."""
+    what = "without a time" if why == "missing" else "with a time outside the calendar"
+    return f"{number} {what}: the run's begin stands for it"
+
+
+def progress_line(done: int, of: int | None, rate: float, usd: float) -> str:
+    """How far it is, at so many rows a second; ``of`` is None where nobody knows how many.
+
+    >>> progress_line(120, 200, 4.0, 0.0512)
+    '120 of 200, 4.0/s, 0.0512 USD, 20 s left'
+    >>> progress_line(120, None, 4.0, 0.0), progress_line(0, 9, 0.0, 0.0)
+    ('120, 4.0/s, 0.0000 USD', '0 of 9, 0.0/s, 0.0000 USD')
+    """
+    total = "" if of is None else f" of {of:,}"
+    left = "" if of is None or not rate else f", {_span(max(0, of - done) / rate)} left"
+    return f"{done:,}{total}, {rate:.1f}/s, {usd:.4f} USD{left}"
+
+
+def _span(seconds: float) -> str:
+    """In one unit that fits.
+
+    >>> _span(20.0), _span(200.0), _span(20_000.0)
+    ('20 s', '3 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Single answers, from the topics alone: the worst, one in full, and why one was not judged."""

@@ -1,0 +1,88 @@
+"""Score records of a topic, read once; each only as far as its key says that it may be wanted."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from monitor.app.connections import connection, output_connection
+from monitor.config import Settings
+from monitor.errors import RecordSkipped
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import TopicScan
+from monitor.lookup.placed import PlacedScore
+from monitor.metrics.offending import judged_claims, reference_claims
+from monitor.records import ScoreRecord, read_score_record
+from monitor.runtime.health import Health
+
+#: Records are found by the broker's time, and wanted by event time: this much before it.
+SLACK_S = 3600.0
+
+
+class LookupAccess(NamedTuple):
+    """Where to read, and for how many seconds at most; ``inputs`` may be another cluster."""
+
+    settings: Settings
+    inputs: Connection
+    output: Connection
+    health: Health
+    limit_s: float
+
+
+def access_of(settings: Settings, limit_s: float) -> LookupAccess:
+    """The access of these settings."""
+    inputs = connection(settings)
+    outputs = output_connection(settings, inputs)
+    return LookupAccess(settings, inputs, outputs, Health(time.monotonic), limit_s)
+
+
+@asynccontextmanager
+async def scanned(access: LookupAccess, cluster: Connection) -> AsyncIterator[TopicScan]:
+    """A client that reads topics; raises ``DependencyRefused`` when that is not done in time."""
+    async with one_shot.in_time(cluster, access.health, access.limit_s, "reading"):
+        scan = await TopicScan.start(cluster, access.health)
+        try:
+            yield scan
+        finally:
+            await scan.stop()
+
+
+async def scores(
+    scan: TopicScan, topic: str, wanted: Callable[[KafkaRecord], bool], since: float = 0.0
+) -> AsyncIterator[PlacedScore]:
+    """The score records that are ``wanted`` and can be read, since a time (epoch seconds)."""
+    start_ms = int(max(0.0, since - SLACK_S) * 1000)
+    async for record in scan.records(topic, start_ms=start_ms):
+        if record.value is not None and wanted(record):
+            found = _read(record.value)
+            if found is not None:
+                yield PlacedScore(found, record.partition, record.offset)
+
+
+def _read(value: bytes) -> ScoreRecord | None:
+    """None for what cannot be read, which the exporter counts and names."""
+    try:
+        found = read_score_record(value)
+        judged_claims(found), reference_claims(found)
+    except (RecordSkipped, ValueError):  # or its verdicts have no shape
+        return None
+    return found
+
+
+def spellings(interaction_id: str) -> tuple[bytes, ...]:
+    r"""How an id may stand within JSON: as it is, in ASCII, with escaped slashes.
+
+    >>> spellings("a/é")
+    (b'a/\xc3\xa9', b'a/\\u00e9', b'a\\/\xc3\xa9', b'a\\/\\u00e9')
+    >>> spellings("a1")
+    (b'a1',)
+    """
+    plain = json.dumps(interaction_id, ensure_ascii=False)[1:-1].encode(errors="surrogatepass")
+    ascii_only = json.dumps(interaction_id)[1:-1].encode()
+    slashed = (each.replace(b"/", b"\\/") for each in (plain, ascii_only))
+    return tuple(dict.fromkeys((plain, ascii_only, *slashed)))

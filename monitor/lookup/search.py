@@ -1,0 +1,262 @@
+"""Finding all that the topics hold of one interaction: scores, the log itself, dead letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final
+
+from monitor.app.policies import build_redactor, by_application, ingest_filter
+from monitor.app.start import oldest_judged
+from monitor.config import Effective
+from monitor.control.commands import ControlAccess, in_force
+from monitor.errors import DependencyRefused, MessageRejected
+from monitor.ingest import headers
+from monitor.ingest.dead_letters.listing import row
+from monitor.ingest.formats import native
+from monitor.kafka.reader import GroupWatch
+from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.replay import TopicScan
+from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
+from monitor.lookup.reading import LookupAccess, scanned, scores, spellings
+from monitor.records import Interaction, Source
+from monitor.sampling.hashing import Sampler, unit_hash
+from monitor.sampling.rules import FirstMatch
+from monitor.telemetry import ScorerTelemetry, new_registry
+
+#: An id that the log lacks is its place.
+_PLACE: Final = re.compile(r"(.+)/([0-9]{1,9})/([0-9]{1,18})", re.DOTALL)
+
+
+async def scores_of(
+    access: LookupAccess, interaction_id: str, application: str | None, since: float = 0.0
+) -> list[PlacedScore]:
+    """The score records of an id; of any application, unless one is named."""
+    suffix, topic = f"/{interaction_id}".encode(), access.settings.kafka.topics.scores
+
+    def may_be(record: KafkaRecord) -> bool:
+        return record.key is None or record.key.endswith(suffix)
+
+    async with scanned(access, access.output) as scan:
+        return [
+            each
+            async for each in scores(scan, topic, may_be, since)
+            if each.record.interaction_id == interaction_id
+            and application in (None, each.record.application)
+        ]
+
+
+async def findings(
+    access: LookupAccess, interaction_id: str, application: str | None, since: float, now: float
+) -> LookupFindings:
+    """All that is known of an id; ``since`` and ``now`` are epoch seconds.
+
+    Raises ``DependencyRefused`` when a topic may not be read, or not in time.
+    """
+    topics = access.settings.kafka.topics
+    found = await scores_of(access, interaction_id, application, since)
+    inputs = await _Inputs(access, interaction_id, now).found(since)
+    letters = await _letters(access, interaction_id, inputs)
+    slot = None if found else await _slot_of(access, inputs)
+    return LookupFindings(
+        interaction_id,
+        tuple(found),
+        tuple(inputs),
+        tuple(letters),
+        slot,
+        tuple(await _paused(access, inputs, now)),
+        (topics.scores, *topics.interactions, topics.dead_letters),
+    )
+
+
+@dataclass
+class _Inputs:
+    """Looks through the input topics for an id, or for the place that it names."""
+
+    access: LookupAccess
+    interaction_id: str
+    now: float
+    _copies: dict[bytes, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings = self.access.settings
+        otherwise, cases = by_application(settings, lambda whole: whole)
+        self._policy: FirstMatch[Effective] = FirstMatch(cases, otherwise)
+        self._filter, self._oldest = ingest_filter(settings), oldest_judged(settings)
+        # Its counts are nobody's: what is wrong may quote a name that is to be hidden.
+        self._redactor = build_redactor(settings, ScorerTelemetry(new_registry()))
+
+    async def found(self, since: float) -> list[PlacedInput]:
+        async with scanned(self.access, self.access.inputs) as scan:
+            records = await self._records(scan, since)
+        committed = await _committed(self.access)
+        records.sort(key=lambda record: (record.timestamp, record.offset))
+        return [self._placed(record, committed) for record in records]
+
+    async def _records(self, scan: TopicScan, since: float) -> list[KafkaRecord]:
+        topics, place = self.access.settings.kafka.topics.interactions, self._place()
+        if place is not None and place[0] in topics:
+            record = await scan.one(*place)
+            return [] if record is None or not self._may_be(record, place) else [record]
+        asked = spellings(self.interaction_id)
+        return [
+            record
+            for topic in topics
+            async for record in scan.records(topic, start_ms=int(since * 1000))
+            if record.value is not None
+            and any(each in record.value for each in asked)
+            and self._has_id(record.value)
+        ]
+
+    def _place(self) -> tuple[str, int, int] | None:
+        found = _PLACE.fullmatch(self.interaction_id)
+        return None if found is None else (found[1], int(found[2]), int(found[3]))
+
+    def _may_be(self, record: KafkaRecord, place: tuple[str, int, int]) -> bool:
+        """Whether the record there has no id of its own, or cannot be read."""
+        try:
+            logged = native.logged_id(record.value or b"")
+        except ValueError:
+            return True
+        return logged in (None, "/".join(map(str, place)))
+
+    def _has_id(self, value: bytes) -> bool:
+        return _has_id(value, self.interaction_id)
+
+    def _placed(self, record: KafkaRecord, committed: dict[Partition, int]) -> PlacedInput:
+        origin, is_redriven = headers.place_of(record)
+        source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
+        partition = Partition(record.topic, record.partition)
+        found = PlacedInput(
+            record.topic,
+            record.partition,
+            record.offset,
+            record.timestamp / 1000,
+            None,
+            committed=committed.get(partition),
+        )
+        try:
+            decoded = native.decode(record.value or b"", source, max(0, record.timestamp))
+        except MessageRejected as error:
+            told = self._redactor.message(error)
+            return found._replace(error=str(told), cause=f"{told.stage}/{told.cause}")
+        happened = decoded.interaction.event_time.timestamp()
+        found = found._replace(
+            was_too_old=not is_redriven and happened < self._oldest(found.timestamp),
+            is_too_old=not is_redriven and happened < self._oldest(self.now),
+        )
+        return self._sampled(record, found, decoded.interaction)
+
+    def _sampled(
+        self, record: KafkaRecord, found: PlacedInput, interaction: Interaction
+    ) -> PlacedInput:
+        sampling = self._policy(interaction).sampling
+        sampler = Sampler(sampling.rate, sampling.key)
+        key = sampler.record_key(record.key, record.headers)
+        whole = b"%d:%b:%b" % (record.partition, record.key or b"", record.value or b"")
+        digest = blake2b(whole, digest_size=16).digest()
+        first = self._copies.setdefault(digest, record.offset)
+        return found._replace(
+            interaction=interaction,
+            hash_value=unit_hash(interaction.interaction_id.encode() if key is None else key),
+            has_key=key is not None or sampler.needs_decoding,
+            rate=sampling.rate,
+            held_back=self._filter.against(interaction),
+            is_copy=first < record.offset,
+        )
+
+
+def _has_id(value: bytes, interaction_id: str) -> bool:
+    """Whether a logged record is of this id; of one that is no JSON, whether it names it."""
+    try:
+        return native.logged_id(value) == interaction_id
+    except ValueError:
+        return any(b'"%b"' % each in value for each in spellings(interaction_id))
+
+
+async def _committed(access: LookupAccess) -> dict[Partition, int]:
+    """Where the scorers' group stands; nothing where it may not be asked."""
+    kafka, found = access.settings.kafka, dict[Partition, int]()
+    try:
+        for topic in kafka.topics.interactions:
+            watch = await GroupWatch.start(access.inputs, kafka.group_id, topic, access.health)
+            try:
+                found |= {part: at for part, (at, _) in (await watch.look()).items()}
+            finally:
+                await watch.stop()
+    except Exception:  # noqa: BLE001 - a right that is missing: all else is worth knowing
+        return {}
+    return found
+
+
+async def _letters(
+    access: LookupAccess, interaction_id: str, inputs: Sequence[PlacedInput]
+) -> list[dict[str, Any]]:
+    """Its dead letters: of the places where it was logged, or with its id in key or value."""
+    topic, key = access.settings.kafka.topics.dead_letters, interaction_id.encode()
+    places = {(each.topic, each.partition, each.offset) for each in inputs}
+    found, place = [], _PLACE.fullmatch(interaction_id)
+    if place is not None:
+        places.add((place[1], int(place[2]), int(place[3])))
+    async with scanned(access, access.output) as scan:
+        async for record in scan.records(topic):
+            letter = headers.read_dead_letter(record)
+            if letter is None:
+                continue
+            is_its = letter.history.origin[:3] in places or record.key == key
+            if is_its or _has_id(record.value or b"", interaction_id):
+                found.append(row(record, letter))
+    return sorted(found, key=lambda each: (each["attempts"], each["offset"]))
+
+
+async def _slot_of(access: LookupAccess, inputs: Sequence[PlacedInput]) -> PlacedScore | None:
+    """The record of the pick that was judged for the slot that one of these is in."""
+    wanted = [each for each in inputs if each.interaction is not None]
+    if not wanted:
+        return None
+    topic, since = access.settings.kafka.topics.scores, min(each.timestamp for each in wanted)
+    prefixes = tuple(
+        f"{each.interaction.application}/".encode() for each in wanted if each.interaction
+    )
+
+    def may_be(record: KafkaRecord) -> bool:
+        return record.key is None or record.key.startswith(prefixes)
+
+    async with scanned(access, access.output) as scan:
+        async for found in scores(scan, topic, may_be, since):
+            if any(_stands_for(found, each) for each in wanted):
+                return found
+    return None
+
+
+def _stands_for(found: PlacedScore, one: PlacedInput) -> bool:
+    record, sampling = found.record, found.record.sampling
+    if one.interaction is None or sampling.first_offset is None or sampling.last_offset is None:
+        return False
+    return (
+        record.application == one.interaction.application
+        and sampling.kind == one.interaction.kind
+        and (record.source.topic, record.source.partition) == (one.topic, one.partition)
+        and sampling.first_offset <= one.offset <= sampling.last_offset
+    )
+
+
+async def _paused(access: LookupAccess, inputs: Sequence[PlacedInput], now: float) -> Sequence[str]:
+    """The pauses that hold now for one of these, in words."""
+    names = {each.interaction.application for each in inputs if each.interaction is not None}
+    control = ControlAccess(
+        access.output, access.settings.kafka.topics.control, access.health, access.limit_s
+    )
+    try:
+        held = await in_force(control, now)
+    except DependencyRefused:
+        return ()
+    return list(_said(held, names))
+
+
+def _said(held: Sequence[Any], names: set[str]) -> Iterator[str]:
+    for each in held:
+        if not each.application or each.application in names:
+            yield str(each)

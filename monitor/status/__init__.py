@@ -1,0 +1,1 @@
+"""How a monitor is doing, for people without Prometheus: what is read, and how it is shown."""

@@ -1,0 +1,285 @@
+"""``rag-monitor worst``, ``show`` and ``why``: single answers from the topics, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from monitor.records.control import PauseRecord
+from monitor.sampling.hashing import unit_hash
+from tests.servers.judge_server import JudgeServer
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, produce
+from tests.stages.command import one_line, rag_monitor
+from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.process import MonitorProcess, asking, outcomes, until
+from tests.stages.topics import MakeTopics, Topics
+
+PRICES = "Price list of 2019: returning an item costs 5 euros."
+WARRANTY = "The warranty lasts 24 months from the day of delivery."
+
+
+def logged(name: str | None, **fields: Any) -> Record:
+    """One interaction as an application logs it."""
+    body = {
+        "application": "shop",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "user_input": "How long is the warranty, and what does returning cost?",
+        "response": "The warranty lasts 24 months. Returning an item costs 5 euros.",
+        "retrieved_contexts": [WARRANTY, {"id": "archive-2019#3", "text": PRICES}],
+        "reference": "The warranty lasts 24 months. Returning an item is free.",
+        "attributes": {"tenant": "acme"},
+    }
+    if name is not None:
+        body["interaction_id"] = name
+    return Record(json.dumps({**body, **fields}).encode(), (name or "none").encode(), partition=0)
+
+
+def environment(broker: str, topics: Topics, **settings: str) -> dict[str, str]:
+    """Settings of one monitor as variables."""
+    given = {"kafka__bootstrap_servers": broker, **topics, **settings}
+    return {f"RAG_MONITOR_{key.upper()}": value for key, value in given.items()}
+
+
+async def asked(
+    environ: dict[str, str], *command: str, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """A command to its end, which must be with this code."""
+    result = await asyncio.to_thread(rag_monitor, *command, environ=environ)
+    assert result.returncode == code, (result.stdout, result.stderr)
+    return result
+
+
+async def why(environ: dict[str, str], name: str, code: int = 0) -> dict[str, Any]:
+    """What is said of an id, for programs."""
+    found: dict[str, Any] = json.loads(
+        (await asked(environ, "why", name, "--json", code=code)).stdout
+    )
+    return found
+
+
+async def judged(scorer: MonitorProcess, number: int) -> None:
+    """Wait until so many have ended."""
+
+    async def ended() -> bool:
+        return sum(outcomes(await scorer.metrics()).values()) >= number
+
+    await until(ended, f"{number} ended")
+
+
+async def test_three_bad_answers_are_shown_from_the_topic(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The worst first, with what is wrong and where it came from; one in full; no database."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    scorer = MonitorProcess("score", broker, tmp_path, "s", **topics, export__segment="tenant")
+    environ = environment(broker, topics)
+    good = {"response": "The warranty lasts 24 months."}
+    try:
+        await scorer.ready()
+        await produce(
+            broker,
+            topics["kafka__topics__interactions"],
+            [
+                logged("good", **good),
+                logged("bad"),
+                logged("worse", response="Returning an item costs 5 euros."),
+                logged("other", attributes={"tenant": "globex"}),
+                logged("hidden", user_input="Mail eva@example.org: how long?"),
+            ],
+        )
+        await judged(scorer, 5)
+    finally:
+        await scorer.end()
+    metric = ("--metric", "noise_sensitivity_irrelevant")
+    shown = await asked(environ, "worst", *metric, "-n", "3")
+    first, *_ = shown.stdout.splitlines()
+    assert first.startswith("  1  noise_sensitivity_irrelevant 1.00  worse  shop  segment acme")
+    wrong = [line for line in shown.stdout.splitlines() if line.lstrip().startswith("wrong")]
+    assert len(wrong) == 3
+    assert all("Returning an item costs 5 euros" in line for line in wrong)
+    assert all("← wrong, from irrelevant passage 2 (archive-2019#3)" in line for line in wrong)
+    assert "3 of 4 that could be better, among 5 with a value" in shown.stderr
+    assert "good" not in shown.stdout
+
+    for segment in ("globex", "tenant=globex"):
+        found = await asked(environ, "worst", *metric, "--segment", segment, "--json")
+        (only,) = json.loads(found.stdout)
+        assert (only["interaction_id"], only["value"]) == ("other", 0.5)
+    nobody = await asked(environ, "worst", "--application", "nobody", "--json", code=1)
+    assert json.loads(nobody.stdout) == []
+
+    full = (await asked(environ, "show", "bad")).stdout
+    assert "scored, judged by offline@" in full
+    assert "1  [relevant] The warranty lasts 24 months" in full
+    assert "2  [archive-2019#3] [irrelevant] Price list of 2019" in full
+    assert "Returning an item is free." in full
+    assert "← not retrieved" in full
+    rows = json.loads((await asked(environ, "show", "bad", "--json")).stdout)
+    right, returning = rows["response_claims"]
+    assert (right["wrong"], right["by_passage"], right["by_reference"]) == (
+        False,
+        [True, False],
+        True,
+    )
+    assert (returning["wrong"], returning["by_passage"], returning["by_reference"]) == (
+        True,
+        [False, True],
+        False,
+    )
+    assert returning["passages"] == [{"number": 2, "id": "archive-2019#3", "relevant": False}]
+    # What was redacted before it was judged is redacted here.
+    everything = shown.stdout + (await asked(environ, "show", "hidden")).stdout
+    assert "eva@example" not in everything
+    assert "<EMAIL:" in everything
+    missing = await asked(environ, "show", "nobody", code=1)
+    assert "no score record of nobody" in missing.stderr
+    assert "rag-monitor why nobody" in missing.stderr
+
+
+async def test_why_answers_for_every_end(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Judged, left out by hash or rule, rejected, unscorable, waiting and never seen."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    names = [f"i{n}" for n in range(40)]
+    taken, left = (
+        next(name for name in names if (unit_hash(name.encode()) < 0.5) is is_taken)
+        for is_taken in (True, False)
+    )
+    rules = json.dumps([{"attribute": "tenant", "equals": "test"}])
+    settings = {**topics, "sampling__rate": "0.5", "ingest__exclude": rules}
+    held = next(n for n in names if unit_hash(n.encode()) < 0.5 and n != taken)
+    empty = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in (taken, held))
+    known = (taken, held, empty)
+    old = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in known)
+    scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
+    environ, inputs = environment(broker, settings), topics["kafka__topics__interactions"]
+    try:
+        await scorer.ready()
+        await produce(
+            broker,
+            inputs,
+            [
+                logged(taken),
+                logged(left),
+                logged(held, attributes={"tenant": "test"}),
+                logged(empty, response="!"),
+                logged("broken", response=7),
+                Record(b'{"interaction_id": "torn", "user_input": ', b"torn", partition=0),
+                logged("é/ü"),
+                logged(None),
+                logged(old, timestamp=(datetime.now(UTC) - timedelta(days=6)).isoformat()),
+            ],
+        )
+        await judged(scorer, 9)
+    finally:
+        await scorer.end()
+    found = await why(environ, taken)
+    assert (found["outcome"], found["sampling"]["q"]) == ("scored", 0.5)
+    assert found["hash"] == unit_hash(taken.encode())
+    assert found["weight"] == 2.0
+    assert found["judge"]["name"] == "offline"
+    said = (await asked(environ, "why", taken)).stdout
+    assert f"sampled: its hash {unit_hash(taken.encode()):.4f} is below 0.5" in said
+    assert "warranty" not in said
+
+    found = await why(environ, left)
+    assert (found["outcome"], found["reason"], found["rate"]) == ("not_sampled", "hash", 0.5)
+    assert found["hash"] == unit_hash(left.encode()) >= 0.5
+    found = await why(environ, held)
+    assert (found["outcome"], found["reason"]) == ("not_sampled", "filtered")
+    assert "ingest.exclude.0 holds it back" in found["sentence"]
+    found = await why(environ, empty)
+    assert (found["outcome"], found["reason"]) == ("unscorable", "no_claims")
+    assert "the response claims nothing" in found["sentence"]
+    for name in ("broken", "torn"):
+        found = await why(environ, name)
+        assert found["outcome"] == "dead_lettered", found
+        assert found["dead_letter"]["attempts"] == 1
+    found = await why(environ, "é/ü")
+    assert found["outcome"] == ("scored" if unit_hash("é/ü".encode()) < 0.5 else "not_sampled")
+    found = await why(environ, old)
+    assert (found["outcome"], found["reason"]) == ("not_sampled", "too_old")
+    found = await why(environ, f"{inputs}/0/7")
+    assert found["outcome"] in ("scored", "not_sampled")
+
+    # The scorer has gone: what comes now waits for the next one.
+    late = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in (*known, old))
+    await produce(broker, inputs, [logged(late)])
+    control = topics["kafka__topics__control"]
+    pause = PauseRecord(application="shop")
+    await produce(broker, control, [Record(pause.to_json(), pause.key.encode())])
+    found = await why(environ, late)
+    assert (found["outcome"], found["committed"], found["source"]["offset"]) == ("waiting", 9, 9)
+    said = (await asked(environ, "why", late)).stdout
+    assert "the scorers' group stands at offset 9, 0 before it" in said
+    assert "judging is paused: shop" in said
+
+    found = await why(environ, "nobody", code=1)
+    assert found["outcome"] == "never_seen"
+    assert inputs in found["searched"]
+
+
+async def test_one_of_a_slot_names_the_pick(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Blocks of four, judged over HTTP: one stands for all, with its weight; the others say so."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    rng = Random(3)
+    cases = [case(f"c{n}", rng, time.time() - 10) for n in range(4)]
+    for each in cases:  # of one kind: one slot
+        each.interaction["reference"] = None
+    records = [Record(one.value, one.key, partition=0) for one in as_logged(cases)]
+    async with JudgeServer(all_labels(cases)) as judge:
+        settings = asking(judge, **topics, sampling__block=4, sampling__directed="false")
+        scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
+        environ = environment(broker, topics)
+        try:
+            await scorer.ready()
+            await produce(broker, topics["kafka__topics__interactions"], records)
+            await judged(scorer, 4)
+        finally:
+            await scorer.end()
+    found = {each.id: await why(environ, each.id) for each in cases}
+    (picked,) = [name for name, one in found.items() if one["outcome"] != "not_sampled"]
+    assert found[picked]["sampling"]["m"] == 4
+    assert found[picked]["weight"] == 4.0
+    for name, one in found.items():
+        if name != picked:
+            assert (one["reason"], one["slot"]["picked"]) == ("slot", picked)
+            assert (one["slot"]["first_offset"], one["slot"]["last_offset"]) == (0, 3)
+    said = (await asked(environ, "why", picked)).stdout
+    assert "picked among 4 of the slot of offsets 0 to 3" in said
+    assert "m/q = 4" in said
+    assert "judge llm@" in said
+
+
+@pytest.mark.parametrize("command", [("worst",), ("show", "x"), ("why", "x")])
+async def test_a_topic_that_does_not_answer_is_said(
+    kafka_broker: KafkaBroker, command: tuple[str, ...]
+) -> None:
+    """Exit code 3 and one line, with the topic."""
+    environ = environment(kafka_broker.bootstrap, {"kafka__topics__scores": "rag.nowhere"})
+    result = await asked(environ, *command, "--timeout", "5", code=3)
+    assert "rag.nowhere" in result.stderr.splitlines()[-1]
+
+
+def test_what_is_asked_for_wrongly_ends_with_two() -> None:
+    """Unknown metric, one without a direction, and a time that is none."""
+    assert "--metric: found 'faithfulnes', expected faithfulness, " in one_line(
+        rag_monitor("worst", "--metric", "faithfulnes")
+    )
+    undirected = rag_monitor("worst", "--metric", "self_knowledge")
+    assert undirected.returncode == 2
+    assert "--since: found 'yesterday', expected a time" in one_line(
+        rag_monitor("worst", "--since", "yesterday")
+    )

@@ -1,0 +1,45 @@
+"""The tables of the page at ``/`` hold what the gauges hold."""
+
+from __future__ import annotations
+
+from monitor.app.export_role import learning
+from monitor.app.scores import aggregators
+from monitor.config import load
+from monitor.exporter.serve.score_tables import score_tables
+from tests.stages.score_records import START, record
+
+FLAGS = {
+    "export.windows": "10s,40s",
+    "drift.period": "1m",
+    "drift.learn_slots": "60",
+    "drift.learn_wait": "1s",
+}
+
+
+def test_a_table_has_the_estimates_of_its_window() -> None:
+    """The shortest with five interactions, else the longest; learning as far as it is."""
+    found, now = aggregators(load({}, flags=FLAGS)), START + 50.0
+    found.scores.advance(now)
+    for n in range(20):
+        # Six of the bot's are of the last ten seconds; the shop has three, all older.
+        late = record(str(n), 30 + n, 0.5)
+        found.scores.add(late, late.to_json())
+    for n in range(3):
+        old = record(str(n), 20 + n, 1.0, application="shop")
+        found.scores.add(old, old.to_json())
+    found.baselines.learn(found.scores.training_slots, now)
+    bot, shop = score_tables(found.scores, learning(found.baselines), now)
+    assert (bot.application, bot.window) == ("bot", "10s")
+    assert (shop.application, shop.window) == ("shop", "40s")
+    (row,) = bot.rows
+    (estimate,) = [
+        each.estimate
+        for each in found.scores.estimates()
+        if each.key.application == "bot"
+        and each.window == "10s"
+        and each.estimate.value is not None
+    ]
+    assert (row.metric, row.mean, row.samples) == ("faithfulness", 0.5, estimate.samples)
+    assert (row.lower, row.upper) == (estimate.lower, estimate.upper)
+    assert (row.normal, row.is_watched, row.is_worse) == (None, True, False)
+    assert (bot.learning, shop.learning) == ((20, 60), (3, 60))
