@@ -55,7 +55,8 @@ def worst(
 ) -> None:
     """Show the worst answers, and what is wrong with them.
 
-    Question, response, reference, and the claims that count against it. Texts are as redacted as on the score records. Exit code 1 when no record has a value.
+    Question, response, reference, and the claims that count against it; redacted as on the score
+    records. Exit code 1 when no record has a value.
     """
     import asyncio
     import time
@@ -109,7 +110,8 @@ def show(
 ) -> None:
     """Show one judged interaction in full.
 
-    Texts, claims × passages with verdicts, scores; of the latest judgement. Exit code 1 when there is none.
+    Texts, claims × passages with verdicts, scores; of the latest judgement. Exit code 1 when there
+    is none.
     """
     import asyncio
     import time
