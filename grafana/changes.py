@@ -24,7 +24,7 @@ def what_changed() -> Json:
         "What changed",
         "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
         "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
-        "more often, what the traffic mix explains, and the worst segment.",
+        "more often, what the traffic mix explains, and the segment that differs from the others.",
     )
     return table(
         texts,

@@ -164,8 +164,8 @@ class KafkaTelemetry:
         )
         self.clock_offset = LateGauge(
             "rag_monitor_clock_offset_seconds",
-            "The brokers' time less that of this machine: negative when this clock is ahead; "
-            "absent while the brokers do not tell.",
+            "The brokers' time less that of this machine: negative when this clock is"
+            " ahead; absent while the brokers report none.",
             registry,
         )
         self._offsets: dict[str, float] = {}
@@ -282,8 +282,8 @@ class ScorerTelemetry:
         )
         self.affordable = LateGauge(
             "rag_monitor_judgements_affordable",
-            "Judgements a minute that the limits leave room for, by what the latest ones took; "
-            "absent until that is known.",
+            "Judgements a minute that the limits leave room for, by the needs of the "
+            "latest ones; absent until these are known.",
             registry,
         )
         self.sampling_probability = Gauge(
@@ -404,8 +404,8 @@ class ScorerTelemetry:
         )
         self.judge_complaints = Counter(
             "rag_monitor_judge_complaints",
-            "Replies of the judge model that were refused, by task and what is wrong with them: "
-            "empty, not_json, cut, keys, nonce, values, pairs or plus.",
+            "Refused replies of the judge model, by task and complaint: empty, "
+            "not_json, cut, keys, nonce, values, pairs or plus.",
             ["task", "complaint"],
             registry=registry,
         )
@@ -455,8 +455,9 @@ class ScorerTelemetry:
         )
         self.evidence_pairs = Counter(
             "rag_monitor_judge_evidence_pairs",
-            "Pairs of a claim and a passage that supports it, by whether the judge's quote stands "
-            "there (verified) or not (unverified); only with judge.evidence.",
+            "Pairs of a claim and a passage that supports it, by whether the passage "
+            "contains the judge's quote (verified) or not (unverified); only with "
+            "judge.evidence.",
             ["result"],
             registry=registry,
         )
@@ -562,12 +563,12 @@ class PausedTelemetry(Collector):
         """The families; without samples while everything is judged."""
         family = GaugeMetricFamily(
             "rag_monitor_paused",
-            "1 while an application is not judged (rag-monitor pause); * stands for all.",
+            "1 while an application is not judged (rag-monitor pause); * means all.",
             labels=["application"],
         )
         since = GaugeMetricFamily(
             "rag_monitor_paused_since_timestamp_seconds",
-            "Since when an application has not been judged (rag-monitor pause); * stands for all.",
+            "Since when an application has not been judged (rag-monitor pause); * means all.",
             labels=["application"],
         )
         paused = sorted(self._paused().items())
@@ -771,7 +772,7 @@ class ExporterTelemetry:
         )
         self.offsets_dropped = Gauge(
             "rag_monitor_offsets_dropped",
-            "Offsets within the horizon that only such slots cover: nothing stands for them.",
+            "Offsets within the horizon that only such slots cover: no gauge counts them.",
             registry=registry,
         )
         self.applications_folded = Gauge(

@@ -1,7 +1,8 @@
 """How long the sentences of a page are: prose only, as a reader meets it.
 
-Left out are code, tables, headings, comments and pictures. A name in code style is one word, and so
-is a list of such names. ``python -m tests.prose FILE…`` prints a line per page.
+Left out are code, tables, headings, comments and pictures; ``cells`` gives what tables hold. A name
+in code style is one word, and so is a list of such names. ``python -m tests.prose FILE…`` prints a
+line per page.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import NamedTuple
 _SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|No|al)\.", re.IGNORECASE)
 _NAMES = re.compile(r"`[^`]*`(?:\s*(?:,|and|or|,\s+and|,\s+or|/)\s*`[^`]*`)+")
 _ENDS = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§])")
+#: A bar between two cells; one behind a backslash is part of a cell.
+_BAR = re.compile(r"(?<!\\)\|")
+_FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 
 
@@ -43,7 +47,7 @@ def paragraphs(text: str) -> Iterator[str]:
     >>> list(paragraphs("# Head\\n\\nOne\\ntwo.\\n- three\\n  four\\n- five\\n\\n| a |\\n"))
     ['One two.', 'three four', 'five']
     """
-    text = re.sub(r"^\s*```.*?^\s*```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = _FENCED.sub("", text)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     gathered: list[str] = []
     for line in [*text.splitlines(), ""]:
@@ -54,6 +58,18 @@ def paragraphs(text: str) -> Iterator[str]:
             gathered = []
         if not apart:
             gathered.append(_ITEM.sub("", line).strip())
+
+
+def cells(text: str) -> Iterator[str]:
+    """The cells of a page's tables, heads included.
+
+    >>> list(cells("One.\\n\\n| a | `b \\\\| c` |\\n|---|---|\\n| | d |\\n"))
+    ['a', '`b \\\\| c`', 'd']
+    """
+    for line in _FENCED.sub("", text).splitlines():
+        if line.lstrip().startswith("|"):
+            found = (cell.strip() for cell in _BAR.split(line.strip()))
+            yield from (cell for cell in found if cell.strip("-:"))
 
 
 def plain(paragraph: str) -> str:

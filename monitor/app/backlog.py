@@ -16,8 +16,8 @@ from monitor.judge.protocol import CostMeter
 from monitor.kafka import one_shot
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan, Unread
+from monitor.records.spans import in_words
 from monitor.runtime.health import Health
-from monitor.runtime.spans import in_words
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import judge_input
 from monitor.telemetry import ScorerTelemetry, new_registry

@@ -233,8 +233,8 @@ def require_prices(configured_judges: Sequence[ConfiguredJudge]) -> None:
             else "give judge.price.input_usd_per_million and judge.price.output_usd_per_million"
         )
         raise ConfigurationError(
-            f"limits.usd_per_day: the price of {model} is not in litellm's list, and what "
-            f"it costs would count as nothing; {what}"
+            f"limits.usd_per_day: the price of {model} is not in litellm's list, so its "
+            f"costs would count as nothing; {what}"
         )
 
 

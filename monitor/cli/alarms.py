@@ -26,7 +26,7 @@ def alarms(
 ) -> None:
     """Show the open alarms: what changed, and the worst interactions since; with --json all of it.
 
-    What is paused is said on stderr: no alarm opens on what is not judged.
+    Pauses are printed on stderr, since no alarm opens where judging is paused.
 
     Exit code 3 when the topic is missing, or Kafka does not answer in time.
     """

@@ -55,8 +55,8 @@ def worst(
 ) -> None:
     """Show the worst answers, and what is wrong with them.
 
-    Question, response, reference, and the claims that count against it; redacted as on the score
-    records. Exit code 1 when no record has a value.
+    Question, response, reference, and the claims that count against it. Texts are as redacted as
+    on the score records. Exit code 1 when no record has a value.
     """
     import asyncio
     import time

@@ -39,7 +39,7 @@ def show(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Show every baseline that holds, and how far learning is where there is none."""
+    """Show every baseline in force, and the progress of learning where there is none."""
     import asyncio
 
     from monitor.exporter.baselines import commands
@@ -67,7 +67,7 @@ def freeze(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Take what the quality is now for normal: the mean of the latest scored interactions.
+    """Make the present quality the baseline: the mean of the latest scored interactions.
 
     Exit code 1 when there are none.
     """
@@ -94,7 +94,7 @@ def reset(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Forget baselines: they are learned anew, from what is scored after now.
+    """Forget baselines. They are learned anew from interactions that are scored from now on.
 
     Exit code 1 when there are none. With --application and --judge learning begins anew also
     where there is none yet.
@@ -126,7 +126,7 @@ def set_baseline(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Say what is normal, in the direction of the metric, from now on."""
+    """Set the normal mean of metrics from now on, each in its own direction."""
     import asyncio
 
     from monitor.exporter.baselines import commands
@@ -193,7 +193,7 @@ def _tell(
 def _described(record: BaselineRecord) -> str:
     who = f"{record.application}  {record.judge}"
     if not record.metrics:
-        return f"{who}  learned anew from what is scored after {record.effective_from.isoformat()}"
+        return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
     means = ", ".join(f"{name} {metric.mean:.4f}" for name, metric in record.metrics.items())
     of = f" from {record.slots} slots" if record.slots else ""
     return f"{who}  {record.origin}{of}: {means}"

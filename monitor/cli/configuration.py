@@ -17,7 +17,7 @@ app = typer.Typer(help="Check and document the settings.", no_args_is_help=True)
 
 ShownApplication = Annotated[
     str | None,
-    typer.Option("--application", help="Only what holds for an application of this name."),
+    typer.Option("--application", help="Only the settings of an application with this name."),
 ]
 Attributes = Annotated[
     list[str] | None,

@@ -41,7 +41,7 @@ def list_(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """List dead letters, newest first; nothing that a user wrote is shown."""
+    """List dead letters, newest first, without any text of a user."""
     import asyncio
 
     from monitor.runtime.visible import visible
@@ -65,7 +65,7 @@ def show(
     config: ConfigFile = None,
     set_: Overrides = None,
     value: Annotated[
-        bool, typer.Option("--value", help="The value too: it is what users wrote.")
+        bool, typer.Option("--value", help="The value too, with texts of users.")
     ] = False,
     json: AsJson = False,
     limit: Connecting = 60.0,
@@ -103,7 +103,7 @@ def redrive(
     config: ConfigFile = None,
     set_: Overrides = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be sent; send and commit nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be sent; send and commit nothing.")
     ] = False,
     most: Annotated[
         int | None,
@@ -115,8 +115,8 @@ def redrive(
 ) -> None:
     """Send dead letters back to their topics, each once: the next redrive begins after them.
 
-    Refused are those with 3 attempts; older ones than --since are passed over for good. Exit code 1
-    when some could not be sent back, which are named.
+    Letters with 3 attempts are refused. Those older than --since are passed over for good. Exit
+    code 1 when some could not be sent back. They are named.
     """
     import asyncio
 

@@ -30,7 +30,7 @@ def evaluate(
     ],
     judge: Annotated[
         JudgeKind | None,
-        typer.Option(help="Who judges; default: judge.kind of the settings."),
+        typer.Option(help="The judge; default: judge.kind of the settings."),
     ] = None,
     model: Annotated[
         str | None,
@@ -49,9 +49,9 @@ def evaluate(
     """Judge a file of interactions, without Kafka.
 
     Writes the score records that live traffic gets.
-    Exit code 1 when a row is no interaction: it is named, and the others are judged all the same.
-    Exit code 3 when the judge answers nothing, as with a wrong key; the records are written.
-    SIGTERM and Ctrl-C end it in order: what is under way is written, and the exit code is as ever.
+    Exit code 1 when a row is no interaction. Such rows are named, and the others are judged.
+    Exit code 3 when the judge answers nothing, as with a wrong key. The records are written anyway.
+    SIGTERM and Ctrl-C end it in order: running judgements are written, and exit codes stay.
     """
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]

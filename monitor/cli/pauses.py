@@ -116,8 +116,8 @@ def _until(text: str, now: float) -> datetime:
         raise ConfigurationError(f"--for: found {text!r}, expected a duration like 30m or 2h")
     if length_s > LONGEST_PAUSE_S:
         raise ConfigurationError(
-            f"--for: found {text!r}, expected at most {LONGEST_PAUSE_S // 86_400}d; what is never "
-            "to be judged has sampling.rate 0 in applications, or a rule in ingest.exclude"
+            f"--for: found {text!r}, expected at most {LONGEST_PAUSE_S // 86_400}d; never to "
+            "judge an application, set its sampling.rate to 0, or a rule in ingest.exclude"
         )
     return datetime.fromtimestamp(int(now) + length_s, UTC)
 

@@ -52,7 +52,7 @@ def plan(
     minutes: Annotated[
         float | None,
         typer.Option(
-            min=0.1, max=MOST_MINUTES, help="With --from-topic: the last so many minutes; 10."
+            min=0.1, max=MOST_MINUTES, help="With --from-topic: minutes to look back; default: 10."
         ),
     ] = None,
     config: ConfigFile = None,
@@ -60,7 +60,7 @@ def plan(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Say what a budget buys: how much is judged, how sure it is, how soon drift is seen."""
+    """Estimate what a budget buys: judgements, interval widths and the delay of drift alarms."""
     from monitor.plan.plan import Assumed, made, text
     from monitor.runtime.visible import json_text
 

@@ -34,8 +34,8 @@ def score(
         bool,
         typer.Option(
             "--dry-run",
-            help="Count what would be judged and spent on what is unread now; "
-            "ask nobody, write and commit nothing.",
+            help="Count the judgements and costs of the records that are unread now; call "
+            "no model, write and commit nothing.",
         ),
     ] = False,
     json: AsJson = False,

@@ -18,7 +18,7 @@ class Access(Section):
 
     bootstrap_servers: str = Field("127.0.0.1:9092", description="host:port[,host:port…]")
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="what the listener speaks"
+        "PLAINTEXT", description="protocol of the listener"
     )
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = (
         Field(None, description="needed with a SASL protocol")

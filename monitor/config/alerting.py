@@ -104,8 +104,8 @@ class Alerts(Section):
     )
     by: AlertLabels = Field(
         ("cluster", "namespace"),
-        description="labels of the scrape that tell several monitors apart; those that no series "
-        "has do no harm",
+        description="labels of the scrape that tell several monitors apart; labels that no "
+        "series has do no harm",
     )
     replicas: AlertLabels = Field(
         ("instance", "pod"),
@@ -115,9 +115,10 @@ class Alerts(Section):
     labels: Annotated[dict[FreeLabel, str], BeforeValidator(mapping)] = Field(
         {}, description="label: value; given to every alert, for the routes of an Alertmanager"
     )
-    window: Duration = Field("15m", description="what is counted is counted over this time")
+    window: Duration = Field("15m", description="time over which alerts count")
     long_window: Duration = Field(
-        "6h", description="and over this, where `window` has fewer than `least` interactions"
+        "6h",
+        description="time over which they count where `window` has fewer than `least` interactions",
     )
     least: int = Field(
         20, ge=1, description="interactions to be judged; of fewer, no share is taken"

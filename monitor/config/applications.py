@@ -32,7 +32,7 @@ class Application(Section):
     """What is different for some applications."""
 
     application: Names = Field(
-        (), description="a name or a list of names; * stands for any characters, ? for one"
+        (), description="a name or a list of names; * means any characters, ? for one"
     )
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
     judge: JudgeOverride = JudgeOverride()

@@ -24,7 +24,8 @@ class RateSettings(Section):
 
     rate: Fraction = Field(1.0, description="share of the interactions that is judged, 0 to 1")
     key: str = Field(
-        "interaction_id", description="what is hashed: interaction_id, record_key or header:NAME"
+        "interaction_id",
+        description="key that sampling hashes: interaction_id, record_key or header:NAME",
     )
 
     @field_validator("key")
@@ -40,9 +41,9 @@ class Sampling(RateSettings):
 
     block: int | Literal["auto"] = Field(
         1,
-        description="offsets in a block, of which one interaction of each application is judged "
-        "(one with and one without a reference): a power of two up to 4096; 1: all that rate "
-        "takes; auto: as long as the limits ask for",
+        description="offsets in a block: a power of two up to 4096, or auto (by the limits); "
+        "one interaction of each application in it is judged (one with and one "
+        "without a reference); 1: every sampled interaction is",
     )
     directed: bool = Field(
         True,
@@ -54,12 +55,14 @@ class Sampling(RateSettings):
     )
     forced: Rules = Field(
         (),
-        description="in blocks, rules like ingest.include: what matches one of them is judged "
-        "even if it is not picked, and counts in no gauge",
+        description="in blocks, rules like ingest.include: an interaction that matches one is"
+        " judged even if it is not picked, and counts in no gauge",
     )
 
     force_unanswered: bool = Field(
-        False, description="in blocks, also judge what has a blank response, like sampling.forced"
+        False,
+        description="in blocks, also judge interactions with a blank response, like "
+        "sampling.forced",
     )
 
     @field_validator("block")
@@ -93,7 +96,7 @@ class Cache(Section):
         None, description="redis: redis://, rediss:// (TLS) or unix://, with the password if any"
     )
     prefix: str = Field(
-        "rag-monitor", min_length=1, description="redis: what the names of all keys begin with"
+        "rag-monitor", min_length=1, description="redis: prefix of the names of all keys"
     )
     timeout_s: float = Field(
         0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
@@ -193,13 +196,13 @@ class JudgeSettings(Section):
     )
     relevance: Literal["reference", "labels"] = Field(
         "reference",
-        description="which passages are relevant: those that support the reference; labels: where "
-        "the log labels a passage, its label outdoes that",
+        description="which passages are relevant: those that support the reference; labels: a"
+        " label in the log overrides that",
     )
     relevant_to_question: Literal["labels", "judged"] = Field(
         "labels",
-        description="which passages are relevant to user_input: those that the log labels so; "
-        "judged: the llm judge says it of passages without a label",
+        description="which passages are relevant to user_input: those that the log labels so;"
+        " judged: the llm judge decides about passages without a label",
     )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
@@ -208,9 +211,9 @@ class JudgeSettings(Section):
     )
     version_from: Literal["reply", "configured"] = Field(
         "reply",
-        description="what the judge's version calls the model: the id of its replies (without what "
-        "varies by request; of one with more than 8 ids in two weeks, the configured one), or "
-        "always the configured one",
+        description="name of the model in the judge's version: the id in its replies (without"
+        " parts that vary by request; the configured one beyond 8 ids in two "
+        "weeks), or always the configured one",
     )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
         "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
@@ -224,8 +227,8 @@ class JudgeSettings(Section):
     max_tokens: int | None = Field(
         None,
         ge=16,
-        description="tokens of one reply, without reasoning; default: twice what the answer takes, "
-        "and 2048 for claims and quotes",
+        description="tokens of one reply, without reasoning; default: twice the needs of the "
+        "answer, and 2048 for claims and quotes",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="of models that reason; minimal: the least that the model has"
@@ -250,13 +253,14 @@ class JudgeSettings(Section):
     max_calls: int = Field(
         64,
         ge=4,
-        description="calls to models about one interaction, at most; what would take more is "
-        "unscorable (too_large), and nobody is asked",
+        description="most calls to models about one interaction; one that needs more is "
+        "unscorable (too_large), without a call",
     )
     max_input_tokens: int = Field(
         256_000,
         ge=2_000,
-        description="tokens of all prompts about one interaction, at most, by estimate",
+        description="most tokens of all prompts about one interaction, by estimate; more is "
+        "too_large as well",
     )
     recheck_rate: Fraction = Field(
         0.01,
@@ -267,13 +271,15 @@ class JudgeSettings(Section):
         50,
         ge=0,
         allow_inf_nan=False,
-        description="judgements of the llm judge to one canary, an interaction with known verdicts "
-        "(or, up to 1, the share of canaries); 0: none, and nobody notices a judge that guesses",
+        description="judgements of the llm judge to one canary, an interaction with known "
+        "verdicts (or, up to 1, the share of canaries); 0: none, and a judge that"
+        " guesses goes unnoticed",
     )
     not_judging: Literal["fail", "score"] = Field(
         "fail",
-        description="what becomes of traffic while canaries say that the judge guesses: fail "
-        "(judge_failed with not_judging, and nobody is asked), or score, as if nothing were",
+        description="while canaries show that the judge guesses: fail (interactions end as "
+        "judge_failed with not_judging, without a call), or score (they are "
+        "judged as usual)",
     )
     price: Price = Price()
     cache: Cache = Cache()

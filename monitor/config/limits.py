@@ -36,9 +36,7 @@ class LimitsRedis(Section):
         description="redis://, rediss:// (TLS) or unix://, with the password if any; without one, "
         "each replica keeps to its part of the limits",
     )
-    prefix: str = Field(
-        "rag-monitor", min_length=1, description="what the names of all keys begin with"
-    )
+    prefix: str = Field("rag-monitor", min_length=1, description="prefix of the names of all keys")
     timeout_s: float = Field(
         0.5, gt=0, description="seconds for one request; then each replica keeps to its part"
     )
@@ -73,8 +71,8 @@ class LimitSettings(ModelLimits):
     redis: LimitsRedis = LimitsRedis()
     stop_probe: str = Field(
         "5m",
-        description="how often a model is tried that refuses everything (bad key, no credit, "
-        "unknown model)",
+        description="how often a model that refuses everything (bad key, no credit, unknown "
+        "model) is tried",
     )
     models: Annotated[dict[str, ModelLimits], BeforeValidator(mapping)] = Field(
         {},

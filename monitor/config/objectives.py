@@ -24,7 +24,10 @@ class ObjectiveSettings(Section):
     window: str = Field(description="one of export.windows")
     bound: Fraction = Field(description="the worst mean that is still good enough, 0 to 1")
     minimum_samples: int = Field(
-        30, ge=1, description="fewer scored interactions in the window say nothing"
+        30,
+        ge=1,
+        description="scored interactions that the window needs; with fewer the objective is "
+        "not known",
     )
 
     @field_validator("window")
@@ -43,7 +46,7 @@ class SharedObjective(ObjectiveSettings):
     """One that several applications have in common."""
 
     application: Names = Field(
-        ("*",), description="a name or a list of names; * stands for any characters, ? for one"
+        ("*",), description="a name or a list of names; * means any characters, ? for one"
     )
 
     @field_validator("application")

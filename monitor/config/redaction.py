@@ -18,17 +18,17 @@ class Redaction(Section):
 
     enabled: bool = Field(True, description="replace personal data and secrets by tokens")
     kinds: Annotated[tuple[RedactedKind, ...], BeforeValidator(split)] = Field(
-        _KINDS, description="what is looked for; an empty list: own patterns only"
+        _KINDS, description="kinds of values to find; an empty list: redaction.patterns only"
     )
     regions: Texts = Field(
         ("US", "GB", "CN", "DE", "FR", "ES", "IT", "NL"),
-        description="whose phone numbers are found as they are written there; those with + always",
+        description="countries whose national phone numbers are found; those with + always are",
     )
     patterns: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
         {}, description="own patterns, name: regular expression of RE2; its first group, if any"
     )
     salt: SecretStr | None = Field(
-        None, description="keys the tokens, so that nobody can find a value by trying"
+        None, description="secret key of the tokens, against finding a value by trying"
     )
 
     @field_validator("patterns")

@@ -122,20 +122,21 @@ class Ingest(Section):
     stuck_after_s: float = Field(
         600.0,
         gt=0,
-        description="seconds of judging, far above judge.deadline_s, after which an interaction "
-        "goes to the dead letters; of redacting 60 at most",
+        description="seconds of judging after which an interaction becomes a dead letter, far"
+        " above judge.deadline_s; redacting may take 60 at most",
     )
     when_behind: Literal["freshness", "completeness"] = Field(
         "freshness",
-        description="freshness: more than behind_after behind and not catching up, a smaller share "
-        "is taken of what was not read yet; completeness: all is taken, however late",
+        description="freshness: a scorer that is more than behind_after behind, and not "
+        "catching up, judges a smaller share of its unread records; completeness:"
+        " it judges all, however late",
     )
     behind_after: str = Field("10m", description="how old the oldest unread record may become")
     start: str = Field(
         "horizon",
-        description="where a new group begins: horizon (what can still count in a gauge), latest, "
-        "earliest, or a time ago, like 24h; what is older than both that and the horizon is not "
-        "sampled (too_old)",
+        description="where a new group begins: horizon (the oldest interactions that can count in "
+        "a gauge), latest, earliest, or a time ago, like 24h; interactions older than both that "
+        "and the horizon are not sampled (too_old)",
     )
     circuit: CircuitSettings = CircuitSettings()
 
@@ -212,8 +213,8 @@ class Settings(Section):
     )
     objectives: Annotated[tuple[SharedObjective, ...], BeforeValidator(items)] = Field(
         (),
-        description="what applications have promised: a list, the first that matches an "
-        "application, metric and window wins; an objective of `applications` goes before them",
+        description="promises of applications: a list, the first that matches an application,"
+        " metric and window wins; an objective of `applications` goes before them",
     )
 
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)

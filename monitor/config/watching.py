@@ -79,9 +79,7 @@ class FixedMean(Section):
 class FixedBaseline(Section):
     """What is normal for some applications and judges."""
 
-    application: str = Field(
-        min_length=1, description="a name; * stands for any characters, ? for one"
-    )
+    application: str = Field(min_length=1, description="a name; * means any characters, ? for one")
     judge: str | None = Field(
         None, min_length=1, description="name or name@version of the judge; null: any"
     )
@@ -109,11 +107,11 @@ class Burst(Section):
         4,
         ge=1,
         le=64,
-        description="up to so many times as many judgements while the evidence is above a tenth "
-        "of the threshold; 1 switches it off",
+        description="most judgements in a burst, as a multiple of the usual; it lasts while "
+        "the evidence is above a tenth of the threshold; 1 switches bursts off",
     )
     per_day: str = Field(
-        "1h", description="for at most so long of a day of budget.timezone; 0s switches it off"
+        "1h", description="most time in bursts, in a day of budget.timezone; 0s switches bursts off"
     )
 
     @field_validator("per_day")
@@ -135,13 +133,13 @@ class Drift(Section):
     false_alarms_per_week: float = Field(
         1.0, gt=0, allow_inf_nan=False, description="at most so many on average, over everything"
     )
-    tolerate: Fraction = Field(0.0, description="how much worse than the baseline is no drift")
+    tolerate: Fraction = Field(0.0, description="loss against the baseline that is no drift yet")
     judged_per_week: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
-        description="judged interactions a week, all together; null: as many as there are, and "
-        "604800 until a whole period is known",
+        description="judged interactions a week, all together; null: measured, and 604800 "
+        "until a whole period is known",
     )
     period: str = Field("1d", description="P: evidence and horizon start with the previous period")
     settle: str = Field("60s", description="age from which a judged interaction is evidence")
@@ -149,8 +147,8 @@ class Drift(Section):
     learn_wait: str = Field("10m", description="age from which a scored slot is learned from")
     baselines: Annotated[tuple[FixedBaseline, ...], BeforeValidator(items)] = Field(
         (),
-        description="what is normal where it is not to be learned: a list, the first that matches "
-        "an application and judge wins; metrics that it leaves out are learned",
+        description="given baselines: a list, the first that matches an application and judge"
+        " wins; metrics that it leaves out are learned",
     )
     metrics: Annotated[tuple[DirectedMetric, ...], BeforeValidator(split)] = Field(
         ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),

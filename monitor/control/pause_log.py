@@ -35,7 +35,7 @@ class PauseLog:
                 application=record.shown,
                 until=record.end,
                 set_at=None if record.set_at is None else record.set_at.isoformat(),
-                set_by=record.set_by or "nobody who gave a name",
+                set_by=record.set_by or "an unnamed person",
             )
         over = sorted(self._reported.keys() - now.keys())
         for name in over[:MOST_NAMED]:

@@ -13,7 +13,10 @@ _REFUSALS = {
     "AuthenticationError": ("it refuses this password", "check user and password in the address"),
     "AuthorizationError": ("it refuses this user", "let the user read and write keys"),
     "NoPermissionError": ("it refuses this user", "let the user read and write keys"),
-    "TimeoutError": ("no answer in time", "raise judge.cache.timeout_s, or see what is slow"),
+    "TimeoutError": (
+        "no answer in time",
+        "raise judge.cache.timeout_s, or find out why it is slow",
+    ),
     "BusyLoadingError": ("it is still loading its data", "wait"),
 }
 _AWAY = ("cannot be reached", "check judge.cache.url, and that this machine may connect to it")

@@ -61,7 +61,7 @@ class Cluster:
             self.inspector = await Inspector.start(connection, ANSWER_LIMIT_S)
         except Unanswered as error:
             mend = "check that the brokers are neither frozen nor overloaded"
-            yield [fail("cluster", self.site.section, f"says nothing of itself: {error}", mend)]
+            yield [fail("cluster", self.site.section, f"does not describe itself: {error}", mend)]
             return
         yield await self._advertised(fine)
 
@@ -84,7 +84,7 @@ class Cluster:
         try:
             self.found = await self.inspector.topics(names)
         except Unanswered as error:
-            what = f"the cluster does not tell: {error}"
+            what = f"the cluster does not report them: {error}"
             return [fail("topics", self.site.section, what, "mend the lines above first")]
         there = [name for name in names if _is_there(self.found.get(name))]
         if there:
@@ -102,7 +102,7 @@ class Cluster:
             self.group = await inspector.group(group)
         except Unanswered as error:
             mend = "grant Read on the group, if it is not granted"
-            return [warn("group", group, f"not told: {error}", mend)]
+            return [warn("group", group, f"unknown: {error}", mend)]
         return []
 
     def existing(self) -> list[tuple[Need, TopicFound]]:

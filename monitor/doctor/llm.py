@@ -48,7 +48,7 @@ LEAST_RIGHT = 5
 _REFUSALS = {
     "auth": (
         "the provider refuses this key",
-        "check judge.api_key, or the provider's own variable, and what the account may do",
+        "check judge.api_key, or the provider's own variable, and the rights of the account",
     ),
     "rate_limited": (
         "the provider takes no more requests now",
@@ -71,8 +71,8 @@ _REFUSALS = {
         "wait, and see its status page or its log",
     ),
     "malformed_reply": (
-        "the model does not keep to the JSON it is told",
-        "take a stronger model, or set judge.structured to what its provider knows",
+        "the model does not keep to the JSON format",
+        "take a stronger model, or set judge.structured to a form that its provider supports",
     ),
     "verifier": (
         "judge.verifier does not give a probability for each pair",
@@ -80,7 +80,7 @@ _REFUSALS = {
     ),
     "output_limit": (
         "the reply is cut at the output limit",
-        "take a model that says only what it is asked",
+        "take a model that answers only the question",
     ),
 }
 

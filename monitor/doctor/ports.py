@@ -18,7 +18,7 @@ async def examine(host: str, port: int) -> ReportLine:
     """Bind as the server would, let go at once, and say how it went."""
     where = f"{host}:{port}"
     if port == 0:
-        return ok("port", where, "a free one is taken at start and said in the log")
+        return ok("port", where, "a free one is taken at start and logged")
     try:
         server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
     except OSError as error:

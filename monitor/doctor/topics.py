@@ -29,7 +29,7 @@ def existence(need: Need, found: TopicFound, *, create: bool) -> ReportLine:
         mend = f"grant Describe on it, or correct {_setting(need)}"
         return fail("topic", need.topic, "may not be described", mend)
     if found.missing and create:
-        mend = "the monitor creates it at its start, as kafka.create_topics says"
+        mend = "the monitor creates it at its start (kafka.create_topics)"
         return warn("topic", need.topic, "does not exist", mend)
     if found.missing:
         mend = f"create it (kafka.create_topics: true does), or correct {_setting(need)}"
@@ -52,7 +52,7 @@ def partition_hint(need: Need, found: TopicFound, group: GroupFound | None) -> R
     members = group.members if group and group.members else 0
     if members > n:
         what = f"{members} scorers in the group, {n} partitions: {members - n} get nothing"
-        mend = "add partitions, or stop the scorers that stand idle"
+        mend = "add partitions, or stop the idle scorers"
         return warn("partitions", need.topic, what, mend)
     up_to = "one scorer reads it" if n == 1 else f"up to {n} scorers share it"
     now = f", {members} at work now" if members else ""
@@ -64,7 +64,7 @@ def rights(need: Need, found: TopicFound) -> ReportLine:
     """What we may do with an existing topic, as the broker tells it."""
     granted = found.rights
     if granted is None:
-        what = "this broker does not tell rights, and only a write would show the right to write"
+        what = "this broker does not report rights, and only a write would show the right to write"
         mend = "grant " + _named(need.must | need.may)
         return warn("rights", need.topic, what, mend)
     if lacking := need.must - granted:
@@ -84,7 +84,7 @@ def _is_control(need: Need) -> bool:
 def _why_later(need: Need) -> str:
     return {
         "control": "baselines, calibrations, pause and resume need it",
-        "alarms": "without it no alarm is explained or told",
+        "alarms": "without it no alarm is explained or logged",
         "dead_letters": "rag-monitor dead-letters needs it",
     }[need.setting]
 
@@ -94,10 +94,10 @@ def group_rights(group_id: str, found: GroupFound) -> ReportLine:
     if found.hidden:
         return fail("group", group_id, "may not be described", f"{_grant({'read'})} (the group)")
     if found.rights is None:
-        what = "no broker coordinates it yet, so its rights are not told"
+        what = "no broker coordinates it yet, so its rights are unknown"
         if found.members is not None:
-            what = "this broker does not tell rights"
-        return ok("group", group_id, what, "the first scorer will tell: it needs Read on the group")
+            what = "this broker does not report rights"
+        return ok("group", group_id, what, "the first scorer will show: it needs Read on the group")
     if "read" not in found.rights:
         return fail("group", group_id, "no right to join and commit", _grant({"read"}))
     now = f"{found.members or 'no'} member{'' if found.members == 1 else 's'} now"
@@ -121,7 +121,7 @@ def unknown_settings(need: Need, error: Unanswered) -> ReportLine:
     if error.forbidden:
         what = "may not be seen: retention, cleanup and size are unchecked"
         return warn("settings", need.topic, what, _grant({"describe_configs"}))
-    what = f"not told ({error}): retention, cleanup and size are unchecked"
+    what = f"unknown ({error}): retention, cleanup and size are unchecked"
     return warn("settings", need.topic, what, "check them by hand")
 
 
@@ -148,15 +148,15 @@ def waits(need: Need, configs: Mapping[str, str]) -> ReportLine:
     """
     check = "retention"
     mend = (
-        "what costs more than limits.usd_per_day day after day never catches up, and expires "
-        "unread: see rag-monitor plan, RagMonitorBudgetExhausted"
+        "traffic that costs more than limits.usd_per_day every day never catches "
+        "up, and expires unread: see rag-monitor plan, RagMonitorBudgetExhausted"
     )
     kept_ms = int(configs.get("retention.ms", "-1"))
     length = span(kept_ms / 1000) if kept_ms >= 0 else "for ever"
     found = f"kept {length}; completeness: without money reading pauses till midnight, lag grows"
     if 0 <= kept_ms < LEAST_WAIT_S * 1000:
         least = f"set retention.ms to {LEAST_WAIT_S * 1000} or more"
-        return warn(check, need.topic, f"{found}, and what waits expires unread", least)
+        return warn(check, need.topic, f"{found}, and waiting records expire unread", least)
     if int(configs.get("retention.bytes", "-1")) >= 0:
         size = configs["retention.bytes"]
         least = f"set retention.bytes to -1, or make sure that it holds {span(LEAST_WAIT_S)}"

@@ -74,7 +74,7 @@ def _age(topic: str, digest: Digest) -> ReportLine:
     found = f"{digest.records} read, the newest {span(max(0.0, age_s))} old"
     if age_s < -300:
         ahead = f"{digest.records} read, the newest {span(-age_s)} ahead of this clock"
-        mend = "set the clock of this machine, or of whoever sends"
+        mend = "set the clock of this machine, or of the producer"
         return warn("records", topic, ahead, mend)
     if age_s > QUIET_S:
         return warn("records", topic, found, "check that the application still logs to it")
@@ -90,7 +90,7 @@ def _decoded(topic: str, digest: Digest) -> list[ReportLine]:
     if not bad:
         return [ok("decode", topic, decoded)]
     say = fail if bad > _MANY_ERRORS * whole else warn
-    found = [say("decode", topic, decoded, "what cannot be decoded goes to the dead letters")]
+    found = [say("decode", topic, decoded, "records that cannot be decoded become dead letters")]
     for (path, cause), n in digest.errors.most_common(_ERRORS_SHOWN):
         where = "the record" if path == "record" else path
         mend = _MENDS.get(cause, "send one JSON object a record").format(where)

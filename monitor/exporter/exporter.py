@@ -140,7 +140,7 @@ class Exporter:
         return StateFollower(
             self._connection,
             FollowedTopic(
-                self._topics.alarms, "alarms", "alarms would be forgotten and told again"
+                self._topics.alarms, "alarms", "alarms would be forgotten and reported again"
             ),
             self._publisher.apply,
             lambda result: self._telemetry.alarm_records.labels(result).inc(),
@@ -219,7 +219,7 @@ class Exporter:
             logger().warning(
                 "replay_begins_anew",
                 topic=self._topics.scores,
-                what="the clock was ahead and has gone back: what it had passed was forgotten",
+                what="the clock was ahead and has gone back: the time between was forgotten",
             )
             self.clock.begin_anew()
             gc.unfreeze()

@@ -90,7 +90,9 @@ class Timekeeper:
         """Whether the brokers' time is about the clock's."""
         if abs(self.ahead_s) <= LEAP_S:
             return self._believe()
-        self._doubt(now, "the brokers' clock says otherwise; gauges go by it: set this one right")
+        self._doubt(
+            now, "it differs from the brokers' clock, which gauges follow: set this one right"
+        )
         return False
 
     def _is_believed(self, now: _Anchor) -> bool:

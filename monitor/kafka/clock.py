@@ -103,7 +103,7 @@ class BrokerClock:
         'this clock is 7 min behind the broker'
         """
         if self.offset_s is None:
-            return "nobody knows whether this clock is right"
+            return "whether this clock is right is unknown"
         more = "" if self._measured else "at least "
         way = "behind" if self.offset_s > 0 else "ahead of"
         return f"this clock is {more}{in_words(abs(self.offset_s))} {way} the broker"

@@ -89,7 +89,7 @@ class ClockWatch:
             async with asyncio.timeout(LIMIT_S):
                 return await self._ask_once()
         except _TOO_OLD:
-            self._unknown("Kafka 3.3 with KRaft, or newer, tells its time")
+            self._unknown("Kafka 3.3 with KRaft, or newer, reports its time")
             return False
         except (
             errors.KafkaError,
@@ -108,7 +108,7 @@ class ClockWatch:
         began_s = clock.own()
         found = controller_ms(await client.send(node, QuorumRequest()))
         if found is None:
-            self._unknown("grant Describe on the cluster, and it tells its time")
+            self._unknown("grant Describe on the cluster, and it reports its time")
             return False
         clock.heard(found / 1000, began_s)
         return True

@@ -205,7 +205,7 @@ class Producer:
         found = f"topic {topic} takes no record with the time of this machine: {clock.said}"
         mend = (
             "set this machine's clock right; records wait for it (the topic's "
-            "message.timestamp.after.max.ms says how far ahead it may be)"
+            "message.timestamp.after.max.ms is how far ahead it may be)"
         )
         self._health.waits("producer", f"{found}; {mend}")
         finding = Problem(ProblemKind.CLOCK, found, mend, topic=topic)

@@ -44,7 +44,7 @@ def missing_right(
     group: str = "",
 ) -> Problem:
     """What is not allowed to whom, and how to allow it."""
-    who = principal(connection) or "whoever does not log in (User:ANONYMOUS)"
+    who = principal(connection) or "clients without a login (User:ANONYMOUS)"
     if isinstance(error, errors.InvalidTopicError):
         named = _named(error) or topic
         found, mend = f"{named} is no name of a topic", "correct it in topics"

@@ -135,7 +135,7 @@ async def _cause(connection: Connection, error: Exception) -> Problem:
     finding = await diagnose(connection)
     if finding is None:  # it answers by now; or only what was asked for is missing
         message = f"{type(error).__name__}: {error}"
-        mend = "it is tried again; if this goes on, the broker's log says more"
+        mend = "it is tried again; if this goes on, look into the broker's log"
         return Problem(ProblemKind.BROKER_AWAY, f"a request failed ({message})", mend)
     if finding.kind not in PASSING and not connection.problems.let_in:
         await asyncio.sleep(CONFIRM_S)

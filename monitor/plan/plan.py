@@ -10,7 +10,7 @@ from monitor.config import Settings, seconds
 from monitor.plan.delay import Simulation, WatchSettings
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
-from monitor.runtime import spans
+from monitor.records import spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.estimate import wilson
 from monitor.stats.threshold import WEEK_S, threshold

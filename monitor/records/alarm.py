@@ -14,6 +14,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from monitor.records import AnyMinor, Frozen, Score
 from monitor.records.keyed import Keyed, read_keyed
+from monitor.records.spans import in_words
 
 ALARM_SCHEMA: Final = "rag.alarm/1"
 MOST_SEGMENTS: Final = 20
@@ -83,6 +84,16 @@ class SegmentChange(Frozen):
     within: Number
 
 
+class OutstandingSegment(Frozen):
+    """A segment that has surely become worse than the others; its means, and theirs."""
+
+    segment: str
+    before: Score
+    value: Score
+    others_before: Score
+    others_value: Score
+
+
 class JudgeFailures(Frozen):
     """Shares of the picks whose judgement failed; ``more``: Fisher's exact test at 5 %."""
 
@@ -124,7 +135,8 @@ class AlarmRecord(Keyed):
 
     ``since`` is the estimated start of the change, ``opened_at`` and ``closed_at`` when it was
     seen. ``evidence`` and ``threshold`` are log10; ``evidence_until`` is the event time of the
-    last slot in them. ``baseline`` is what the detector held the scores against.
+    last slot in them. ``baseline`` is what the detector held the scores against. ``segments`` go by
+    what they contribute; ``stands_out`` is the one that differs from the others, if one does.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -147,6 +159,7 @@ class AlarmRecord(Keyed):
     judge_failures: JudgeFailures
     segment_by: str | None = None
     segments: tuple[SegmentChange, ...] = Field((), max_length=MOST_SEGMENTS + 1)
+    stands_out: OutstandingSegment | None = None
     worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
 
     @property
@@ -189,16 +202,25 @@ def sentence(record: AlarmRecord) -> str:
 
 
 def _change(record: AlarmRecord) -> str:
-    parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}"]
+    lead_s = (record.opened_at - record.since).total_seconds()
+    ahead = f", {in_words(lead_s)} before the alarm" if lead_s > 0 else ""
+    parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}{ahead}"]
     parts.append(_failures(record.judge_failures))
     if record.change.explained_by_mix is not None:
         # Where next to nothing happened within the segments, the share is of no size any more.
         share = round(100 * max(-_MOST_HIDDEN, record.change.explained_by_mix))
         parts.append(f"traffic mix {'hides' if share < 0 else 'explains'} {abs(share)} %")
-    if record.segment_by and any(one.segment for one in record.segments):
-        worst = record.segments[0].segment or "(absent)"
-        parts.append(f"worst segment {record.segment_by}={worst}")
+    if record.segment_by and len(record.segments) > 1 and any(s.segment for s in record.segments):
+        parts.append(_blamed(record.segment_by, record.stands_out))
     return "; ".join(parts)
+
+
+def _blamed(attribute: str, found: OutstandingSegment | None) -> str:
+    """Whoever contributes most is the largest where all are alike: it is not to blame."""
+    if found is None:
+        return f"all segments of {attribute} alike"
+    own = f"{attribute}={found.segment or '(absent)'} {found.before:.2f} → {found.value:.2f}"
+    return f"{own}, the others {found.others_before:.2f} → {found.others_value:.2f}"
 
 
 def _moved(record: AlarmRecord) -> str:
@@ -233,7 +255,7 @@ def _failures(failures: JudgeFailures) -> str:
 
 def _time(moment: datetime, today: datetime) -> str:
     found, day = moment.astimezone(UTC), today.astimezone(UTC).date()
-    return found.strftime("%H:%M" if found.date() == day else "%Y-%m-%d %H:%M")
+    return found.strftime("%H:%M UTC" if found.date() == day else "%Y-%m-%d %H:%M UTC")
 
 
 def log_fields(record: AlarmRecord) -> dict[str, JsonValue]:

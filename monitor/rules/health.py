@@ -104,7 +104,7 @@ def _not_ready(plan: AlertPlan) -> Alert:
         labels={"cause": "not_ready"},
         summary="No process of the job {{ $labels.job }} is ready",
         description="All processes of {{ $labels.job }} have been waiting for "
-        f"{plan.alerts.not_ready} (rag_monitor_ready is {{{{ $value }}}}); /readyz says for what.",
+        f"{plan.alerts.not_ready} (rag_monitor_ready is {{{{ $value }}}}); /readyz names it.",
     )
 
 
@@ -181,7 +181,7 @@ def _blind(plan: AlertPlan) -> Alert:
         summary="There is traffic, but no scores",
         description=f"At least {_WHOLE} scores were to be expected of the traffic of the last "
         f"{plan.alerts.window} (or {plan.alerts.long_window}), and there is none: the quality "
-        "gauges say nothing of it.",
+        "gauges do not cover it.",
     )
 
 
@@ -198,7 +198,7 @@ def _paused(plan: AlertPlan) -> Alert:
         summary="Judging is paused for more than "
         f"{plan.alerts.paused} ({{{{ $labels.application }}}})",
         description="It has been paused by hand for {{ $value | humanizeDuration }}: the quality "
-        "gauges say nothing of it, and no alarm opens. rag-monitor resume ends it.",
+        "gauges do not cover it, and no alarm opens. rag-monitor resume ends it.",
     )
 
 
@@ -296,7 +296,7 @@ def _records_lost(plan: AlertPlan) -> Alert:
         expr=f"{plan.summed(lost, 'topic')} > 0",
         summary="Records of {{ $labels.topic }} were deleted before they were read",
         description=f"{_WHOLE} offsets of {{{{ $labels.topic }}}} went with its retention within "
-        f"{plan.alerts.window} before a process had read them; nobody can read them any more.",
+        f"{plan.alerts.window} before a process had read them; they are lost.",
     )
 
 
@@ -307,6 +307,6 @@ def _watchdog(plan: AlertPlan) -> Alert:
         HEALTH,
         expr="vector(1)",
         summary="The way of the alerts is open",
-        description="Always firing (value {{ $value }}); send it to a dead man's switch that "
-        "tells when it stops coming.",
+        description="Always firing (value {{ $value }}). Send it to a dead man's switch that "
+        "reports when it stops coming.",
     )

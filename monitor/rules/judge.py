@@ -101,8 +101,8 @@ def _doubtful(plan: AlertPlan) -> Alert:
         labels={"cause": "canaries"},
         summary="The judge {{ $labels.model }} answers, but does not judge",
         description="The judge {{ $labels.model }} answers interactions with known verdicts no "
-        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): what it says of "
-        "the traffic is worth nothing. Unless judge.not_judging is score, nothing is scored.",
+        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): its verdicts on "
+        "the traffic are worth nothing. Unless judge.not_judging is score, nothing is scored.",
     )
 
 
@@ -150,8 +150,8 @@ def _limits_not_shared(plan: AlertPlan) -> Alert:
         labels={"cause": "limits_not_shared"},
         summary="The Redis of the limits of {{ $labels.model }} does not answer",
         description="{{ $value | printf `%.0f` }} scorers do not reach limits.redis, and each "
-        "keeps to its part of the limits of {{ $labels.model }}: none is exceeded, and what a "
-        "replica with less traffic leaves over is not used.",
+        "keeps to its part of the limits of {{ $labels.model }}: none is exceeded, and the "
+        "rest of a replica with less traffic is not used.",
     )
 
 

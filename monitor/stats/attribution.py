@@ -16,13 +16,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from statistics import NormalDist
+from typing import Final, NamedTuple
 
 from monitor.stats.sums import ZERO, Sums
 
+_STANDS_OUT: Final = 2.5
+"""Standard errors: a segment that is nearer to the others is not blamed."""
+_STANDS_OUT_LEVEL: Final = 0.05
+_LEAST_ERROR: Final = 1e-12
 _PSEUDO: Final = 2.0
 """Judgements at the variance of all, so that three equal scores do not look certain."""
 
@@ -56,6 +61,20 @@ class Shift:
         return self.within - self.error
 
 
+class StandsOut(NamedTuple):
+    """A segment that has become worse than all others together, by ``z`` standard errors.
+
+    Means before and now: its own, and those of the others.
+    """
+
+    segment: str
+    before: float
+    now: float
+    others_before: float
+    others_now: float
+    z: float
+
+
 @dataclass(frozen=True)
 class Split:
     """The change of the mean from ``before`` to ``now``; the worst segment stands first.
@@ -86,6 +105,42 @@ class Split:
         if self.mix < 0.0:
             return self.mix / self.within
         return self.mix / (self.mix + max(0.0, self.within))
+
+
+def standing_out(segments: Sequence[Shift]) -> StandsOut | None:
+    """The segment whose change differs most from that of the others; None where none surely does.
+
+    Its change m'_s − b_s is held against the share-weighted one of the others, in standard errors
+    of the difference: at least 2.5, and at most one in twenty times by chance over all segments
+    (Bonferroni). Whichever segment contributes most is the largest one where all change alike.
+
+    >>> from dataclasses import replace
+    >>> big = Shift("acme", 0.5, 0.5, 0.1, 0.4, 0.15, 0.02, 0.0)
+    >>> small = Shift("globex", 0.5, 0.5, 0.1, 0.4, 0.15, 0.03, 0.0)
+    >>> standing_out([big, small]) is None
+    True
+    >>> found = standing_out([big, replace(small, now=0.9, within=0.4)])
+    >>> found.segment, found.before, found.now, found.others_before, found.others_now
+    ('globex', 0.1, 0.9, 0.1, 0.4)
+    """
+    scored = [shift for shift in segments if shift.now is not None and shift.share > 0.0]
+    if len(scored) < 2:
+        return None
+    found = max((_held_against(one, scored) for one in scored), key=lambda each: each.z)
+    level = _STANDS_OUT_LEVEL / (2 * len(scored))
+    return found if found.z >= max(_STANDS_OUT, NormalDist().inv_cdf(1.0 - level)) else None
+
+
+def _held_against(one: Shift, scored: Sequence[Shift]) -> StandsOut:
+    others = [shift for shift in scored if shift is not one]
+    share = math.fsum(shift.share for shift in others)
+    before = math.fsum(shift.share * shift.before for shift in others) / share
+    change = math.fsum(shift.within for shift in others) / share
+    error = math.hypot(*(shift.error for shift in others)) / share
+    difference = one.within / one.share - change
+    z = difference / max(math.hypot(one.error / one.share, error), _LEAST_ERROR)
+    now = one.before + one.within / one.share
+    return StandsOut(one.segment, one.before, now, before, before + change, z)
 
 
 def split(

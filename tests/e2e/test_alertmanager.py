@@ -93,14 +93,14 @@ async def test_pagerduty_is_triggered_and_resolved_under_one_key(
 @pytest.mark.timeout(90)
 async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlertmanager) -> None:
     """Title, sentence and links; a segment that is named like a mention is only text."""
-    sentence = f"{SENTENCE}; worst segment tenant=<!channel> & co"
+    sentence = f"{SENTENCE}; tenant=<!channel> & co 0.10 → 0.30, the others 0.08 → 0.09"
     fired = {**drift(), "annotations": {**drift()["annotations"], "description": sentence}}
     alertmanager.tell(fired)
     (post,) = await posts(alertmanager, "/slack")
     (shown,) = post.json["attachments"]
     assert shown["title"] == "FIRING: RagQualityDrift in one line"
     assert (shown["title_link"], shown["color"]) == (DASHBOARD, "danger")
-    assert f"{SENTENCE}; worst segment tenant=&lt;!channel&gt; &amp; co" in shown["text"]
+    assert f"{SENTENCE}; tenant=&lt;!channel&gt; &amp; co 0.10" in shown["text"]
     links = {"Runbook": f"{RUNBOOK}/RagQualityDrift.md", "Dashboard": DASHBOARD, "Query": QUERY}
     for name, url in links.items():
         assert f"<{url}|{name}>" in shown["text"]

@@ -70,7 +70,7 @@ def problems(monitor: MonitorProcess) -> list[dict[str, Any]]:
 PLAIN: Settings = {}
 REFUSALS = {
     "plaintext to TLS": ("TLS", "plain", "speaks TLS, not plaintext", "security_protocol to SSL"),
-    "plaintext to SASL": ("SASL_PLAIN", "plain", "has not logged in", "security_protocol to SASL"),
+    "plaintext to SASL": ("SASL_PLAIN", "plain", "without a login", "security_protocol to SASL"),
     "TLS to plaintext": ("", "TLS", "does not speak TLS", "set security_protocol"),
     "login where there is none": ("TLS", "PLAIN", "knows no login", "security_protocol to PLAIN"),
     "wrong CA": ("TLS", "other CA", "is not signed by the CA in ssl_cafile", "set ssl_cafile"),
@@ -274,7 +274,7 @@ async def test_an_address_that_only_the_cluster_tells_is_tried_too(tmp_path: Pat
     monitor = MonitorProcess("score", broker.bootstrap, tmp_path, "monitor")
     try:
         await monitor.listening()
-        await until(lambda: waits(monitor, f"told by {broker.bootstrap}"), "the reason")
+        await until(lambda: waits(monitor, f"announced by {broker.bootstrap}"), "the reason")
         await until(lambda: shows(monitor, "dns"), "the gauge")
         (said,) = problems(monitor)
     finally:

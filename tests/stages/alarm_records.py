@@ -9,6 +9,7 @@ from monitor.records.alarm import (
     JudgeFailures,
     MeanChange,
     OffendingClaim,
+    OutstandingSegment,
     PassageOfClaim,
     SegmentChange,
     WorstInteraction,
@@ -20,8 +21,8 @@ SINCE = NOON.replace(hour=2, minute=10)
 NORMAL = JudgeFailures(before=0.003, rate=0.004, picks=250, verdict="normal")
 SENTENCE = (
     "noise_sensitivity_irrelevant of support-bot rose 0.08 → 0.17 (0.12–0.23, n = 96) "
-    "since 02:10; judge failures 0.4 % (normal); traffic mix explains 6 %; "
-    "worst segment tenant=acme"
+    "since 02:10 UTC, 9.8 h before the alarm; judge failures 0.4 % (normal); traffic mix explains "
+    "6 %; tenant=acme 0.10 → 0.30, the others 0.08 → 0.09"
 )
 
 
@@ -48,6 +49,9 @@ def segment(name: str) -> SegmentChange:
     )  # fmt: skip
 
 
+ACME = OutstandingSegment(
+    segment="acme", before=0.1, value=0.3, others_before=0.08, others_value=0.09
+)
 CLAIM = OffendingClaim(
     number=2, text="secret claim", passages=(PassageOfClaim(number=1, id="doc-7", relevant=False),)
 )
@@ -74,6 +78,7 @@ def alarm(**fields: Any) -> AlarmRecord:
         "judge_failures": NORMAL,
         "segment_by": "tenant",
         "segments": (segment("acme"), segment("bolt")),
+        "stands_out": ACME,
         "worst": (WORST,),
     }
     return answered(AlarmRecord(**{**given, **fields}))

@@ -50,7 +50,7 @@ def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.Comp
 WATCHDOG = Firing(
     "RagMonitorWatchdog",
     {},
-    "Always firing (value 1); send it to a dead man's switch that tells when it stops coming.",
+    "Always firing (value 1). Send it to a dead man's switch that reports when it stops coming.",
 )
 
 

@@ -20,10 +20,11 @@ from monitor.records.alarm import (
     AlarmRecord,
     JudgeFailures,
     MeanChange,
+    OutstandingSegment,
     SegmentChange,
     answered,
 )
-from monitor.stats.attribution import Shift, Split, split
+from monitor.stats.attribution import Shift, Split, split, standing_out
 from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.failures import fails_more
@@ -102,6 +103,7 @@ def explained(
             judge_failures=_failures(excerpt),
             segment_by=segment_by,
             segments=segments,
+            stands_out=_stands_out(parts, better) if parts and segment_by else None,
             worst=worst(excerpt.since, better),
         )
     )
@@ -175,6 +177,24 @@ def _segments(parts: Split, sides: _Sides, better: bool | None) -> tuple[Segment
         horizon = sides.before.get(shift.segment, ZERO).plus(since)
         found.append(_segment(shift, estimate(since, horizon, better), better))
     return tuple(found)
+
+
+def _stands_out(parts: Split, better: bool | None) -> OutstandingSegment | None:
+    found = standing_out(parts.segments)
+    if found is None:
+        return None
+    means = (found.before, found.now, found.others_before, found.others_now)
+    # Expectations of directed picks may lead beyond what a mean can be.
+    before, value, others_before, others_value = (
+        as_worse(min(1.0, max(0.0, mean)), better) for mean in means
+    )
+    return OutstandingSegment(
+        segment=found.segment,
+        before=before,
+        value=value,
+        others_before=others_before,
+        others_value=others_value,
+    )
 
 
 def _segment(shift: Shift, found: Estimate, better: bool | None) -> SegmentChange:

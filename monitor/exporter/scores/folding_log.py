@@ -12,8 +12,9 @@ _APPLICATIONS = (
     "without alarms; if it holds ids, map another field to it, else raise export.top_k"
 )
 _JUDGES = (
-    "judges have more versions than can be told apart: the rest is summed up as other, without "
-    "baselines and alarms; does a provider's reply name another model each time?"
+    "judges have more versions than fit: the rest is summed up as other, "
+    "without baselines and alarms. Does a provider's reply name another model"
+    " each time?"
 )
 
 

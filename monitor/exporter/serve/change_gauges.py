@@ -21,7 +21,8 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     INFO: ("1 while an alarm is open; what changed, in one sentence.", (*_LABELS, "answer")),
     SINCE: ("Estimated start of the change that an open alarm is about, epoch seconds.", _LABELS),
     WITHIN: (
-        "What a segment adds to the change of an open alarm, not counting another mix of traffic.",
+        "Part of the change of an open alarm that a segment adds, without changes"
+        " in the mix of traffic.",
         (*_LABELS, "segment"),
     ),
 }

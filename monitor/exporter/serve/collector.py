@@ -34,7 +34,7 @@ SEGMENT_FAMILIES = {
 }
 DRIFT_LABELS = ("metric", "application", "judge")
 DRIFT_FAMILIES = {
-    "rag_score_baseline": "What the metric is held against: mean, its standard error, tolerance.",
+    "rag_score_baseline": "Baseline of the metric: mean, its standard error, tolerance.",
     "rag_drift_evidence": "log10 of the evidence that the metric is worse than its baseline.",
     "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
 }

@@ -32,9 +32,9 @@ _JUDGES: Final = ("judging", "waiting")
 _MEANS: Final = {
     "waiting": "for its limits, or because its provider has asked for patience",
     "circuit_open": "its provider does not answer; judging waits until it does",
-    "stopped": "its provider refuses: key, credit, model or address are wrong, and the log says "
-    "which (judge_state); interactions end as judge_failed until a probe, every few minutes, "
-    "is answered",
+    "stopped": "its provider refuses: key, credit, model or address are wrong, and the "
+    "log names which (judge_state). Interactions end as judge_failed until a "
+    "probe, every few minutes, is answered",
     OVER_BUDGET: "today's money is spent; it is asked nothing before the next day",
 }
 
@@ -238,7 +238,7 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
         return _PageLine(means, alert=state, lead=f"{name}: ")
     if any(not one.application for one in paused):
         return _PageLine(f"{name}: asked nothing, since all applications are paused by hand")
-    means += ", but not what is paused by hand" if paused else ""
+    means += ", but not applications that are paused by hand" if paused else ""
     means += ", as far as this process, which waits, can" if waits else ""
     return _PageLine(f"{name}: {state}{means}")
 
@@ -249,6 +249,6 @@ def _alarms(
     if alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
         return _PageSection("Alarms", note=_PageLine(elsewhere))
-    none = "; none opens on what is paused, since it is not judged" if paused else ""
+    none = "; none opens where judging is paused" if paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
     return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))

@@ -164,8 +164,8 @@ class DeadLetterGate:
         failed, seen = self.circuit.counts
         why = (
             f"{failed} of the last {seen} records became dead letters, most of them "
-            f"{self.circuit.cause}: reading pauses, a few are tried now and then; check "
-            "kafka.topics.interactions, ingest.format, and what was deployed last"
+            f"{self.circuit.cause}: reading pauses, and a few are tried now and then. "
+            "Check kafka.topics.interactions, ingest.format, and the latest deployment"
         )
         self._health.waits(CIRCUIT, why)
         logger().error("dead_letter_circuit_open", reason=self.circuit.cause, hint=why)

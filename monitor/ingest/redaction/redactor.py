@@ -195,8 +195,8 @@ class _OwnSearch:
         except ReadTooFar:
             raise MessageRejected(
                 f"redaction.patterns.{self.kind}: reads on behind each of its many matches in a "
-                f"text of {len(piece.text)} characters; give what may follow a length, like "
-                ".{0,200}; key, value and headers stay on the source topic",
+                f"text of {len(piece.text)} characters. Bound the length of what follows, like "
+                ".{0,200}. Key, value and headers stay on the source topic",
                 stage=REDACT,
                 cause=FAILED,
             ) from None

@@ -163,8 +163,8 @@ class SharedQuota:
             "limits_replaced",
             model=self._model,
             reason=ABSURD,
-            what="limits.redis held a value that cannot be true, which was removed: its clock was "
-            "set back, or somebody else writes keys with limits.redis.prefix",
+            what="limits.redis held an impossible value, which was removed: its clock was "
+            "set back, or another program writes keys with limits.redis.prefix",
         )
         return await self._shared(task, size)
 

@@ -54,7 +54,7 @@ def made(element: Element, **fields: Any) -> Labelled:
         return Labelled(place=element.place, **fields)
     except ValidationError as error:
         complaint = _plain(error.errors(include_url=False)[0]["msg"])
-    raise wrong(element.place, complaint, f"give null where nobody knows ({DOCS})")
+    raise wrong(element.place, complaint, f"give null where it is not known ({DOCS})")
 
 
 def _guess(field: str, known: Iterable[str]) -> str:

@@ -94,7 +94,7 @@ class Tokens(AbstractTokenProvider):
                 f"{self._source}: no token within {self._limit_s:.0f} s"
             ) from None
         if not _USABLE.fullmatch(token.value):
-            raise TokenRefused(f"{self._source}: what it gives is no token")
+            raise TokenRefused(f"{self._source}: its reply is no token")
         if token.life_s is not None:
             self._value, self._used_until = token.value, asked_at + USED_UNTIL * token.life_s
         return token

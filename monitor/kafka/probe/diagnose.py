@@ -40,7 +40,7 @@ async def _behind(
         return None
     finding = _most_telling(found)
     return finding._replace(
-        found=f"{finding.found} (an address told by {answering})",
+        found=f"{finding.found} (an address announced by {answering})",
         mend=f"{finding.mend}; the broker's advertised.listeners must be reachable from here",
     )
 

@@ -26,8 +26,8 @@ class Diagnosis(NamedTuple):
 NOT_TLS = Diagnosis(
     ProblemKind.WRONG_PROTOCOL,
     "the port does not speak TLS",
-    "set security_protocol to what the listener speaks (PLAINTEXT or SASL_PLAINTEXT), or use the "
-    "port of its TLS listener",
+    "set security_protocol to that of the listener (PLAINTEXT or "
+    "SASL_PLAINTEXT), or use the port of its TLS listener",
 )
 NOT_PLAIN = Diagnosis(
     ProblemKind.WRONG_PROTOCOL,
@@ -36,22 +36,22 @@ NOT_PLAIN = Diagnosis(
 )
 NOT_KAFKA = Diagnosis(
     ProblemKind.WRONG_PROTOCOL,
-    "what answers is not Kafka",
+    "the server that answers is not Kafka",
     "check host and port in bootstrap_servers",
 )
 HANGS_UP = Diagnosis(
     ProblemKind.BROKER_AWAY,
     "takes connections and hangs up at once, as a proxy without a broker behind it does",
-    "check that the broker runs, and what stands between",
+    "check that the broker runs, and the network between",
 )
 TLS_HANGS_UP = Diagnosis(
     ProblemKind.BROKER_AWAY,
     "hangs up after the TLS handshake, without a word",
-    "check that the broker runs, what stands between, and ssl_certfile if it demands one",
+    "check that the broker runs, the network between, and ssl_certfile if it demands one",
 )
 LOGIN_WANTED = Diagnosis(
     ProblemKind.WRONG_PROTOCOL,
-    "the broker hangs up on whoever has not logged in",
+    "the broker hangs up on clients without a login",
     "set security_protocol to SASL_PLAINTEXT or SASL_SSL, and sasl_*",
 )
 NO_LOGIN = Diagnosis(
@@ -62,7 +62,7 @@ NO_LOGIN = Diagnosis(
 LOGIN_CUT = Diagnosis(
     ProblemKind.WRONG_PASSWORD,
     "the broker hangs up during the login",
-    "check sasl_mechanism, sasl_username and sasl_password; the broker's log says more",
+    "check sasl_mechanism, sasl_username and sasl_password, and look into the broker's log",
 )
 #: A broker ends a connection with the life of the token that opened it: here, at once.
 TOKEN_CUT = Diagnosis(
@@ -84,7 +84,7 @@ def unresolved(host: str, error: Exception) -> Diagnosis:
 def unreached(error: OSError) -> Diagnosis:
     """Nobody takes the connection."""
     if isinstance(error, ConnectionRefusedError):
-        found = "nobody listens (connection refused)"
+        found = "nothing listens there (connection refused)"
         return Diagnosis(ProblemKind.BROKER_AWAY, found, "check that the broker runs, and its port")
     found = f"cannot be reached ({_words(error)})"
     return Diagnosis(ProblemKind.BROKER_AWAY, found, "check that it runs, and the network between")
@@ -185,8 +185,8 @@ def login_refused(mechanism: str | None, user: str | None, error: Exception) -> 
         return Diagnosis(
             ProblemKind.WRONG_PASSWORD,
             f"the broker refuses the OAuth token ({reason})",
-            "check that the token has not expired, and its issuer, audience and scope against what "
-            "the broker expects",
+            "check that the token has not expired, and that the broker expects its "
+            "issuer, audience and scope",
         )
     return Diagnosis(
         ProblemKind.WRONG_PASSWORD,

@@ -57,7 +57,7 @@ async def test_a_known_model_has_a_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "mend"), [(Fault.EMPTY, "stronger model"), (Fault.CUT_JSON, "only what it is asked")]
+    ("fault", "mend"), [(Fault.EMPTY, "stronger model"), (Fault.CUT_JSON, "only the question")]
 )
 async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend: str) -> None:
     """A reply that is empty or cut twice is no judgement, and no price is looked up."""

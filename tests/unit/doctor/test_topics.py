@@ -116,7 +116,7 @@ def test_scores_must_outlive_a_restart(configs: dict[str, str], status: CheckSta
         ({"retention.ms": "-1"}, CheckStatus.OK, "kept for ever"),
         ({"retention.ms": str(7 * DAY_S * 1000)}, CheckStatus.OK, "kept 7 d"),
         ({"retention.ms": str(2 * DAY_S * 1000)}, CheckStatus.OK, "lag grows"),
-        ({"retention.ms": str(2 * DAY_S * 1000 - 1)}, CheckStatus.WARN, "expires unread"),
+        ({"retention.ms": str(2 * DAY_S * 1000 - 1)}, CheckStatus.WARN, "expire unread"),
         ({"retention.bytes": "1000000"}, CheckStatus.WARN, "at most 1000000 bytes"),
     ],
 )

@@ -54,5 +54,5 @@ def test_a_refusal_is_shown_from_then_on() -> None:
     """It ends the process, but not at once."""
     connection = Connection("k:1")
     line = refusal(connection, errors.TopicAuthorizationFailedError("t"))
-    assert "no right to Read topic t for whoever does not log in (User:ANONYMOUS)" in line
+    assert "no right to Read topic t for clients without a login (User:ANONYMOUS)" in line
     assert connection.problems.lasts(ProblemKind.MISSING_RIGHT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from monitor.records.alarm import (
     read_alarm_record,
     sentence,
 )
-from tests.stages.alarm_records import SENTENCE, SINCE, alarm, change, segment
+from tests.stages.alarm_records import ACME, SENTENCE, SINCE, alarm, change, segment
 from tests.stages.records import NOON, TEXTS, TIMES
 
 
@@ -36,22 +36,34 @@ def test_a_metric_where_high_is_good_falls() -> None:
 
 
 def test_the_date_stands_where_it_is_not_today() -> None:
-    """In UTC, whatever zone the times came in."""
+    """In UTC, whatever zone the times came in; and how long before the alarm that was."""
     yesterday = SINCE - timedelta(days=1)
-    assert " since 2026-11-19 02:10;" in sentence(alarm(since=yesterday))
+    said = sentence(alarm(since=yesterday))
+    assert " since 2026-11-19 02:10 UTC, 33.8 h before the alarm;" in said
+    berlin = SINCE.astimezone(timezone(timedelta(hours=1)))
+    assert sentence(alarm(since=berlin)) == SENTENCE
+    assert "since 12:00 UTC; judge" in sentence(alarm(since=NOON, opened_at=NOON))
 
 
 def test_without_segments_the_last_part_is_left_out() -> None:
-    """No attribute to tell them by, or none that has a value."""
-    short = SENTENCE.removesuffix("; worst segment tenant=acme")
+    """No attribute to tell them by, none that has a value, or only one: there are no others."""
+    short = SENTENCE.rpartition("; ")[0]
     assert sentence(alarm(segment_by=None, segments=())) == short
     assert sentence(alarm(segments=(segment(""),))) == short
+    assert sentence(alarm(segments=(segment("acme"),), stands_out=None)) == short
+
+
+def test_nobody_is_blamed_where_all_are_alike() -> None:
+    """The first one contributes most since it is the largest."""
+    found = sentence(alarm(stands_out=None))
+    assert found.endswith("; all segments of tenant alike")
 
 
 def test_a_segment_without_a_value_is_said_to_be_absent() -> None:
-    """The worst are those without the attribute."""
-    found = sentence(alarm(segments=(segment(""), segment("acme"))))
-    assert found.endswith("; worst segment tenant=(absent)")
+    """Those without the attribute stand out."""
+    nameless = ACME.model_copy(update={"segment": ""})
+    found = sentence(alarm(segments=(segment(""), segment("acme")), stands_out=nameless))
+    assert found.endswith("; tenant=(absent) 0.10 → 0.30, the others 0.08 → 0.09")
 
 
 def test_a_judge_that_fails_more_is_named() -> None:
@@ -91,9 +103,9 @@ def test_small_numbers_get_another_digit() -> None:
 def test_a_closed_alarm_says_that_it_is_over() -> None:
     """And what it was."""
     closed = alarm(state="closed", closed_at=NOON, closed_because="recovered")
-    assert closed.answer == f"recovered at 12:00: {SENTENCE}"
+    assert closed.answer == f"recovered at 12:00 UTC: {SENTENCE}"
     gone = alarm(state="closed", closed_at=NOON, closed_because="not_watched")
-    assert gone.answer == f"no longer watched at 12:00: {SENTENCE}"
+    assert gone.answer == f"no longer watched at 12:00 UTC: {SENTENCE}"
 
 
 def test_the_record_begins_with_its_answer() -> None:

@@ -42,8 +42,9 @@ WATCHED = {
     "direction": "worse",
 }
 ANSWER = (
-    "faithfulness of support-bot fell 0.93 → 0.71 (0.64–0.78, n = 96) since 02:10; "
-    "judge failures 0.4 % (normal); traffic mix explains 6 %; worst segment tenant=acme"
+    "faithfulness of support-bot fell 0.93 → 0.71 (0.64–0.78, n = 96) since 02:10 UTC, 10 min "
+    "before the alarm; judge failures 0.4 % (normal); traffic mix explains 6 %; "
+    "all segments of tenant alike"
 )
 
 
@@ -96,7 +97,7 @@ def blind(expected: int) -> Firing:
         "RagMonitorBlind",
         HERE,
         f"At least {expected} scores were to be expected of the traffic of the last 15m (or 6h), "
-        "and there is none: the quality gauges say nothing of it.",
+        "and there is none: the quality gauges do not cover it.",
     )
 
 
@@ -490,7 +491,7 @@ def test_brokers_are_away(stage: Stage) -> None:
             "not_ready",
             labels,
             f"All processes of {labels['job']} have been waiting for 15m (rag_monitor_ready is 0); "
-            "/readyz says for what.",
+            "/readyz names it.",
         )
         for labels in (SCORE, EXPORT)
     ]
@@ -578,7 +579,7 @@ def test_the_judge_guesses(stage: Stage) -> None:
     labels = {**SCORE, "model": "openai/gpt-4o"}
     text = (
         "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
-        "(rag_monitor_judge_not_judging is 1): what it says of the traffic is worth nothing. "
+        "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. "
         "Unless judge.not_judging is score, nothing is scored."
     )
     firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "canaries"})
@@ -639,7 +640,7 @@ def not_shared(scorers: int) -> Firing:
     """So many of them keep to their parts."""
     text = (
         f"{scorers} scorers do not reach limits.redis, and each keeps to its part of the limits of "
-        "openai/gpt-4o: none is exceeded, and what a replica with less traffic leaves over is not "
+        "openai/gpt-4o: none is exceeded, and the rest of a replica with less traffic is not "
         "used."
     )
     return down("limits_not_shared", {**SCORE, "model": "openai/gpt-4o"}, text)
@@ -679,7 +680,7 @@ def paused(application: str, seconds: int) -> Story:
 def forgotten(application: str, lasts: str) -> Firing:
     """A pause that nobody has ended."""
     text = (
-        f"It has been paused by hand for {lasts}: the quality gauges say nothing of it, and no "
+        f"It has been paused by hand for {lasts}: the quality gauges do not cover it, and no "
         "alarm opens. rag-monitor resume ends it."
     )
     return Firing("RagMonitorBlind", {**HERE, "application": application}, text, PAUSED)
@@ -762,7 +763,7 @@ def lost_records(number: int, topic: str) -> Firing:
     """Offsets of a topic were deleted unread."""
     text = (
         f"{number} offsets of {topic} went with its retention within 15m before a process had "
-        "read them; nobody can read them any more."
+        "read them; they are lost."
     )
     return Firing("RagMonitorRecordsLost", {**HERE, "topic": topic}, text)
 

@@ -99,10 +99,10 @@ def test_a_judge_is_not_said_to_judge_what_is_paused() -> None:
     by_hand = "Paused by hand: bot, until 2026-11-20T12:00:00+00:00"
     said = read(Front("1", ["score"], [bot], judges, ())).sections
     first, gpt, slow = said["Judge"].strip().splitlines()
-    assert (first, gpt) == (by_hand, "gpt: judging, but not what is paused by hand")
+    assert (first, gpt) == (by_hand, "gpt: judging, but not applications that are paused by hand")
     assert slow.startswith("slow: waiting")
-    assert slow.endswith("but not what is paused by hand")
-    assert "none opens on what is paused" in said["Alarms"]
+    assert slow.endswith("but not applications that are paused by hand")
+    assert "none opens where judging is paused" in said["Alarms"]
     said = read(Front("1", ["score"], [PauseRecord(), bot], judges, ())).sections
     first, *rest = said["Judge"].strip().splitlines()
     assert first == "Paused by hand: all applications, until rag-monitor resume"

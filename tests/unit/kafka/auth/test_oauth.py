@@ -146,7 +146,7 @@ async def test_what_is_no_token_is_not_sent(value: str) -> None:
     async def fetch() -> Token:
         return Token(value, 600)
 
-    with pytest.raises(TokenRefused, match=r"^test: what it gives is no token$"):
+    with pytest.raises(TokenRefused, match=r"^test: its reply is no token$"):
         await Tokens(fetch, "test").token()
 
 

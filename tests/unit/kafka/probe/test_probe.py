@@ -233,5 +233,5 @@ async def test_the_addresses_that_the_cluster_tells_have_to_be_reached() -> None
         finding = await diagnose(kafka.connection, 1.0)
         assert finding is not None
         assert finding.broker == kafka.told
-        assert f"told by {kafka.address}" in finding.found
+        assert f"announced by {kafka.address}" in finding.found
         assert "advertised.listeners" in finding.mend
