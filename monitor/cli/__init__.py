@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from monitor.cli import (
@@ -20,14 +22,15 @@ from monitor.cli import (
     rules,
     status,
 )
+from monitor.cli.panels import PanelGroup, show_version
 
 app = typer.Typer(
+    cls=PanelGroup,
     name="rag-monitor",
     help="Watches production RAG traffic on Kafka: live faithfulness and noise sensitivity, "
     "with intervals, on Prometheus.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,  # importing rich would double the time of --help
 )
 app.add_typer(baselines.app, name="baseline")
@@ -44,3 +47,18 @@ judge_check.register(app)
 demo.register(app)
 plan.register(app)
 pauses.register(app)
+
+
+@app.callback()
+def every(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Watches production RAG traffic on Kafka: live faithfulness and noise sensitivity.
+
+    With intervals, on Prometheus.
+    """

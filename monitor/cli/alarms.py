@@ -24,7 +24,9 @@ def alarms(
     json: AsJson = False,
     limit: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading.")] = 60.0,
 ) -> None:
-    """Show the open alarms: what changed, and the worst interactions since; with --json all of it.
+    """Show the open alarms: what changed, and since when.
+
+    With the worst interactions since; --json prints all of it.
 
     Pauses are printed on stderr, since no alarm opens where judging is paused.
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
-app = typer.Typer(
-    help="Show, set, freeze or reset the baselines: what is normal.", no_args_is_help=True
-)
+app = typer.Typer(help="Show, set, freeze or reset baselines.", no_args_is_help=True)
 
 BaselineTimeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
@@ -39,7 +37,7 @@ def show(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Show every baseline in force, and the progress of learning where there is none."""
+    """Show baselines, and the progress of learning."""
     import asyncio
 
     from monitor.exporter.baselines import commands
@@ -67,7 +65,9 @@ def freeze(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Make the present quality the baseline: the mean of the latest scored interactions.
+    """Make the present quality the baseline.
+
+    It is the mean of the latest scored interactions.
 
     Exit code 1 when there are none.
     """
@@ -94,7 +94,9 @@ def reset(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Forget baselines. They are learned anew from interactions that are scored from now on.
+    """Forget baselines, and learn them anew.
+
+    From interactions that are scored from now on.
 
     Exit code 1 when there are none. With --application and --judge learning begins anew also
     where there is none yet.
@@ -126,7 +128,10 @@ def set_baseline(
     json: AsJson = False,
     limit: BaselineTimeout = 60.0,
 ) -> None:
-    """Set the normal mean of metrics from now on, each in its own direction."""
+    """Set the normal mean of metrics, from now on.
+
+    Each in its own direction.
+    """
     import asyncio
 
     from monitor.exporter.baselines import commands

@@ -36,7 +36,10 @@ def check(
     application: ShownApplication = None,
     attribute: Attributes = None,
 ) -> None:
-    """Print the effective settings, secrets masked; fail with the path of a wrong key."""
+    """Print the effective settings, secrets masked.
+
+    A wrong one is an error with its path.
+    """
     if attribute and application is None:
         raise typer.BadParameter("--attribute goes with --application")
     settings = settings_of(config, set_)
@@ -57,7 +60,10 @@ def reference(
         bool, typer.Option("--start-here", help="Only the settings to start with.")
     ] = False,
 ) -> None:
-    """Print every setting with its environment variable, default and meaning."""
+    """Print every setting.
+
+    With its environment variable, default and meaning.
+    """
     rows = [row for row in _rows() if row["start_here"] or not start_here]
     if json:
         _print(rows, True)

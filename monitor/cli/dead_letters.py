@@ -41,7 +41,10 @@ def list_(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """List dead letters, newest first, without any text of a user."""
+    """List dead letters, newest first.
+
+    Without any text of a user.
+    """
     import asyncio
 
     from monitor.runtime.visible import visible
@@ -70,7 +73,9 @@ def show(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Show one dead letter: its headers and what was wrong; the last one of an original place.
+    """Show one dead letter: what was wrong, and its headers.
+
+    The last one of an original place.
 
     Exit code 1 when there is none.
     """
@@ -113,7 +118,9 @@ def redrive(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Send dead letters back to their topics, each once: the next redrive begins after them.
+    """Send dead letters back to their topics.
+
+    Each once: the next redrive begins after them.
 
     Letters with 3 attempts are refused. Those older than --since are passed over for good. Exit
     code 1 when some could not be sent back. They are named.

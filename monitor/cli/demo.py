@@ -48,7 +48,10 @@ def demo(
         typer.Option(help="Their configuration, with --stack; default: deploy/ of the checkout."),
     ] = None,
 ) -> None:
-    """Run the whole monitor on an embedded broker and made-up traffic with an incident in it."""
+    """Show the whole monitor live, with nothing to set up.
+
+    An embedded broker, made-up traffic with an incident in it, and the offline judge.
+    """
     if model is not None and judge != "llm":
         raise typer.BadParameter("--model goes with --judge llm")
     began = time.monotonic()
@@ -76,7 +79,10 @@ def traffic(
         typer.Option("--timeout", min=0.1, help="Seconds that the broker may keep it waiting."),
     ] = 60.0,
 ) -> None:
-    """Send made-up interactions to the configured topic; print how many were acknowledged."""
+    """Send made-up interactions to the configured topic.
+
+    Print how many were acknowledged.
+    """
     settings = settings_of(config, set_)
     import asyncio
 

@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(config: ConfigFile = None, set_: Overrides = None, json: AsJson = False) -> None:
-    """Check settings, brokers, topics, rights, traffic, judge and port; change nothing.
+    """Check everything that the monitor needs.
+
+    Settings, brokers, topics, rights, traffic, judge and port. Nothing is changed.
 
     Exit code 1 when a line says FAIL.
     """

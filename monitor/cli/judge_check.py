@@ -81,7 +81,9 @@ def judge_check(
     set_: Overrides = None,
     json: AsJson = False,
 ) -> None:
-    """Compare a judge's verdicts, claims and metrics with labels.
+    """Compare a judge with labels.
+
+    Its verdicts, claims and metrics.
 
     Exit code 1 when a --fail-if holds, or cannot be measured. Without any: when the judge is no
     better than guessing.

@@ -43,7 +43,9 @@ def pause(
     set_: Overrides = None,
     limit: PauseTimeout = 60.0,
 ) -> None:
-    """Pause judging. Interactions count as not_sampled (paused); offsets keep advancing.
+    """Pause judging.
+
+    Interactions count as not_sampled (paused); offsets keep advancing.
 
     It ends by itself, or with rag-monitor resume.
     """
@@ -64,7 +66,10 @@ def resume(
     set_: Overrides = None,
     limit: PauseTimeout = 60.0,
 ) -> None:
-    """Resume judging; without --application, end all pauses. Exit code 1 when there was none."""
+    """Resume judging.
+
+    Without --application, end all pauses. Exit code 1 when there was none.
+    """
     import asyncio
 
     from monitor.control import commands

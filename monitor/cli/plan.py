@@ -60,7 +60,10 @@ def plan(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Estimate what a budget buys: judgements, interval widths and the delay of drift alarms."""
+    """Estimate what a budget buys, before it is spent.
+
+    Judgements, widths of intervals and the delay of drift alarms.
+    """
     from monitor.plan.plan import Assumed, made, text
     from monitor.runtime.visible import json_text
 

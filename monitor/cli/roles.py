@@ -41,7 +41,10 @@ def score(
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
-    """Run the scorer: consume interactions, judge a part of them, write score records."""
+    """Run the scorer: consume, sample, judge.
+
+    It writes score records to Kafka.
+    """
     if dry_run:
         _dry_run(config, set_, json, limit)
         return
@@ -102,7 +105,10 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Run the exporter: follow score records, serve rolling gauges."""
+    """Run the exporter: serve gauges, open alarms.
+
+    It follows the score records, and the records of the control topic.
+    """
     if from_file is None:
         if at is not None or print_ or control is not None:
             raise typer.BadParameter("--at, --control and --print go with --from-file")

@@ -27,7 +27,10 @@ def render(
     config: ConfigFile = None,
     set_: Overrides = None,
 ) -> None:
-    """Write recording rules and alerts, as objectives and thresholds are set (alerts.*)."""
+    """Write the recording rules and alerts of Prometheus.
+
+    As objectives and thresholds are set (alerts.*).
+    """
     from monitor.errors import ConfigurationError
     from monitor.rules.render import rendered
 
