@@ -45,7 +45,7 @@ class ScoringPolicy:
     sampler: Sampler
     judge: Judge
     limits: Limits
-    segment_by: str | None = None
+    segment_by: tuple[str, ...] = ()
     metrics: tuple[str, ...] | None = None
     labels_win: bool = False
     recheck: Rechecks | None = None
