@@ -147,7 +147,14 @@ class Price(Section):
 
 #: Settings of a judge that mean something only where a model is asked.
 OF_MODELS: Final = (
-    *("model", "extract_model", "fallback_models", "pipeline", "relevant_to_question"),
+    *(
+        "model",
+        "extract_model",
+        "fallback_models",
+        "pipeline",
+        "relevant_to_question",
+        "answer_relevance",
+    ),
     *("claims_per_call", "passages_per_call", "prompt_tokens", "version_from", "structured"),
     *("examples", "max_tokens", "reasoning_effort", "evidence", "api_base", "api_key", "headers"),
     *("attempt_timeout_s", "recheck_rate", "canaries", "not_judging", "price", "cache"),
@@ -169,8 +176,8 @@ class JudgeSettings(Section):
     )
     fallback_models: Texts = Field(
         (),
-        description="models that are asked in this order when model does not answer or will not "
-        "judge; each is a judge version of its own",
+        description="models that are asked in this order when model does not answer, will not "
+        "judge or, by what canaries say, guesses; each is a judge version of its own",
     )
     pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
         "joint",
@@ -204,6 +211,11 @@ class JudgeSettings(Section):
         description="which passages are relevant to user_input: those that the log labels so;"
         " judged: the llm judge decides about passages without a label",
     )
+    answer_relevance: Literal["off", "judged"] = Field(
+        "off",
+        description="judged: the llm judge also says, in a call that it makes anyway, whether the "
+        "response addresses user_input; another version of the judge",
+    )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(
@@ -222,7 +234,7 @@ class JudgeSettings(Section):
         "auto",
         description="fixed: the worked example of the instructions; shaped: also one with as many "
         "claims and passages as the request, which small models need; auto: fixed, and shaped once "
-        "many replies are refused (another version of the judge)",
+        "many replies are refused or canaries are wrong (another version of the judge)",
     )
     max_tokens: int | None = Field(
         None,
@@ -277,9 +289,9 @@ class JudgeSettings(Section):
     )
     not_judging: Literal["fail", "score"] = Field(
         "fail",
-        description="while canaries show that the judge guesses: fail (interactions end as "
-        "judge_failed with not_judging, without a call), or score (they are "
-        "judged as usual)",
+        description="while canaries show that the judge guesses: fail (another of fallback_models "
+        "judges; without one, interactions end as judge_failed with not_judging, without a "
+        "call), or score (they are judged as usual)",
     )
     price: Price = Price()
     cache: Cache = Cache()
@@ -334,6 +346,15 @@ class JudgeSettings(Section):
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:
             raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_for_a_batch(self) -> Self:
+        if self.answer_relevance == "judged" and self.asks_pairs:
+            raise ValueError(
+                "answer_relevance: found 'judged', expected 'off' with pipeline pairs or a "
+                "verifier: those are asked about one claim and one document only"
+            )
         return self
 
     @model_validator(mode="after")

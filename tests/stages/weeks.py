@@ -34,6 +34,12 @@ def outcome(process: str, outcome_: str, reason: str = "") -> str:
     return of(process, "rag_monitor_interactions_total", f'outcome="{outcome_}",reason="{reason}"')
 
 
+def picked(process: str, outcome_: str, reason: str = "", application: str = "support-bot") -> str:
+    """The counter of an application's picks."""
+    labels = f'application="{application}",outcome="{outcome_}",reason="{reason}"'
+    return of(process, "rag_monitor_picks_total", labels)
+
+
 def constant(value: float) -> str:
     """One value all the time."""
     return f"{value}x{LENGTH}"
@@ -54,6 +60,8 @@ def calm() -> Story:
             of(process, "rag_monitor_interactions_in_flight"): constant(2),
             outcome(process, "scored"): growing(9, 900),
             outcome(process, "unscorable", "no_contexts"): growing(1, 98),
+            picked(process, "scored"): growing(9, 900),
+            picked(process, "unscorable", "no_contexts"): growing(1, 98),
             of(process, "rag_monitor_interactions_waiting_for_money"): constant(0),
             of(process, "rag_monitor_dead_letters_waiting"): constant(0),
             of(process, "rag_monitor_dead_letter_circuit_open"): constant(0),
@@ -61,6 +69,7 @@ def calm() -> Story:
         for state in ("judging", "waiting", "circuit_open", "stopped"):
             story[judge_state(process, state)] = constant(float(state == "judging"))
         story[not_judging(process)] = constant(0)
+        story[verdicts_constant(process, "passage")] = constant(0)
         story[lost(process, "rag.interactions.v1")] = constant(0)
     for process in EXPORTERS:
         story |= _process(process) | _watching(process)
@@ -102,6 +111,12 @@ def _watching(process: str) -> Story:
 def judge_state(process: str, state: str) -> str:
     """The series of a state of the judge."""
     return of(process, "rag_monitor_judge_state", f'model="openai/gpt-4o",state="{state}"')
+
+
+def verdicts_constant(process: str, kind: str) -> str:
+    """Whether a scorer has heard the same 1,000 times."""
+    labels = f'kind="{kind}",model="openai/gpt-4o"'
+    return of(process, "rag_monitor_judge_verdicts_constant", labels)
 
 
 def not_judging(process: str) -> str:

@@ -76,6 +76,7 @@ class LlmJudge:
     verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    ``examples`` are shared by judges of one model: what one learns of it holds for the others.
     Judges with the same ``provider_gates`` share what their models bear.
     """
 
@@ -91,15 +92,14 @@ class LlmJudge:
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
         verifier: NamedPairJudge | None = None,
+        examples: ExampleChoice | None = None,
     ) -> None:
         self._settings = settings
         self._verifier = verifier or verifier_of(settings)
         self._listen = listen
         self._provider_gates = provider_gates or ProviderGates(rng=rng)
-        quotes = settings.evidence == "quote"
-        relates = settings.relevant_to_question == "judged"
         pairs = settings.pipeline == "pairs"
-        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates, pairs=pairs)
+        self._prompts = prompts or _prompts(settings)
         self._clients = tuple(
             LlmClient(
                 made,
@@ -110,7 +110,7 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.examples = ExampleChoice(settings.examples, self._report_examples)
+        self.examples = examples or ExampleChoice(settings.examples, self._report_examples)
         asker = Asker(self._complete, self._prompts, observe, self.examples)
         extract: Extract = Extractor(asker)
         if cache is not None:
@@ -122,8 +122,9 @@ class LlmJudge:
             planner=PLANS.get(settings.pipeline, joint),
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
-            quoter=Quoter(asker, settings.caps) if quotes else None,
-            relevance=Relevance(asker, settings.relevance_caps) if relates else None,
+            quoter=Quoter(asker, settings.caps) if settings.quotes else None,
+            relevance=Relevance(asker, settings.relevance_caps) if settings.relates else None,
+            asks_answer=settings.asks_answer,
             ceiling=settings.ceiling,
             at_once=settings.calls_at_once,
             pair_verifier=self._pair_verifier(observe) if pairs else None,
@@ -156,6 +157,13 @@ class LlmJudge:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
         return identify(self._settings, self._prompts.hash, models, shaped=spent.shaped)
+
+    def ask_for_shaped(self) -> bool:
+        """Show examples of the very shape of each request from now on; whether that is new.
+
+        A pair has one shape, and no example.
+        """
+        return self._settings.pipeline != "pairs" and self.examples.ask_for_shaped()
 
     def _report_examples(self) -> None:
         """From here on it is another version of the judge."""
@@ -216,6 +224,15 @@ class LlmJudge:
         """Close the client library's connections, which it shares between judges."""
         for client in self._clients:
             await client.aclose()
+
+
+def _prompts(settings: LlmSettings) -> Prompts:
+    return load_prompts(
+        evidence=settings.quotes,
+        relevance=settings.relates,
+        pairs=settings.pipeline == "pairs",
+        answers=settings.asks_answer,
+    )
 
 
 class LlmClient:

@@ -88,7 +88,8 @@ def test_offline_needs_nothing(tmp_path: Path) -> None:
     assert {record.event_time.isoformat() for record in found} == {"2026-11-20T12:00:00+00:00"}
     assert found[0].interaction["response"] == RESPONSE
     assert scores(found[0])["incorrect_claims"] == 0.5
-    assert set(scores(found[1])) == {"faithfulness", "faithfulness_by_passage"}
+    without = {"faithfulness", "faithfulness_by_passage", "answered", "retrieved"}
+    assert set(scores(found[1])) == without
 
 
 def test_without_out_records_go_to_standard_output(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_what_is_no_interaction_is_named_and_the_rest_is_judged(tmp_path: Path) 
     result = rag_monitor("evaluate", file, "--out", tmp_path / "out.jsonl")
     assert result.returncode == 1
     said = result.stderr.splitlines()
-    assert said[0].startswith("judge: offline, a lexical screen")
+    assert said[0].startswith("judge: offline, a lexical check")
     assert said[1].startswith("traffic.jsonl: line 2: record: ")
     assert said[2] == "traffic.jsonl: line 3: response: found nothing, expected a value"
     assert "2 judged" in said[-1]

@@ -25,7 +25,9 @@ from tests.stages.weeks import (
     not_judging,
     of,
     outcome,
+    picked,
     unseen,
+    verdicts_constant,
     with_all,
     without,
 )
@@ -571,22 +573,43 @@ def test_the_circuit_of_one_scorer_opens(stage: Stage) -> None:
     stage.tells(story, (40, []), (70, [Firing("RagMonitorJudgeStopped", labels, text)]))
 
 
+GUESSES = Firing(
+    "RagMonitorJudgeDoubtful",
+    {**SCORE, "model": "openai/gpt-4o"},
+    "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
+    "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. It is "
+    "asked about canaries only: unless another of judge.fallback_models judges, or "
+    "judge.not_judging is score, nothing is scored.",
+    {"cause": "canaries"},
+)
+
+
 def test_the_judge_guesses(stage: Stage) -> None:
     """One alert, however many scorers have found it; a few minutes are none, and it ends."""
     story = calm()
     for process in SCORERS:
         story[not_judging(process)] = "0x29 1x59 0x200"
-    labels = {**SCORE, "model": "openai/gpt-4o"}
-    text = (
-        "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
-        "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. "
-        "Unless judge.not_judging is score, nothing is scored."
-    )
-    firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "canaries"})
+    firing = GUESSES
     stage.tells(story, (32, []), (36, [firing]), (80, [firing]), (100, []))
     story[not_judging("score-1")] = "0x29 1x2 0x260"
     story[not_judging("score-2")] = constant(0)
     stage.fires(story, 60)
+
+
+def test_the_judge_says_the_same_to_everything(stage: Stage) -> None:
+    """A ticket of one scorer's verdicts, until one differs; none beside what canaries say."""
+    story = calm()
+    story[verdicts_constant("score-1", "passage")] = "0x29 1x59 0x200"
+    labels = {**SCORE, "model": "openai/gpt-4o", "kind": "passage"}
+    text = (
+        "The latest 1,000 verdicts of the judge openai/gpt-4o on claims against the passage are "
+        "all the same (rag_monitor_judge_verdicts_constant is 1): either the traffic is like that, "
+        "or they are no judgement."
+    )
+    firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "constant"})
+    stage.tells(story, (32, []), (36, [firing]), (80, [firing]), (100, []))
+    story[not_judging("score-2")] = constant(1)
+    stage.fires(story, 60, GUESSES)
 
 
 def test_the_budget_is_spent(stage: Stage) -> None:
@@ -802,12 +825,34 @@ def test_a_clock_that_is_wrong_is_a_page(stage: Stage) -> None:
     stage.fires(story, 60)
 
 
+def test_a_metric_that_has_no_value_any_more_is_a_page(stage: Stage) -> None:
+    """By whichever exporter; it ends with the first value."""
+    story = calm()
+    for process in EXPORTERS:
+        story[of(process, "rag_quality_missing", METRIC)] = f"0x99 1x60 0x{LENGTH - 160}"
+    labels = {label: WATCHED[label] for label in WATCHED if label != "direction"}
+    text = (
+        "faithfulness of support-bot has a baseline, and no interaction of the last hour or more "
+        "gave it a value (rag_quality_missing is 1), though the application is scored: nothing can "
+        "be told of it, and it opens no alarm; judge llm@3f2a91."
+    )
+    missing = Firing("RagQualityMissing", labels, text)
+    stage.tells(story, (99, []), (103, []), (107, [missing]), (162, [missing]), (170, []))
+
+
 def test_most_is_unscorable(stage: Stage) -> None:
-    """A ticket with the most frequent reason; tombstones do not count."""
-    story = with_all(calm(), growing(2), 'outcome="scored"')
-    story = with_all(story, growing(8), 'outcome="unscorable"')
-    text = "80% of the picked interactions are unscorable (more than 50%), most often: no_contexts."
-    stage.fires(story, 60, Firing("RagMonitorUnscorable", HERE, text))
+    """A ticket for the one application, with its most frequent reason; tombstones do not count."""
+    story = calm()
+    for process in SCORERS:
+        story[picked(process, "scored", application="shop-bot")] = growing(0.4)
+        story[picked(process, "unscorable", "no_claims", "shop-bot")] = growing(0.6)
+        story[picked(process, "unscorable", "no_contexts", "shop-bot")] = growing(1)
+    text = (
+        "80% of the picked interactions of shop-bot are unscorable (more than 50%), most often: "
+        "no_contexts."
+    )
+    one = {**HERE, "application": "shop-bot"}
+    stage.fires(story, 60, Firing("RagMonitorUnscorable", one, text))
     story = calm()
     for process in SCORERS:
         story[outcome(process, "unscorable", "tombstone")] = growing(100)

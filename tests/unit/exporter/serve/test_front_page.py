@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
@@ -16,6 +17,7 @@ from monitor.exporter.serve.front_page import (
     front_page,
     over_budget,
 )
+from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus
 from monitor.judge.observers import CountedCalls
@@ -166,6 +168,14 @@ def test_a_process_that_starts_promises_nothing() -> None:
     assert "Paused: all applications" in read(known).sections["Pauses"]
 
 
+def test_a_metric_without_a_value_is_named_among_the_alarms() -> None:
+    """It cannot open one; the row says how many values were to be expected."""
+    key = DriftKey("faithfulness", "bot <b>", "llm@1")
+    gone = MissingMetric(key, "1h", 100.0, 80.0)
+    found = read(Front("1", ["export"], (), None, (), missing=lambda: [gone]))
+    assert found.sections["Alarms"].strip() == f"No value: {gone}"
+
+
 def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:
     """With the reason, and for how long."""
     said = read(Front("1"), {"consumer": "partitions of t"}, {"exporter": 61.2})
@@ -210,7 +220,7 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     words = " ".join(word for line in said for word in line)
     assert "judged by llm@1; the last 5m" in words
     assert (
-        "offline@2, a lexical screen; the last 24h; the baseline is being learned: 118 of" in words
+        "offline@2, a lexical check; the last 24h; the baseline is being learned: 118 of" in words
     )
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1
