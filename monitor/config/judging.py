@@ -145,7 +145,7 @@ class Price(Section):
         return self.input_usd_per_million, self.output_usd_per_million
 
 
-#: Settings of a judge that mean something only where a model is asked.
+#: Settings of a judge that ask a model for something. (The cache only keeps what was asked.)
 OF_MODELS: Final = (
     *(
         "model",
@@ -157,7 +157,7 @@ OF_MODELS: Final = (
     ),
     *("claims_per_call", "passages_per_call", "prompt_tokens", "version_from", "structured"),
     *("examples", "max_tokens", "reasoning_effort", "evidence", "api_base", "api_key", "headers"),
-    *("attempt_timeout_s", "recheck_rate", "canaries", "not_judging", "price", "cache"),
+    *("attempt_timeout_s", "recheck_rate", "canaries", "not_judging", "price"),
 )
 #: What asks a model for nothing, and is no default.
 _OFF: Final = {"recheck_rate": 0.0, "canaries": 0.0}
