@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, Final
 
 from monitor.app.policies import build_redactor, by_application, ingest_filter
@@ -22,6 +21,7 @@ from monitor.kafka.replay import TopicScan
 from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.reading import LookupAccess, scanned, scores, spellings
 from monitor.records import Interaction, Source
+from monitor.sampling.copies import digest_of
 from monitor.sampling.hashing import Sampler, unit_hash
 from monitor.sampling.rules import FirstMatch
 from monitor.telemetry import ScorerTelemetry, new_registry
@@ -78,7 +78,7 @@ class _Inputs:
     access: LookupAccess
     interaction_id: str
     now: float
-    _copies: dict[bytes, int] = field(default_factory=dict)
+    _copies: dict[tuple[Partition, bytes], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         settings = self.access.settings
@@ -155,9 +155,8 @@ class _Inputs:
         sampling = self._policy(interaction).sampling
         sampler = Sampler(sampling.rate, sampling.key)
         key = sampler.record_key(record.key, record.headers)
-        whole = b"%d:%b:%b" % (record.partition, record.key or b"", record.value or b"")
-        digest = blake2b(whole, digest_size=16).digest()
-        first = self._copies.setdefault(digest, record.offset)
+        partition = Partition(record.topic, record.partition)
+        first = self._copies.setdefault((partition, digest_of(record)), record.offset)
         return found._replace(
             interaction=interaction,
             hash_value=unit_hash(interaction.interaction_id.encode() if key is None else key),

@@ -32,7 +32,7 @@ class Unscored(StrEnum):
 
 
 class Reason(StrEnum):
-    """Reasons that ingest gives; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
+    """What the scorer itself says; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
 
     HASH = "hash"
     SLOT = "slot"

@@ -39,7 +39,7 @@ class Copies:
 
     def is_copy(self, record: KafkaRecord) -> bool:
         """Whether it is one; if not, it is remembered, and whatever equals it from now on is."""
-        partition, digest = Partition(record.topic, record.partition), _digest(record)
+        partition, digest = Partition(record.topic, record.partition), digest_of(record)
         taken, now = self._taken.setdefault(partition, {}), self._monotonic()
         before, first = taken.pop(digest, None), record.offset
         if before is not None and now - before.seen_at < WITHIN_S:
@@ -62,7 +62,7 @@ class Copies:
         return sum(map(len, self._taken.values()))
 
 
-def _digest(record: KafkaRecord) -> bytes:
+def digest_of(record: KafkaRecord) -> bytes:
     """Of key and value, and of where the one ends; headers may tell of the way it took."""
     key, value = record.key, record.value or b""
     border = b"-" if key is None else b"%d:" % len(key)

@@ -1,6 +1,6 @@
 """Why was it not scored? Which interactions are taken: a batch is prefiltered, then each record.
 
-Prefilter → decode → sample → filter → pause → block → copy. What is not taken ends here,
+Prefilter → decode → sample → age → filter → pause → block → copy. What is not taken ends here,
 counted with its reason; what becomes of one that is taken stands in ``scorer.py``.
 """
 

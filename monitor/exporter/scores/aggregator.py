@@ -20,11 +20,11 @@ from monitor.exporter.scores.folding import (
     JudgedApplication,
     is_watched,
 )
-from monitor.exporter.scores.label_counts import OTHER, Census
+from monitor.exporter.scores.label_counts import OTHER, LabelCounts
 from monitor.exporter.scores.observation import NOWHERE, Catalogue, Observation, Reader
 from monitor.exporter.scores.segments import Part, SegmentAggregator, SegmentLabels
 from monitor.exporter.scores.series_sums import PairSums
-from monitor.exporter.scores.stamped_cache import Memo
+from monitor.exporter.scores.stamped_cache import StampedCache
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
@@ -110,7 +110,7 @@ class ScoreAggregator:
         """Nothing has been read."""
         self._selection = Selection()
         self._series: dict[JudgedApplication, PairSums] = {}
-        self._census = Census(self._period_s)
+        self._census = LabelCounts(self._period_s)
         self._folding = self._fold()
         #: Pairs that slots were taken away from.
         self._left = set[JudgedApplication]()
@@ -119,8 +119,8 @@ class ScoreAggregator:
         self.training_slots = TrainingSlots(
             _nobody if self.drift is None else self.drift.is_known, self.watched
         )
-        self._blocks = Memo[SeriesKey, SeriesEstimates]()
-        self._segment_blocks = Memo[tuple[str, str, str], SeriesEstimates]()
+        self._blocks = StampedCache[SeriesKey, SeriesEstimates]()
+        self._segment_blocks = StampedCache[tuple[str, str, str], SeriesEstimates]()
         #: By event time.
         self._ahead: list[tuple[float, int, Candidate]] = []
         self._serial = 0

@@ -55,7 +55,7 @@ class Tally(Generic[KeyT]):
             del self._by_period[period]
 
 
-class Census:
+class LabelCounts:
     """What is known of the counted slots without their values; times in epoch seconds."""
 
     def __init__(self, period_s: int) -> None:

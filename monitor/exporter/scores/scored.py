@@ -83,7 +83,7 @@ class Scored:
         return self._places[number][0], self._slots[number]
 
 
-class Gathering:
+class ScoredByHour:
     """All scored slots of some applications and judges, on their way to being in order.
 
     Whoever changes what counts between two steps says so here, too. ``step`` is how many candidates

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.folding import JudgedApplication
-from monitor.exporter.scores.label_counts import OTHER, Census
+from monitor.exporter.scores.label_counts import OTHER, LabelCounts
 from monitor.exporter.scores.observation import Observation
-from monitor.exporter.scores.stamped_cache import Memo
+from monitor.exporter.scores.stamped_cache import StampedCache
 from monitor.stats.sparse_sums import Reading, SparseRollingSums
 from monitor.stats.sums import Sums, added_up
 from monitor.stats.windows import RollingSums
@@ -51,7 +51,7 @@ class SegmentAggregator:
     def __init__(
         self,
         labels: SegmentLabels,
-        census: Census,
+        census: LabelCounts,
         windows: Mapping[str, int],
         bucket_s: int,
         period_s: int,
@@ -65,7 +65,7 @@ class SegmentAggregator:
         self._beyond: dict[tuple[str, str, str], RollingSums] = {}
         self._now, self._start = float("-inf"), float("-inf")
         self._awake: set[str] = set()
-        self._read = Memo[tuple[str, str, str], Readings]()
+        self._read = StampedCache[tuple[str, str, str], Readings]()
 
     def __len__(self) -> int:
         """How many segments of pairs have slots."""

@@ -9,7 +9,7 @@ CacheKeyT = TypeVar("CacheKeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 
-class Memo(Generic[CacheKeyT, ValueT]):
+class StampedCache(Generic[CacheKeyT, ValueT]):
     """A value for each key, made anew only when the stamps are not those of the last time.
 
     >>> memo, made = Memo[str, int](), []

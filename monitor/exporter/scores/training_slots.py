@@ -13,7 +13,7 @@ from typing import Final
 
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
-from monitor.exporter.scores.scored import Gathering, Scored, teaches
+from monitor.exporter.scores.scored import Scored, ScoredByHour, teaches
 from monitor.exporter.scores.steps import no_garbage
 from monitor.stats.candidates import Candidate
 
@@ -48,7 +48,7 @@ class TrainingSlots:
         self._scored: dict[JudgedApplication, Scored] = {}
         #: Those whose slots are not all here, and the latest event time of what is not.
         self._passed_over: dict[JudgedApplication, float] = {}
-        self._gathering: Gathering | None = None
+        self._gathering: ScoredByHour | None = None
         self._start = -math.inf
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class TrainingSlots:
 
     def _gather(self, missing: set[JudgedApplication]) -> Generator[None, None, None]:
         """Nothing of these was passed over, then."""
-        self._gathering = Gathering(missing)
+        self._gathering = ScoredByHour(missing)
         try:
             with no_garbage():
                 self._scored.update((yield from self._gathering.done(self._counted())))

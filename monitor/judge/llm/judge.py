@@ -363,7 +363,7 @@ class LlmClient:
             arguments = yes_no.arguments(arguments, usual, weighed=weighed)
         elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
-        heard = _Heard()
+        heard = _ResponseCapture()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
@@ -406,7 +406,7 @@ class _LogprobsRefused(Exception):
         self.fault = fault
 
 
-class _Heard:
+class _ResponseCapture:
     """What the library was given, before it makes something better of it."""
 
     def __init__(self) -> None:

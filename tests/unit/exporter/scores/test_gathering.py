@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.exporter.scores.observation import Observation, candidate_of
-from monitor.exporter.scores.scored import STEP, Gathering, Scored, gathered, teaches
+from monitor.exporter.scores.scored import STEP, Scored, ScoredByHour, gathered, teaches
 from monitor.records import ScoreRecord
 from monitor.stats.selection import Selection, SlotChange
 from tests.stages.score_records import FIRST, START, pools, record
@@ -21,7 +21,7 @@ def listed(found: dict[tuple[str, str], Scored]) -> dict[tuple[str, str], list[o
     return {pair: [scored[n] for n in range(len(scored))] for pair, scored in found.items()}
 
 
-def tell(gathering: Gathering, changes: list[SlotChange]) -> None:
+def tell(gathering: ScoredByHour, changes: list[SlotChange]) -> None:
     """As the training slots are told, and tell."""
     for candidate, sign in changes:
         slot = candidate.payload
@@ -54,7 +54,7 @@ def test_slots_that_come_and_go_meanwhile(
     for candidate in coming[:first]:
         selection.add(candidate)
     pairs = {(each.application, each.judge.label) for each in pool}
-    gathering = Gathering(pairs, step)
+    gathering = ScoredByHour(pairs, step)
     steps = gathering.done(selection.counted())
     left = coming[first:]
     while True:
@@ -82,5 +82,5 @@ def test_a_day_is_gathered_in_many_steps() -> None:
         made = candidate._replace(event_time=moment, interaction_id=name)
         selection.add(made._replace(first_offset=number, last_offset=number))
     pair = "bot", FIRST.label
-    steps = Gathering([pair]).done(selection.counted())
+    steps = ScoredByHour([pair]).done(selection.counted())
     assert len(list(steps)) == 4 + 24

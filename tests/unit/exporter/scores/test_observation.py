@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.exporter.scores.label_counts import Census
+from monitor.exporter.scores.label_counts import LabelCounts
 from monitor.exporter.scores.observation import (
     NOWHERE,
     Observation,
@@ -77,7 +77,7 @@ def test_a_place_is_one_number_up_to_a_million_partitions() -> None:
     assert position(last + 1, 123) == NOWHERE
 
 
-def counted(census: Census, seconds: float, *segments: str) -> None:
+def counted(census: LabelCounts, seconds: float, *segments: str) -> None:
     """A slot of each of these segments."""
     for segment in segments:
         census.count(START + seconds, kept(segment=segment), +1)
@@ -85,7 +85,7 @@ def counted(census: Census, seconds: float, *segments: str) -> None:
 
 def test_judges_are_told_by_the_labels_that_are_asked_for() -> None:
     """Those that are summed up as the rest are not told."""
-    census = Census(PERIOD)
+    census = LabelCounts(PERIOD)
     for judge in (SECOND, FIRST, SECOND):
         census.count(START + 1.0, kept(judge=judge), +1)
     assert [judge.label for judge in census.judges({FIRST.label, SECOND.label})] == [
@@ -97,7 +97,7 @@ def test_judges_are_told_by_the_labels_that_are_asked_for() -> None:
 
 def test_segments_are_those_of_the_period_before() -> None:
     """And of the current one while there is nothing before; a new slot counts at once."""
-    census = Census(PERIOD)
+    census = LabelCounts(PERIOD)
     counted(census, 1.0, "acme")
     assert census.segments(START + 2.0, 5) == ["acme"]
     counted(census, 3.0, *["bolt"] * 2)
@@ -109,7 +109,7 @@ def test_segments_are_those_of_the_period_before() -> None:
 
 def test_periods_are_forgotten_as_a_whole() -> None:
     """One that goes on is not, and no time before the floor is asked for again."""
-    census = Census(PERIOD)
+    census = LabelCounts(PERIOD)
     counted(census, 1.0, "bolt")
     counted(census, PERIOD + 1.0, "acme")
     census.drop_before(START + PERIOD - 1.0)
