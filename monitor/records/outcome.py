@@ -32,7 +32,7 @@ class Unscored(StrEnum):
 
 
 class Reason(StrEnum):
-    """What the scorer itself says; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
+    """What the scorer says; the judge's are on ``JudgeFailed``, the metrics' ``Unscored``."""
 
     HASH = "hash"
     SLOT = "slot"
