@@ -1,4 +1,4 @@
-"""Settings → the book of scores with its detectors, the learner, and how much they export."""
+"""Settings → aggregators of scores with detectors, the learner, and how much they export."""
 
 from __future__ import annotations
 

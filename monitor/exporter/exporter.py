@@ -104,7 +104,7 @@ class Exporter:
         _show(aggregator, telemetry)
         self._folding_log = FoldingLog(lambda: aggregator.folded)
         self._replayed = False
-        #: Held while the book changes, or while somebody reads it in steps.
+        #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
         self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")

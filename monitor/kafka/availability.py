@@ -76,16 +76,16 @@ class AvailabilityCheck:
         except ConfigurationError as error:
             return unreadable(error)
 
-    def _tell(self, finding: Problem | None) -> None:
+    def _tell(self, problem: Problem | None) -> None:
         """Say it, and when the next look is due."""
-        if finding is None:
+        if problem is None:
             self._connection.problems.let_in = True
             self._connection.problems.over(self._connection.name, self._part)
             self._health.ready(self._part)
             self._wait_s = EVERY_S
         else:
-            self._complain(finding)
-            longest = AWAY_WAIT_S if finding.kind in PASSING else REFUSED_WAIT_S
+            self._complain(problem)
+            longest = AWAY_WAIT_S if problem.kind in PASSING else REFUSED_WAIT_S
             self._wait_s = min(2 * self._wait_s, longest)
 
     async def _answers(self) -> bool:
@@ -121,15 +121,15 @@ class AvailabilityCheck:
         names = ", ".join(sorted(gone))
         message, mend = f"there is no topic {names} any more", "create it again; it is waited for"
         self._health.waits(part, f"{message}: {mend}")
-        finding = Problem(ProblemKind.MISSING_TOPIC, message, mend, topic=names)
-        problems.meet(self._connection.name, part, finding)
+        problem = Problem(ProblemKind.MISSING_TOPIC, message, mend, topic=names)
+        problems.meet(self._connection.name, part, problem)
 
     async def _look(self) -> Problem | None:
         """What keeps us from the cluster; when it is nothing, there is a connection again."""
-        finding = await diagnose(self._connection, self._limit_s)
-        if finding is None:
+        problem = await diagnose(self._connection, self._limit_s)
+        if problem is None:
             await self._connect()
-        return finding
+        return problem
 
     async def _connect(self) -> None:
         """To the first broker that lets us in; if none does, the next beat looks again."""
@@ -144,10 +144,10 @@ class AvailabilityCheck:
                 self._login = login
                 return
 
-    def _complain(self, finding: Problem) -> None:
-        self._connection.problems.meet(self._connection.name, self._part, finding)
-        where = finding.broker or self._connection.bootstrap_servers
-        self._health.waits(self._part, f"Kafka {where}: {finding.found}; {finding.mend}")
+    def _complain(self, problem: Problem) -> None:
+        self._connection.problems.meet(self._connection.name, self._part, problem)
+        where = problem.broker or self._connection.bootstrap_servers
+        self._health.waits(self._part, f"Kafka {where}: {problem.found}; {problem.mend}")
 
     def _hang_up(self) -> None:
         if self._login is not None:

@@ -109,22 +109,22 @@ class Problems:
         """Whether any part has one that waiting does not end, such as a login."""
         return any(kind not in PASSING for kind in self._episodes)
 
-    def meet(self, cluster: ClusterName, part: str, finding: Problem) -> None:
+    def meet(self, cluster: ClusterName, part: str, problem: Problem) -> None:
         """The part has this problem now, and no other."""
-        kind = finding.kind
+        kind = problem.kind
         self._show(kind)
         if kind not in self._episodes:
             self._episodes[kind] = _Episode(self._clock())
         self._held[part] = kind
-        if self._say(cluster, part, finding, again=self._episodes[kind].logged):
+        if self._say(cluster, part, problem, again=self._episodes[kind].logged):
             self._episodes[kind].logged = True
         self._end(cluster)
 
-    def happened(self, cluster: ClusterName, part: str, finding: Problem) -> None:
+    def happened(self, cluster: ClusterName, part: str, problem: Problem) -> None:
         """A problem with one record; the part goes on."""
-        self._show(finding.kind)
-        self._events[finding.kind] = self._clock()
-        self._say(cluster, part, finding, again=True)
+        self._show(problem.kind)
+        self._events[problem.kind] = self._clock()
+        self._say(cluster, part, problem, again=True)
 
     def over(self, cluster: ClusterName, part: str) -> None:
         """The part has no problem any more."""
@@ -136,16 +136,16 @@ class Problems:
             self._shown.add(kind)
             self._watch(kind.value, lambda: self.lasts(kind))
 
-    def _say(self, cluster: ClusterName, part: str, finding: Problem, *, again: bool) -> bool:
+    def _say(self, cluster: ClusterName, part: str, problem: Problem, *, again: bool) -> bool:
         """One line, unless it was said lately; ``again``: the problem as such is known already."""
-        key, now = (finding.kind, finding.topic), self._clock()
+        key, now = (problem.kind, problem.topic), self._clock()
         if logged := self._logged.get(key):
-            same = again and logged.found == finding.found
+            same = again and logged.found == problem.found
             if now - logged.at < (SAY_AGAIN_S if same else SAY_EVERY_S):
                 return False
-        self._logged[key] = _LoggedProblem(now, finding.found)
-        log = logger().warning if finding.kind in PASSING else logger().error
-        log("kafka_problem", what=part, **described(cluster, finding))
+        self._logged[key] = _LoggedProblem(now, problem.found)
+        log = logger().warning if problem.kind in PASSING else logger().error
+        log("kafka_problem", what=part, **described(cluster, problem))
         return True
 
     def _end(self, cluster: ClusterName) -> None:
@@ -174,28 +174,28 @@ class _LoggedProblem(NamedTuple):
     found: str
 
 
-def described(cluster: ClusterName, finding: Problem) -> dict[str, str]:
+def described(cluster: ClusterName, problem: Problem) -> dict[str, str]:
     """The fields of the log line; those that do not apply are left out."""
     fields = {
-        "kind": finding.kind.value,
-        "broker": finding.broker or cluster.broker,
+        "kind": problem.kind.value,
+        "broker": problem.broker or cluster.broker,
         "settings": cluster.settings,
         "protocol": cluster.protocol,
         "principal": cluster.principal,
         "mechanism": cluster.mechanism,
-        "topic": finding.topic,
-        "found": finding.found,
-        "mend": finding.mend,
+        "topic": problem.topic,
+        "found": problem.found,
+        "mend": problem.mend,
     }
     return {key: value for key, value in fields.items() if value}
 
 
-def refused(cluster: ClusterName, finding: Problem) -> str:
+def refused(cluster: ClusterName, problem: Problem) -> str:
     """The same in one line, for ``DependencyRefused``: the last words of the process."""
     how = " ".join(filter(None, (cluster.protocol, cluster.mechanism)))
     who = f" as {name}" if (name := cluster.principal) else ""
     who += f", {cluster.settings}" if cluster.settings != "kafka" else ""
     return (
-        f"Kafka {finding.broker or cluster.broker} "
-        f"({how}{who}) refuses: {finding.found}; {finding.mend}"
+        f"Kafka {problem.broker or cluster.broker} "
+        f"({how}{who}) refuses: {problem.found}; {problem.mend}"
     )

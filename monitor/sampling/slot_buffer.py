@@ -68,7 +68,7 @@ class _PartitionBuffer(Generic[T]):
     """One partition: what has been read of it, and what is still to begin."""
 
     def __init__(self) -> None:
-        self.cutting, self.filling = BlockCutter(), FillRate()
+        self.cutter, self.fill_rate = BlockCutter(), FillRate()
         self.read_to = self.begun = self.last_left = self.shared_to = -1
         self.share = 1.0
         self.open: Block[T] | None = None
@@ -83,7 +83,7 @@ class _PartitionBuffer(Generic[T]):
 
         Of all of the block: what was read before it was known may have to wait for long.
         """
-        self.begun, span = offset, self.cutting.at(offset)
+        self.begun, span = offset, self.cutter.at(offset)
         if offset > self.shared_to:
             self.share = min(span.share, share) if share < 1.0 else span.share
             self.shared_to = offset if span.length == 1 else span.last
@@ -95,7 +95,7 @@ class _PartitionBuffer(Generic[T]):
         if block is None:
             return OpenPicks()
         begun = min(self.reached, block.span.last) - block.span.first + 1
-        waited = (now - block.opened_at) / self.filling.wait_s(block.length)
+        waited = (now - block.opened_at) / self.fill_rate.wait_s(block.length)
         slots = len(block.slots)
         return OpenPicks(slots * min(1.0, max(begun / block.length, waited)), slots * begun, slots)
 
@@ -113,7 +113,7 @@ class SlotBuffer(Generic[T]):
 
     def __init__(self, pace: Planned, monotonic: Callable[[], float]) -> None:
         self._pace, self._monotonic = pace, monotonic
-        self._readings: dict[Partition, _PartitionBuffer[T]] = {}
+        self._buffers: dict[Partition, _PartitionBuffer[T]] = {}
         #: Interactions whose block is closed, and of which none has been picked yet.
         self.unpicked = 0
         self._closed = OpenPicks()
@@ -121,7 +121,7 @@ class SlotBuffer(Generic[T]):
     def under_way(self) -> OpenPicks:
         """What has begun and has no pick yet, in open blocks and closed ones."""
         now = self._monotonic()
-        each = [self._closed, *(reading.under_way(now) for reading in self._readings.values())]
+        each = [self._closed, *(buffer.under_way(now) for buffer in self._buffers.values())]
         return OpenPicks(*map(sum, zip(*each, strict=True)))
 
     @property
@@ -133,44 +133,44 @@ class SlotBuffer(Generic[T]):
         """A batch of one partition has been read: the blocks that it lies in."""
         partition = Partition(batch[0].topic, batch[0].partition)
         first, last = batch[0].offset, batch[-1].offset
-        reading = self._readings.get(partition)
-        if reading is None or first <= reading.read_to:  # assigned anew: an open block is no more
-            reading = self._readings[partition] = _PartitionBuffer()
-        if reading.begun >= reading.last_left:
-            reading.cutting.forget(first)
-        reading.read_to = last
-        return reading.cutting.read(first, last, self._pace.plan)
+        buffer = self._buffers.get(partition)
+        if buffer is None or first <= buffer.read_to:  # assigned anew: an open block is no more
+            buffer = self._buffers[partition] = _PartitionBuffer()
+        if buffer.begun >= buffer.last_left:
+            buffer.cutter.forget(first)
+        buffer.read_to = last
+        return buffer.cutter.read(first, last, self._pace.plan)
 
     def left(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
         """These of the batch are to begin, in order; the others have ended."""
-        reading = self._readings[Partition(batch[0].topic, batch[0].partition)]
+        buffer = self._buffers[Partition(batch[0].topic, batch[0].partition)]
         if left:
-            reading.last_left = left[-1].offset
-        self._close_what_is_full(reading, reading.reached)
+            buffer.last_left = left[-1].offset
+        self._close_what_is_full(buffer, buffer.reached)
 
     def begin(self, partition: Partition, offset: int) -> BlockSpan:
         """The record at this offset begins: a block before it is full. Its own block."""
-        reading = self._readings[partition]
-        self._close_what_is_full(reading, offset - 1)
-        return reading.begin(offset, self._pace.plan.share)
+        buffer = self._buffers[partition]
+        self._close_what_is_full(buffer, offset - 1)
+        return buffer.begin(offset, self._pace.plan.share)
 
     def passed(self, partition: Partition) -> None:
         """The record that began last has joined a slot, or has ended otherwise."""
-        reading = self._readings[partition]
-        self._close_what_is_full(reading, reading.reached)
+        buffer = self._buffers[partition]
+        self._close_what_is_full(buffer, buffer.reached)
 
     def join(
         self, record: KafkaRecord, key: Hashable, interaction_id: str, member: T
     ) -> Slot[T] | None:
         """Put an interaction into its slot; the slot where it is the first member."""
         partition = Partition(record.topic, record.partition)
-        reading = self._readings[partition]
-        if reading.open is None:
-            span = reading.cutting.at(record.offset)
-            reading.open = Block(partition, span, self._monotonic())
-        slots = reading.open.slots
+        buffer = self._buffers[partition]
+        if buffer.open is None:
+            span = buffer.cutter.at(record.offset)
+            buffer.open = Block(partition, span, self._monotonic())
+        slots = buffer.open.slots
         is_new = key not in slots
-        slot = slots.setdefault(key, Slot(reading.open))
+        slot = slots.setdefault(key, Slot(buffer.open))
         slot.put(record.offset, interaction_id, member)
         return slot if is_new else None
 
@@ -184,42 +184,42 @@ class SlotBuffer(Generic[T]):
     def abandon(self, slot: Slot[T]) -> None:
         """The slot is left to the next owner of its partition, and so is its block."""
         if not slot.block.closed.is_set():
-            reading = self._readings[slot.block.partition]
-            if reading.open is slot.block:
-                reading.open = None
+            buffer = self._buffers[slot.block.partition]
+            if buffer.open is slot.block:
+                buffer.open = None
         elif not slot.is_picked:
             self.picked(slot)
 
     def end(self, partition: Partition) -> None:
         """No more comes of the partition's log: an open block closes where reading stands."""
-        reading = self._readings.get(partition)
-        if reading is not None and reading.open is not None:
-            self._close_here(reading, reading.open)
+        buffer = self._buffers.get(partition)
+        if buffer is not None and buffer.open is not None:
+            self._close_here(buffer, buffer.open)
 
     def turn(self) -> None:
         """Time passes: blocks that have waited for long enough close where reading stands."""
         now = self._monotonic()
-        for reading in self._readings.values():
-            if reading.open is None:
+        for buffer in self._buffers.values():
+            if buffer.open is None:
                 continue
-            block, waited_s = reading.open, now - reading.open.opened_at
-            if waited_s >= reading.filling.wait_s(block.length):
-                self._close_here(reading, block)
+            block, waited_s = buffer.open, now - buffer.open.opened_at
+            if waited_s >= buffer.fill_rate.wait_s(block.length):
+                self._close_here(buffer, block)
 
-    def _close_here(self, reading: _PartitionBuffer[T], block: Block[T]) -> None:
-        block.span = reading.cutting.close(min(reading.reached, block.span.last))
-        self._close(reading)
+    def _close_here(self, buffer: _PartitionBuffer[T], block: Block[T]) -> None:
+        block.span = buffer.cutter.close(min(buffer.reached, block.span.last))
+        self._close(buffer)
 
-    def _close_what_is_full(self, reading: _PartitionBuffer[T], reached: int) -> None:
-        if reading.open is not None and reached >= reading.open.span.last:
-            self._close(reading)
+    def _close_what_is_full(self, buffer: _PartitionBuffer[T], reached: int) -> None:
+        if buffer.open is not None and reached >= buffer.open.span.last:
+            self._close(buffer)
 
-    def _close(self, reading: _PartitionBuffer[T]) -> None:
-        block, reading.open = reading.open, None
+    def _close(self, buffer: _PartitionBuffer[T]) -> None:
+        block, buffer.open = buffer.open, None
         if block is None:
             return
         grown = block.span.last - min(s.first_offset for s in block.slots.values())
-        reading.filling.closed(grown, self._monotonic() - block.opened_at)
+        buffer.fill_rate.closed(grown, self._monotonic() - block.opened_at)
         self.unpicked += sum(slot.interactions for slot in block.slots.values())
         self._count_closed(len(block.slots), block)
         block.closed.set()

@@ -102,7 +102,7 @@ class Intake:
 
     def __init__(
         self,
-        traffic: Policies,
+        policies: Policies,
         ledger: Ledger,
         gate: DeadLetterGate,
         telemetry: ScorerTelemetry,
@@ -115,12 +115,12 @@ class Intake:
         self._broker_time = broker_time or clock
         #: What the brokers' clocks say, at every turn.
         self._now = self._broker_time()
-        self._traffic, self._ledger = traffic, ledger
+        self._policies, self._ledger = policies, ledger
         self._gate, self._circuit = gate, gate.circuit
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
-        self._prefilter = prefilter_for(traffic.prefilter.samplers)
+        self._prefilter = prefilter_for(policies.prefilter.samplers)
 
     def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -158,7 +158,7 @@ class Intake:
     def _prefilter_at(self, share: float) -> Prefilter:
         if share == 1.0:
             return self._prefilter
-        return prefilter_for([one.at(share) for one in self._traffic.prefilter.samplers])
+        return prefilter_for([one.at(share) for one in self._policies.prefilter.samplers])
 
     def _prefiltered(
         self, batch: Sequence[KafkaRecord], share: float = 1.0
@@ -168,7 +168,7 @@ class Intake:
             self._ledger.skip(dropped, Outcome.NOT_SAMPLED, Reason.HASH)
         if read:
             self._gate.glimpsed(read)
-            if not self._traffic.prefilter.samplers[0].needs_decoding:
+            if not self._policies.prefilter.samplers[0].needs_decoding:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 
@@ -186,9 +186,9 @@ class Intake:
         decoded = self._decoded(record, record.value)
         interaction = decoded.interaction
         self._circuit.fine()
-        whole = self._traffic.policy(interaction)
-        is_let_through = self._traffic.filter.against(interaction) is None
-        is_split = span.length > 1 and self._traffic.policy.is_split(interaction.application)
+        whole = self._policies.policy(interaction)
+        is_let_through = self._policies.filter.against(interaction) is None
+        is_split = span.length > 1 and self._policies.policy.is_split(interaction.application)
         # In the slot of its block; or alone, of all offsets of its block, where rules split it.
         part = span.share / span.length if is_split else span.share
         digest, lacks_key = whole.sampler.draw(
@@ -217,7 +217,7 @@ class Intake:
 
     def _is_too_old(self, decoded: _Arrived) -> bool:
         """Whether no gauge could count it; of a redrive somebody wants the judgement itself."""
-        oldest = self._traffic.oldest(self._now)
+        oldest = self._policies.oldest(self._now)
         return not decoded.is_redriven and decoded.interaction.event_time.timestamp() < oldest
 
     def turn(self) -> None:

@@ -62,7 +62,7 @@ class Scorer:
     def __init__(
         self,
         settings: ScorerSettings,
-        traffic: Policies,
+        policies: Policies,
         producer: Producer,
         dead_letters: DeadLetters,
         telemetry: ScorerTelemetry,
@@ -80,7 +80,7 @@ class Scorer:
         self._threads = threads or Threads("redaction")
         self.ledger, self.works = Ledger(telemetry), Works()
         self._intake = Intake(
-            traffic,
+            policies,
             self.ledger,
             dead_letters.gate,
             telemetry,
@@ -137,26 +137,26 @@ class Scorer:
             self._dead_letters.gate.begun(partition)
         span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:
-            taken = self._intake.take(record, span)
-            if taken is None:
+            admitted = self._intake.take(record, span)
+            if admitted is None:
                 return None
             if slots is not None:
-                if taken.in_slot:
-                    return self._join(slots, record, taken)
-                slots.alone(taken.policy.sampler.rate, taken.offsets, taken.times)
-            return Work(record, partial(self._scored_alone, record, taken), self.works)
+                if admitted.in_slot:
+                    return self._join(slots, record, admitted)
+                slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
+            return Work(record, partial(self._scored_alone, record, admitted), self.works)
         except MessageRejected as error:
             return self._reject(record, error)
         finally:
             if slots is not None and span.length > 1:
                 slots.slot_buffer.passed(partition)
 
-    async def _scored_alone(self, record: KafkaRecord, taken: Admitted, work: Work) -> None:
-        ending = self._score(work, record, taken.interaction, taken.policy)
-        await self._settled(work, record, taken.interaction.interaction_id, ending)
+    async def _scored_alone(self, record: KafkaRecord, admitted: Admitted, work: Work) -> None:
+        ending = self._score(work, record, admitted.interaction, admitted.policy)
+        await self._settled(work, record, admitted.interaction.interaction_id, ending)
 
-    def _join(self, slots: SlotWorker, record: KafkaRecord, taken: Admitted) -> Work | None:
-        interaction, policy = taken.interaction, taken.policy
+    def _join(self, slots: SlotWorker, record: KafkaRecord, admitted: Admitted) -> Work | None:
+        interaction, policy = admitted.interaction, admitted.policy
         if (redacted := all_redacted(interaction, policy)) is not None:
             self.ledger.settle(redacted.outcome, redacted.reason)
             self._count_pick(interaction, redacted)

@@ -1,4 +1,4 @@
-"""The book of score records within the horizon, and the estimates that follow from it.
+"""Aggregates the score records within the horizon, and the estimates that follow from it.
 
 What it says at a time is a function of the set of records and the clock: not of order, duplicates
 or restarts.

@@ -34,7 +34,7 @@ class Detector:
         #: By hours of event time, so that a period is dropped without looking at its slots.
         self._slots: dict[int, dict[PickPlace, Entry]] = {}
         self._number = 0
-        self._trail = EvidenceSequence()
+        self._sequence = EvidenceSequence()
         self._next: Rebuilding | None = None
         self.baseline: Baseline | None = None
 
@@ -46,15 +46,15 @@ class Detector:
 
         What is given back is not needed any more: a day of slots, for which a step is too short.
         """
-        (made, self._next), old = (self._next, None), self._trail
+        (made, self._next), old = (self._next, None), self._sequence
         if baseline is None:
-            self.baseline, self._trail = None, EvidenceSequence()
+            self.baseline, self._sequence = None, EvidenceSequence()
             return old
         if made is None or not made.is_filled or made.baseline != baseline:
             made = self._rebuilding(baseline)
             for _ in made.filled():
                 pass
-        self.baseline, self._trail = baseline, made.trail
+        self.baseline, self._sequence = baseline, made.sequence
         return old
 
     def rebuild(self, baseline: Baseline) -> Rebuilding:
@@ -83,7 +83,7 @@ class Detector:
         held[place] = entry
         self._number += 1
         if self.baseline is not None:
-            self._trail.put(place, self._deviation(self.baseline, *entry))
+            self._sequence.put(place, self._deviation(self.baseline, *entry))
         if self._next is not None:
             self._next.put(place, entry)
 
@@ -92,7 +92,7 @@ class Detector:
         del self._slots[hour_of(place[0])][place]
         self._number -= 1
         if self.baseline is not None:
-            self._trail.take(place)
+            self._sequence.take(place)
         if self._next is not None:
             self._next.take(place)
 
@@ -105,7 +105,7 @@ class Detector:
             self._number -= len(held) - len(kept)
             if kept:
                 self._slots[hour] = kept
-        self._trail.drop_before(event_time)
+        self._sequence.drop_before(event_time)
         if self._next is not None:
             self._next.drop_before(event_time)
 
@@ -115,9 +115,9 @@ class Detector:
         The second start is kept going, a little at a time: with the next period it becomes the
         first.
         """
-        self._trail.prepare(starts[1], end, threshold, _STEPS_AHEAD)
-        found = self._trail.evidence(starts[0], end, threshold)
-        self._trail.keep(set(starts))
+        self._sequence.prepare(starts[1], end, threshold, _STEPS_AHEAD)
+        found = self._sequence.evidence(starts[0], end, threshold)
+        self._sequence.keep(set(starts))
         return None if found is None else combined(found)
 
     def counted(self, end: float) -> Callable[[], list[Counted]]:
@@ -126,7 +126,7 @@ class Detector:
         They are those of now, but only put together when they are asked for: a day of them takes a
         second, which another thread may have.
         """
-        places = self._trail.between(-math.inf, end)
+        places = self._sequence.between(-math.inf, end)
         slots = {hour: held.copy() for hour, held in self._slots.items()}
         return lambda: [
             Counted(*place, *slots[hour_of(place[0])][place], deviation)

@@ -29,7 +29,7 @@ class Rebuilding:
         self, slots: SlotsByHour, baseline: Baseline, deviation: Callable[[Entry], Deviation]
     ) -> None:
         self._slots, self._deviation = slots, deviation
-        self.baseline, self.trail = baseline, EvidenceSequence()
+        self.baseline, self.sequence = baseline, EvidenceSequence()
         #: So many slots in a step.
         self.step = STEP
         #: What came or went (None) of hours that had been looked at.
@@ -40,21 +40,21 @@ class Rebuilding:
     def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
         if self.is_filled:
-            self.trail.put(place, self._deviation(entry))
+            self.sequence.put(place, self._deviation(entry))
         elif hour_of(place[0]) <= self._hour:
             self._changes.append((place, entry))
 
     def take(self, place: PickPlace) -> None:
         """A slot counts no longer."""
         if self.is_filled:
-            self.trail.take(place)
+            self.sequence.take(place)
         elif hour_of(place[0]) <= self._hour:
             self._changes.append((place, None))
 
     def drop_before(self, event_time: float) -> None:
         """The slots before this time are forgotten."""
         self._floor = event_time
-        self.trail.drop_before(event_time)
+        self.sequence.drop_before(event_time)
 
     def filled(self) -> Iterator[None]:
         """Hold all slots against the baseline, step by step."""
@@ -62,27 +62,27 @@ class Rebuilding:
             self._hour = min(later)
             held = sorted(self._slots[int(self._hour)].items(), key=lambda item: item[0])
             for number, (place, entry) in enumerate(held, 1):
-                self.trail.put(place, self._deviation(entry))
+                self.sequence.put(place, self._deviation(entry))
                 if number % self.step == 0:
                     yield
             yield
         # What was dropped amid an hour has been put in again by the rest of it.
-        self.trail.drop_before(self._floor)
+        self.sequence.drop_before(self._floor)
         self.is_filled = True
         for place, changed in self._changes:
             if place[0] < self._floor:
                 continue
             if changed is None:
-                self.trail.take(place)
+                self.sequence.take(place)
             else:
-                self.trail.put(place, self._deviation(changed))
+                self.sequence.put(place, self._deviation(changed))
         self._changes.clear()
 
     def followed(self, starts: tuple[float, float], end: float, threshold: float) -> bool:
         """Take a step of the evidence since one of the starts; False when none is left."""
         for start in starts:
-            if self.trail.left(start, end):
-                self.trail.prepare(start, end, threshold, self.step)
+            if self.sequence.left(start, end):
+                self.sequence.prepare(start, end, threshold, self.step)
                 return True
         return False
 

@@ -60,7 +60,7 @@ class SegmentAggregator:
         self._labels, self._census = labels, census
         self._windows, self._bucket_s, self._period_s = dict(windows), bucket_s, period_s
         self._is_kept = is_kept
-        self._strands: dict[JudgedApplication, dict[str, SparseRollingSums[Observation]]] = {}
+        self._sparse: dict[JudgedApplication, dict[str, SparseRollingSums[Observation]]] = {}
         #: What slots add to their segments beyond what they add to the whole.
         self._beyond: dict[tuple[str, str, str], RollingSums] = {}
         self._now, self._start = float("-inf"), float("-inf")
@@ -69,20 +69,20 @@ class SegmentAggregator:
 
     def __len__(self) -> int:
         """How many segments of pairs have slots."""
-        return sum(map(len, self._strands.values()))
+        return sum(map(len, self._sparse.values()))
 
     def apply(
         self, pair: JudgedApplication, event_time: float, slot: Observation, sign: int
     ) -> None:
         """A slot counts from now on (+1), or no longer (−1), under the labels of ``pair``."""
-        strands = self._strands.setdefault(pair, {})
-        strand = strands.get(slot.segment)
-        if strand is None:
-            strand = strands[slot.segment] = self._strand(slot.segment)
+        sparse_by_segment = self._sparse.setdefault(pair, {})
+        sparse = sparse_by_segment.get(slot.segment)
+        if sparse is None:
+            sparse = sparse_by_segment[slot.segment] = self._new_sparse(slot.segment)
         if sign > 0:
-            strand.add(event_time, slot)
+            sparse.add(event_time, slot)
         else:
-            strand.take(event_time, slot)
+            sparse.take(event_time, slot)
             self._remove_if_empty(pair, slot.segment)
         if not slot.is_plain:
             terms = zip(slot.metrics, slot.all_segment_terms(), slot.all_terms(), strict=True)
@@ -98,15 +98,15 @@ class SegmentAggregator:
 
     def advance(self, now: float, start: int) -> None:
         """Let time pass; ``start`` is that of the horizon."""
-        for pair, strands in list(self._strands.items()):
+        for pair, sparse_by_segment in list(self._sparse.items()):
             if start > self._start:
-                for segment, strand in list(strands.items()):
-                    strand.advance(now)
-                    strand.drop_before(start)
+                for segment, sparse in list(sparse_by_segment.items()):
+                    sparse.advance(now)
+                    sparse.drop_before(start)
                     self._remove_if_empty(pair, segment)
             for segment in self._awake:
-                if segment in strands:
-                    strands[segment].advance(now)
+                if segment in sparse_by_segment:
+                    sparse_by_segment[segment].advance(now)
         for key, rolling in list(self._beyond.items()):
             rolling.advance(now)
             rolling.drop_before(start)
@@ -142,13 +142,13 @@ class SegmentAggregator:
         """
         names = sorted(self.names())
         for pair in sorted(pairs):
-            strands = self._strands.get(pair, {})
+            sparse_by_segment = self._sparse.get(pair, {})
             named: list[Part] = []
             for name in names:
-                strand = strands.get(name)
-                if strand is not None:
-                    readings = self._read.get((*pair, name), strand.stamp, strand.read)
-                    named.append(Part(*pair, name, strand.stamp, readings))
+                sparse = sparse_by_segment.get(name)
+                if sparse is not None:
+                    readings = self._read.get((*pair, name), sparse.stamp, sparse.read)
+                    named.append(Part(*pair, name, sparse.stamp, readings))
             rest = self._rest(pair, self._whole(pair, whole(pair)), named)
             yield from sorted([*named, rest], key=lambda part: part.segment)
         self._read.sweep()
@@ -182,20 +182,24 @@ class SegmentAggregator:
 
     def _wake(self, wanted: frozenset[str]) -> None:
         for name in wanted - self._awake:
-            for strand in self._of(name):
-                strand.advance(self._now)
-                strand.wake()
+            for sparse in self._of(name):
+                sparse.advance(self._now)
+                sparse.wake()
         self._awake |= wanted
         if len(self._awake) > _MOST_AWAKE * len(wanted):
             for name in self._awake - wanted:
-                for strand in self._of(name):
-                    strand.sleep()
+                for sparse in self._of(name):
+                    sparse.sleep()
             self._awake = set(wanted)
 
     def _of(self, name: str) -> Iterator[SparseRollingSums[Observation]]:
-        return (strands[name] for strands in self._strands.values() if name in strands)
+        return (
+            sparse_by_segment[name]
+            for sparse_by_segment in self._sparse.values()
+            if name in sparse_by_segment
+        )
 
-    def _strand(self, segment: str) -> SparseRollingSums[Observation]:
+    def _new_sparse(self, segment: str) -> SparseRollingSums[Observation]:
         made = SparseRollingSums(
             self._bucket_s, self._period_s, list(self._windows.values()), self._sums_of
         )
@@ -216,11 +220,11 @@ class SegmentAggregator:
         return found
 
     def _remove_if_empty(self, pair: JudgedApplication, segment: str) -> None:
-        strands = self._strands[pair]
-        if not len(strands[segment]):
-            del strands[segment]
-            if not strands:
-                del self._strands[pair]
+        sparse_by_segment = self._sparse[pair]
+        if not len(sparse_by_segment[segment]):
+            del sparse_by_segment[segment]
+            if not sparse_by_segment:
+                del self._sparse[pair]
 
     def _sums_of(self, slot: Observation) -> Iterable[tuple[str, Sums]]:
         terms = zip(slot.metrics, slot.all_segment_terms(), strict=True)

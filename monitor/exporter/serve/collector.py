@@ -49,7 +49,7 @@ OBJECTIVE_FAMILIES = {
 
 
 class QualityCollector(Collector):
-    """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
+    """Serves scores. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
 
     ``promised`` gives the objectives of an application, ``alarms`` the latest record of each,
     ``learned`` how often a metric had a value while its baseline was learned.
@@ -96,7 +96,7 @@ class QualityCollector(Collector):
         yield from self._others
 
     def steps(self) -> Iterator[None]:
-        """Make ``prepared`` step by step; meanwhile nothing is added to the book.
+        """Make ``prepared`` step by step; meanwhile nothing is added to the aggregates.
 
         Half a replay would give half a mean: before it is over there are families without values.
         """

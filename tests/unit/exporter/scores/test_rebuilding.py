@@ -115,17 +115,17 @@ def test_the_work_is_done_in_many_steps() -> None:
     while made.followed((START, START + 100.0), START + HOUR, A):
         steps += 1
     assert steps >= 2 * 10
-    assert made.trail.left(START, START + HOUR) == 0
-    assert made.trail.left(START + 100.0, START + HOUR) == 0
+    assert made.sequence.left(START, START + HOUR) == 0
+    assert made.sequence.left(START + 100.0, START + HOUR) == 0
 
 
 def test_a_trail_is_let_go_of_in_many_steps() -> None:
     """And then there is nothing left of it."""
-    trail = EvidenceSequence()
+    sequence = EvidenceSequence()
     for number in range(12_000):
-        trail.put((START + number, "i"), Deviation(0.5, 0.25))
-    assert len(list(trail.emptied())) == 3
-    assert len(trail) == 0
+        sequence.put((START + number, "i"), Deviation(0.5, 0.25))
+    assert len(list(sequence.emptied())) == 3
+    assert len(sequence) == 0
 
 
 class Stage:
