@@ -58,7 +58,12 @@ def with_canaries(
 def asked_models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
     """The preferred model and the others, without what changes no verdict and costs calls."""
     section = configured.section
-    preferred = replace(llm_settings(section), evidence="off", relevant_to_question="labels")
+    preferred = replace(
+        llm_settings(section),
+        evidence="off",
+        relevant_to_question="labels",
+        answer_relevance="off",
+    )
     made = in_order(preferred, section.fallback_models)
     return [
         _asked(one, judge, configured.provider_gates, observe)

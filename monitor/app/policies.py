@@ -36,11 +36,12 @@ from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.recheck_choice import other_order
 from monitor.judge.protocol import Judge
 from monitor.judge.verifier import VerifierJudge, verifier_of
+from monitor.records import Interaction
 from monitor.runtime.threads import Threads
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.meters import Meter, Meters
 from monitor.sampling.pace import FIRST_LENGTH, Pace, PaceBounds
-from monitor.sampling.rules import Filter, RuleCase, compiled
+from monitor.sampling.rules import Filter, FirstMatch, RuleCase, compiled
 from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.canaries import CanaryWatch
 from monitor.scorer.intake import Policies
@@ -287,7 +288,7 @@ def unused_floors(settings: Settings) -> str | None:
     """Why ``sampling.floors`` change nothing, None where they do, or there are none."""
     if not settings.sampling.floors:
         return None
-    if all(each.segment is None for each in (settings.base, *settings.effective)):
+    if not any(each.segment for each in (settings.base, *settings.effective)):
         return "nothing has a segment: set export.segment"
     if settings.sampling.block == 1:
         return "nothing is picked from blocks: set sampling.block"
@@ -334,6 +335,17 @@ def by_application(
         for entry, whole in zip(settings.applications, settings.effective, strict=True)
     ]
     return made(settings.base), cases
+
+
+def segment_attributes(settings: Settings) -> Callable[[Interaction], tuple[str, ...]]:
+    """The attributes whose values are the segment of an interaction, by its application."""
+    cases = [
+        RuleCase(
+            re.compile(entry.name_regex).fullmatch, tuple(map(compiled, entry.when)), whole.segment
+        )
+        for entry, whole in zip(settings.applications, settings.effective, strict=True)
+    ]
+    return FirstMatch(cases, settings.base.segment)
 
 
 def ingest_filter(settings: Settings) -> Filter:
@@ -462,6 +474,7 @@ def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
         relevant_to_question=judge.relevant_to_question,
+        answer_relevance=judge.answer_relevance,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
         max_calls=judge.max_calls,

@@ -91,9 +91,9 @@ def named_applications(settings: Settings) -> frozenset[str]:
 
 
 def segment_names(settings: Settings) -> Callable[[str], str | None]:
-    """The attribute that an application's segments are values of; None where it has none.
+    """The attributes that an application's segments are values of; None where it has none.
 
-    Rules may give one application several: ``tenant or model``.
+    Several are ``tenant, model``. Rules may give one application others: ``tenant or model``.
     """
     entries = [
         (re.compile(entry.name_regex), bool(entry.when), whole.segment)
@@ -105,7 +105,7 @@ def segment_names(settings: Settings) -> Callable[[str], str | None]:
         found = dict[str, None]()
         for pattern, is_for_some, segment in [*entries, (_ANY, False, settings.base.segment)]:
             if pattern.fullmatch(application):
-                found |= {segment: None} if segment else {}
+                found |= {", ".join(segment): None} if segment else {}
                 if not is_for_some:
                     break
         return " or ".join(found) or None

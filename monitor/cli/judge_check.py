@@ -50,6 +50,13 @@ CheckExtraction = Annotated[
         help="Also judge as in production, with claims of the judge's own.",
     ),
 ]
+AgainstJudge = Annotated[
+    bool,
+    typer.Option(
+        "--against-judge",
+        help="Take the verdicts of another judge for labels, in --fail-if and --fit.",
+    ),
+]
 FitThreshold = Annotated[
     bool, typer.Option("--fit", help="Learn judge.threshold from the labels, with its interval.")
 ]
@@ -77,6 +84,7 @@ def judge_check(
     extraction: CheckExtraction = True,
     fit: FitThreshold = False,
     fail_if: FailIf = None,
+    against_judge: AgainstJudge = False,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
@@ -99,6 +107,10 @@ def judge_check(
     settings = _settings(config, set_, judge, model)
     section = settings.judge
     labelled, read = _labelled(files or [], format_, settings)
+    if not against_judge:
+        for option, is_given in (("--fail-if", bool(asked)), ("--fit", fit)):
+            if is_given:
+                gates.require_labels(labelled, option)
     labels_win = section.relevance == "labels"
     options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
     subjects = _subjects(settings, pipeline)
@@ -107,7 +119,9 @@ def judge_check(
     runs = asyncio.run(_runs(subjects, labelled, options))
     # The same labels give the same threshold.
     found = report(read, runs, Random(1).randrange if fit else None)
-    outcomes = [gates.judged(gate, found) for gate in asked] or [gates.by_default(found)]
+    outcomes = [gates.judged(gate, found) for gate in asked]
+    if not asked and not found.judged_by:
+        outcomes = [gates.by_default(found)]
     _tell(found, outcomes, json)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from monitor.config.base import Section
+from monitor.config.base import Section, SegmentBy
 from monitor.config.judging import OF_MODELS, JudgeSettings, RateSettings
 from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
 from monitor.config.objectives import ObjectiveSettings, check_objective, one_or_more_objectives
@@ -37,7 +37,7 @@ class Application(Section):
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
     judge: JudgeOverride = JudgeOverride()
     sampling: RateSettings = RateSettings()
-    segment: str | None = Field(None, description="attribute that is stored as the segment")
+    segment: SegmentBy = Field((), description="attributes whose values are the segment")
     metrics: Metrics = Field(None, description="the metrics that are recorded; null: all of them")
     objective: Annotated[tuple[ObjectiveSettings, ...], BeforeValidator(one_or_more_objectives)] = (
         Field((), description="one or a list of: metric, window, bound, minimum_samples")
@@ -89,7 +89,7 @@ class Effective(Section):
 
     judge: JudgeSettings
     sampling: RateSettings
-    segment: str | None = None
+    segment: SegmentBy = ()
     metrics: Metrics = None
     objective: tuple[ObjectiveSettings, ...] = ()
 

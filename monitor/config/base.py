@@ -112,6 +112,24 @@ _MASK = "**********"
 Url = Annotated[
     str, AfterValidator(address), PlainSerializer(masked, return_type=str, when_used="json")
 ]
+
+
+def _attributes(value: Any) -> Any:
+    """No attribute, one, or several; ``None`` is none, so that an entry can take it back."""
+    found = [] if value is None else split(value)
+    if isinstance(found, list | tuple) and len({*map(str, found)}) != len(found):
+        raise ValueError(f"found {list(found)}, expected each once")
+    return found
+
+
+def _plainly(names: tuple[str, ...]) -> str | list[str] | None:
+    return (names[0] if len(names) == 1 else list(names)) if names else None
+
+
+#: Names of attributes whose values together are the segment.
+SegmentBy = Annotated[
+    tuple[str, ...], BeforeValidator(_attributes), PlainSerializer(_plainly, when_used="json")
+]
 Texts = Annotated[tuple[str, ...], BeforeValidator(split)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 

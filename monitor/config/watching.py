@@ -6,7 +6,17 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from monitor.config.base import SECONDS, Fraction, Section, Texts, items, mapping, seconds, split
+from monitor.config.base import (
+    SECONDS,
+    Fraction,
+    Section,
+    SegmentBy,
+    Texts,
+    items,
+    mapping,
+    seconds,
+    split,
+)
 from monitor.config.names import DirectedMetric, Metrics, name_regex
 
 #: What ``drift.burst.per_day`` is where there are no bursts.
@@ -31,7 +41,9 @@ class Export(Section):
     top_k: int = Field(
         20, ge=1, description="applications with label values of their own; the rest is `other`"
     )
-    segment: str | None = Field(None, description="attribute that is stored as the segment")
+    segment: SegmentBy = Field(
+        (), description="attribute whose value is the segment, or several: a,b or a list"
+    )
     segments: Annotated[tuple[str, ...] | None, BeforeValidator(split)] = Field(
         None,
         description="segments with gauges of their own, the rest is `other`; null: the 20 most "
@@ -151,7 +163,13 @@ class Drift(Section):
         " wins; metrics that it leaves out are learned",
     )
     metrics: Annotated[tuple[DirectedMetric, ...], BeforeValidator(split)] = Field(
-        ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+        (
+            "faithfulness",
+            "noise_sensitivity_relevant",
+            "noise_sensitivity_irrelevant",
+            "answered",
+            "retrieved",
+        ),
         description="the metrics that are watched; an empty list: none",
     )
     burst: Burst = Burst()

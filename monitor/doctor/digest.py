@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+
+from pydantic import JsonValue
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import NEWEST
@@ -51,17 +53,35 @@ class Keys:
 
 
 @dataclass(slots=True)
+class SegmentCount:
+    """One attribute of segments: the records that should have it, those that do, its values."""
+
+    asked: int = 0
+    there: int = 0
+    values: set[bytes] = field(default_factory=set)
+
+    def add(self, value: JsonValue) -> None:
+        """One more record; None: it lacks the attribute."""
+        self.asked += 1
+        if value is not None:
+            self.there += 1
+            self.values.add(blake2b(str(value).encode(), digest_size=8).digest())
+
+
+@dataclass(slots=True)
 class Digest:
     """Counts over the records of one topic; ``newest_ms`` is the broker's time of the newest.
 
     ``sampling_key`` is the setting ``sampling.key``, ``let_through`` what ``ingest`` filters;
-    ``is_too_large`` says what no judge would be asked about; ``now_ms`` is epoch milliseconds.
+    ``is_too_large`` says what no judge would be asked about, ``segment_by`` gives the attributes
+    of an interaction's segment; ``now_ms`` is epoch milliseconds.
     """
 
     now_ms: int
     sampling_key: str = "interaction_id"
     let_through: Filter = EVERYTHING
     is_too_large: Callable[[Interaction], bool] = lambda _: False
+    segment_by: Callable[[Interaction], Sequence[str]] = lambda _: ()
     records: int = 0
     tombstones: int = 0
     decoded: int = 0
@@ -73,6 +93,8 @@ class Digest:
     repeated: int = 0
     held_back: Counter[str] = field(default_factory=Counter)
     too_large: int = 0
+    #: By attribute of ``export.segment``: in how many records it should be and is, and its values.
+    segments: dict[str, SegmentCount] = field(default_factory=dict)
     with_contexts: int = 0
     with_reference: int = 0
     replaced: Counter[str] = field(default_factory=Counter)
@@ -109,6 +131,9 @@ class Digest:
             self.held_back[rule] += 1
         elif self.is_too_large(interaction):
             self.too_large += 1
+        for attribute in self.segment_by(interaction):
+            counted = self.segments.setdefault(attribute, SegmentCount())
+            counted.add(interaction.attributes.get(attribute))
         name = interaction.interaction_id
         # Without an id in the log its place is its id, which never repeats.
         if name == f"{record.topic}/{record.partition}/{record.offset}":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.app.policies import ingest_filter
+from monitor.app.policies import ingest_filter, segment_attributes
 from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
@@ -37,7 +37,13 @@ async def examine(
 ) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
     let_through = ingest_filter(settings)
-    digest = Digest(int(now_s * 1000), settings.sampling.key, let_through, is_too_large)
+    digest = Digest(
+        int(now_s * 1000),
+        settings.sampling.key,
+        let_through,
+        is_too_large,
+        segment_attributes(settings),
+    )
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
             for record in batch:
@@ -66,7 +72,23 @@ def lines(topic: str, digest: Digest, rate: float) -> list[ReportLine]:
     if digest.decoded:
         found += [_ids(topic, digest), *_content(topic, digest), _ceiling(topic, digest)]
         found.append(_timestamps(topic, digest))
+        found += _segments(topic, digest)
     return found
+
+
+def _segments(topic: str, digest: Digest) -> list[ReportLine]:
+    """Attributes that ``export.segment`` names: a misspelt one makes a single empty segment."""
+    lines = []
+    for name, counted in digest.segments.items():
+        share = percent(counted.there, counted.asked)
+        values = f"{len(counted.values):,} " + ("value" if len(counted.values) == 1 else "values")
+        found = f"{share} of {counted.asked} records have the attribute {name!r}: {values}"
+        if not counted.there:
+            mend = "check export.segment, or segment in applications, and the log's attributes"
+            lines.append(warn("segment", topic, found, mend))
+        else:
+            lines.append(ok("segment", topic, found))
+    return lines
 
 
 def _age(topic: str, digest: Digest) -> ReportLine:

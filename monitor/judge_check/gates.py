@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from monitor.errors import ConfigurationError
-from monitor.judge_check.labelled import KINDS
+from monitor.judge_check.labelled import KINDS, Labelled
 from monitor.judge_check.report import JudgeReport, Report
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.clustered import Estimated
@@ -86,9 +86,23 @@ def parse(text: str) -> QualityGate:
     return QualityGate(text=text, number=number, **found)
 
 
+def require_labels(found: Sequence[Labelled], asked: str) -> None:
+    """Raises ``ConfigurationError`` where a judge's verdicts stand in the place of labels.
+
+    A judge always agrees with what it said itself. ``asked`` is the option that needs labels.
+    """
+    first = next((one for one in found if one.judged_by is not None), None)
+    if first is not None:
+        raise ConfigurationError(
+            f"{first.place}: the verdicts are those of {first.judged_by}, not labels, and {asked} "
+            "needs labels; say in labelled_by who has put them right, or compare two judges with "
+            "--against-judge"
+        )
+
+
 def _scopes(name: str) -> tuple[str, ...]:
     if name in ("bias", "error"):
-        return tuple(CATALOGUE)
+        return tuple(name for name, m in CATALOGUE.items() if m.source == "verdicts")
     return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
 
 

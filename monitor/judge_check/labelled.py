@@ -47,6 +47,7 @@ class Labelled(Frozen):
     ``place`` is where it was read (``FILE:LINE``), ``cluster`` what its errors are correlated in:
     the interaction, unless several were made from one text. ``claims_complete`` says that the
     claims are all that the two texts make, so that an extraction can be held against them.
+    ``judged_by`` is the judge (``name@version``) whose verdicts these are; None: they are labels.
     """
 
     place: str
@@ -57,6 +58,7 @@ class Labelled(Frozen):
     language: str
     phenomenon: str | None = None
     claims_complete: bool = False
+    judged_by: str | None = None
 
     @model_validator(mode="after")
     def _shapes(self) -> Self:

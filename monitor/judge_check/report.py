@@ -84,12 +84,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything."""
+    """Everything; ``judged_by`` are judges whose verdicts stand in the place of labels."""
 
     files: Sequence[FileRead]
     interactions: int
     judges: Sequence[JudgeReport]
     comparisons: Sequence[Comparison]
+    judged_by: Sequence[str] = ()
 
 
 def report(files: Sequence[FileRead], runs: Sequence[CheckRun], draw: Draw | None = None) -> Report:
@@ -104,6 +105,9 @@ def report(files: Sequence[FileRead], runs: Sequence[CheckRun], draw: Draw | Non
             for (one, mine), (other, theirs) in combinations(zip(runs, found, strict=True), 2)
             for comparison in _compared(one.pipeline, mine, other.pipeline, theirs)
         ],
+        judged_by=sorted(
+            {each.about.judged_by for run in runs for each in run.measured if each.about.judged_by}
+        ),
     )
 
 

@@ -32,7 +32,14 @@ _SHORT = ("accuracy", *_FULL)
 def show(console: Console, found: Report, outcomes: Sequence[GateResult]) -> None:
     """Print everything that was measured."""
     files = ", ".join(f"{f.name} ({f.format}, {f.interactions})" for f in found.files)
-    console.print(f"{found.interactions} labelled interactions: {files}")
+    if found.judged_by:
+        judges = ", ".join(found.judged_by)
+        console.print(f"{found.interactions} interactions with verdicts of {judges}: {files}")
+        console.print("No labels: what follows is how far two judges agree, not who is right.")
+        if any(judge.judge.label in found.judged_by for judge in found.judges):
+            console.print("It is the same judge: a difference is its own noise.")
+    else:
+        console.print(f"{found.interactions} labelled interactions: {files}")
     console.print("Values with 95 % intervals, clustered by interaction.")
     for judge in found.judges:
         for part in _judge(judge):

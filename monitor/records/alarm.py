@@ -219,8 +219,19 @@ def _blamed(attribute: str, found: OutstandingSegment | None) -> str:
     """Whoever contributes most is the largest where all are alike: it is not to blame."""
     if found is None:
         return f"all segments of {attribute} alike"
-    own = f"{attribute}={found.segment or '(absent)'} {found.before:.2f} → {found.value:.2f}"
+    own = f"{named_segment(attribute, found.segment)} {found.before:.2f} → {found.value:.2f}"
     return f"{own}, the others {found.others_before:.2f} → {found.others_value:.2f}"
+
+
+def named_segment(segment_by: str, segment: str) -> str:
+    """A segment with the attribute that it is a value of; of several it names them itself.
+
+    >>> named_segment("tenant", "acme"), named_segment("tenant, model", "tenant=acme, model=a")
+    ('tenant=acme', 'tenant=acme, model=a')
+    """
+    if not segment:
+        return f"{segment_by}=(absent)"
+    return segment if "," in segment_by else f"{segment_by}={segment}"
 
 
 def _moved(record: AlarmRecord) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -51,7 +52,7 @@ def build(
     ending: JudgingResult,
     *,
     rate: float,
-    segment_by: str | None,
+    segment_by: Sequence[str],
     now: datetime,
     metrics: tuple[str, ...] | None = None,
     sampling: SamplingRecord | None = None,
@@ -108,10 +109,16 @@ def _scores(
     }
 
 
-def segment_of(interaction: Interaction, segment_by: str | None) -> str:
-    """The raw segment value; empty without a configured attribute, or where it is absent."""
-    found = interaction.attributes.get(segment_by) if segment_by else None
-    return "" if found is None else str(found)
+def segment_of(interaction: Interaction, segment_by: Sequence[str]) -> str:
+    """The raw value of the attribute; of several, all that are there, by name.
+
+    Empty without a configured attribute, or where none is there.
+    """
+    found = {name: interaction.attributes.get(name) for name in segment_by}
+    there = {name: str(value) for name, value in found.items() if value is not None}
+    if len(segment_by) == 1:
+        return next(iter(there.values()), "")
+    return ", ".join(f"{name}={value}" for name, value in there.items())
 
 
 def _texts(interaction: Interaction) -> dict[str, JsonValue]:

@@ -119,6 +119,6 @@ async def score_lines(chosen: DemoOptions, schedule: Schedule) -> AsyncIterator[
             interaction,
             JudgingResult(outcome, None, judgement.judge, judgement.usage, judgement, scores, {}),
             rate=chosen.sampling,
-            segment_by="tenant",
+            segment_by=["tenant"],
             now=now,
         )

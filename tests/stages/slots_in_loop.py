@@ -96,7 +96,7 @@ async def staged(
     judge: Judge | None = None,
     settings: PickSettings | None = None,
     rate: float = 1.0,
-    segment_by: str | None = None,
+    segment_by: tuple[str, ...] = (),
     traffic: Callable[[ScoringPolicy], Policies] = Policies,
     share: float = 1.0,
     segment_text: Callable[[str], str] = str,

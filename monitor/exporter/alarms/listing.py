@@ -9,7 +9,7 @@ from monitor.errors import RecordSkipped
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
-from monitor.records.alarm import AlarmRecord, WorstInteraction, read_alarm_record
+from monitor.records.alarm import AlarmRecord, WorstInteraction, named_segment, read_alarm_record
 from monitor.runtime.health import Health
 
 
@@ -53,7 +53,7 @@ def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
     yield f"{record.state:6}  {record.answer}"
     yield f"        judge {record.judge}, opened at {record.opened_at.isoformat()}"
     for one in record.worst:
-        segment = f", {record.segment_by}={one.segment}" if record.segment_by else ""
+        segment = f", {named_segment(record.segment_by, one.segment)}" if record.segment_by else ""
         yield (
             f"        {record.metric} {one.value:.2f}  {one.interaction_id}{segment}, "
             f"{one.event_time.isoformat()}"

@@ -1,12 +1,15 @@
 """Our own format: an interaction, the claims of both its texts, and the matrices, one a line.
 
 The keys are those of a score record, so that a score record whose verdicts somebody put right is a
-labelled file. A verdict that nobody knows is null; a whole matrix that nobody knows is left out.
+labelled file: ``labelled_by`` says who. Without it they are the verdicts of its judge. A verdict
+that nobody knows is null; a whole matrix that nobody knows is left out.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from monitor.judge_check.formats.checked import (
     CheckedMatrix,
@@ -51,6 +54,16 @@ class _Native(OwnFields):
     phenomenon: str | None = None
     cluster: str | None = None
     claims_complete: bool = True
+    labelled_by: Annotated[str, Field(min_length=1)] | None = None
+    judge: Any = None
+
+    @property
+    def judged_by(self) -> str | None:
+        """The judge whose verdicts these are, where nobody says that they were put right."""
+        if self.labelled_by or not isinstance(self.judge, dict):
+            return None
+        parts = [self.judge.get(key) for key in ("name", "version")]
+        return "@".join(map(str, parts)) if all(parts) else None
 
 
 #: What else stands on a score record says nothing about the labels.
@@ -92,6 +105,7 @@ def read(element: Element) -> list[Labelled]:
             language=fields.language or script(found.response),
             phenomenon=fields.phenomenon,
             claims_complete=fields.claims_complete,
+            judged_by=fields.judged_by,
         )
     ]
 

@@ -70,8 +70,8 @@ def test_an_entry_without_a_name_goes_by_its_rules() -> None:
     )
     acme = chosen.policy(attributed("bot", tenant="acme"))
     rest = chosen.policy(attributed("bot"))
-    assert (acme.segment_by, acme.metrics) == ("region", ("faithfulness",))
-    assert (rest.segment_by, rest.metrics) == ("tenant", None)
+    assert (acme.segment_by, acme.metrics) == (("region",), ("faithfulness",))
+    assert (rest.segment_by, rest.metrics) == (("tenant",), None)
 
 
 def test_the_largest_rate_decides_before_decoding() -> None:

@@ -19,10 +19,17 @@ from tests.servers.judge_server import Bias, JudgeServer
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled_set import changed, entries, made_up
+from tests.stages.plain import interaction
 from tests.stages.stub_judges import HABITS, Stub
 
 ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
+
+
+LOGGED = [
+    interaction(f"i{n}", response=f"The warranty lasts 24 months. Shipping takes {n} days.")
+    for n in range(2)
+]
 
 
 def test_offline_judge_in_json() -> None:
@@ -125,6 +132,28 @@ def test_a_verifier_is_measured_and_fit() -> None:
     wrong = rag_monitor("judge-check", CLAIM_PAIRS, "--set", "judge.verifier=no_such:function")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert one_line(wrong).startswith("judge.verifier: no_such cannot be imported")
+
+
+def test_the_verdicts_of_a_judge_are_no_labels(tmp_path: Path) -> None:
+    """What ``evaluate`` has written agrees with its judge, whatever that says."""
+    traffic, judged = tmp_path / "traffic.jsonl", tmp_path / "judged.jsonl"
+    traffic.write_text("".join(f"{line}\n" for line in map(json.dumps, LOGGED)), "utf-8")
+    assert rag_monitor("evaluate", traffic, "--out", judged).returncode == 0
+    result = rag_monitor("judge-check", judged)
+    assert result.returncode == 0
+    first, second, third, *_ = result.stdout.splitlines()
+    assert first.startswith("2 interactions with verdicts of offline@")
+    assert second == "No labels: what follows is how far two judges agree, not who is right."
+    assert third == "It is the same judge: a difference is its own noise."
+    assert "fail if" not in result.stdout
+    for option in (["--fail-if", "kappa<0.6"], ["--fit"]):
+        refused = rag_monitor("judge-check", judged, *option)
+        assert refused.returncode == 2
+        assert "not labels, and" in one_line(refused)
+        assert rag_monitor("judge-check", judged, *option, "--against-judge").returncode in (0, 1)
+    lines = [json.loads(line) for line in judged.read_text("utf-8").splitlines()]
+    judged.write_text("".join(json.dumps({**one, "labelled_by": "ann"}) + "\n" for one in lines))
+    assert rag_monitor("judge-check", judged, "--fail-if", "accuracy<0.1").returncode == 0
 
 
 def test_file_that_is_not_utf8(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_without_entries_there_is_one_way_to_be_treated() -> None:
     assert settings.base.judge == settings.judge
     assert settings.base.sampling == settings.sampling
     assert (settings.base.segment, settings.base.metrics, settings.base.objective) == (
-        None,
+        (),
         None,
         (),
     )
@@ -78,9 +78,9 @@ def test_an_entry_inherits_what_it_does_not_give(tmp_path: Path) -> None:
         tmp_path,
     )
     a, b = settings.effective
-    assert (a.judge.model, a.judge.concurrency, a.segment) == ("openai/small", 3, None)
+    assert (a.judge.model, a.judge.concurrency, a.segment) == ("openai/small", 3, ())
     assert (a.sampling, a.metrics, key_of(settings, 0)) == (settings.sampling, None, SECRET)
-    assert (b.judge, b.segment) == (settings.judge, "tenant")
+    assert (b.judge, b.segment) == (settings.judge, ("tenant",))
     assert (b.sampling.rate, b.sampling.key) == (1.0, "record_key")
     assert b.metrics == ("faithfulness",)
     first, second = settings.applications

@@ -34,7 +34,8 @@ def test_the_applications_load(tmp_path: Path) -> None:
     assert (first.judge.label_name, first.sampling.rate) == ("strict", 1.0)
     assert first.objective[0].minimum_samples == 50
     assert (second.judge.kind, second.sampling.rate) == ("offline", 0.1)
-    assert (second.segment, second.metrics) == ("prompt_version", ("faithfulness", "hallucination"))
+    assert second.segment == ("prompt_version",)
+    assert second.metrics == ("faithfulness", "hallucination")
     assert third.sampling.rate == 0
 
 

@@ -38,9 +38,13 @@ def logged(name: str | None, **fields: Any) -> bytes:
     return json.dumps({key: value for key, value in found.items() if value is not ...}).encode()
 
 
-def digest(records: Iterable[Read], sampling_key: str = "interaction_id") -> Digest:
+def digest(
+    records: Iterable[Read],
+    sampling_key: str = "interaction_id",
+    segment_by: Sequence[str] = (),
+) -> Digest:
     """All of them taken in."""
-    found = Digest(NOW_MS, sampling_key)
+    found = Digest(NOW_MS, sampling_key, segment_by=lambda _: segment_by)
     for record in records:
         found.add(record)
     return found

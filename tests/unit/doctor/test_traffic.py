@@ -43,6 +43,20 @@ def test_good_traffic_is_ok_throughout() -> None:
     ]
 
 
+def test_a_segment_that_does_not_exist_is_a_warning() -> None:
+    """A misspelt attribute would make one segment of all; each of several has its line."""
+    records = [Read(logged(f"i{n}", tenant=f"t{n % 3}"), b"k", n) for n in range(90)]
+    records += [Read(logged(f"x{n}"), b"k", 90 + n) for n in range(10)]
+    found = lines("in.v1", digest(records, segment_by=["tenant", "tenat"]), 0.1)
+    there, absent = (one for one in found if one.check == "segment")
+    assert there.status is CheckStatus.OK
+    assert there.found == "90 % of 100 records have the attribute 'tenant': 3 values"
+    assert (absent.status, absent.found) == (
+        CheckStatus.WARN,
+        "0 % of 100 records have the attribute 'tenat': 0 values",
+    )
+
+
 def test_an_empty_topic_is_a_warning() -> None:
     """Nothing can be said of it, and that is all that is said."""
     (line,) = lines("in.v1", digest([]), 1.0)

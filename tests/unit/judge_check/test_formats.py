@@ -112,6 +112,9 @@ def test_score_record_is_native() -> None:
         "sampling": {}, "outcome": "scored", "truncated": False, **NATIVE,
     }  # fmt: skip
     assert read(lines(record))[0].verdicts == read(lines(NATIVE))[0].verdicts
+    judged = {**record, "judge": {"name": "llm", "version": "f92f84"}}
+    assert read(lines(judged))[0].judged_by == "llm@f92f84"
+    assert read(lines({**judged, "labelled_by": "ann"}))[0].judged_by is None
     said = complaint(lines({**record, "truncated": True}))
     assert said.startswith("f:1: truncated:")
 

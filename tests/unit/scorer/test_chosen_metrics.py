@@ -32,7 +32,7 @@ def record(offset: int, metrics: tuple[str, ...] | None, score: float | None) ->
         ),
         JudgingResult(outcome, None if scores else "timeout", JUDGE, Usage(), None, {**scores}, {}),
         rate=1.0,
-        segment_by=None,
+        segment_by=(),
         metrics=metrics,
         now=time,
     )

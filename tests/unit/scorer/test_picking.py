@@ -23,7 +23,7 @@ from tests.stages.control import applied
 from tests.stages.loop import A, Record
 
 JUDGE = OfflineJudge()
-TREATMENT = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by="tenant")
+TREATMENT = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by=("tenant",))
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WARRANTY = "The warranty lasts 24 months."
 

@@ -57,7 +57,7 @@ SCORED = JudgingResult(
 
 def built(ending: JudgingResult = SCORED, rate: float = 0.25) -> ScoreRecord:
     """The record of the interaction above."""
-    return build(INTERACTION, ending, rate=rate, segment_by="tenant", now=NOON)
+    return build(INTERACTION, ending, rate=rate, segment_by=["tenant"], now=NOON)
 
 
 def test_a_scored_pick_carries_its_slot_its_evidence_and_its_texts() -> None:
@@ -103,12 +103,18 @@ def test_a_failed_pick_leaves_a_record_without_scores() -> None:
         ("trial", "False"),
         ("none", ""),
         ("missing", ""),
-        (None, ""),
+        ("", ""),
+        ("tenant,tier", "tenant=acme, tier=2"),
+        ("missing,tier", "tier=2"),
+        ("missing,none", ""),
     ],
 )
-def test_the_segment_is_the_raw_value_of_an_attribute(attribute: str | None, segment: str) -> None:
-    """Empty where the attribute is absent or null, and without a configured one."""
-    assert segment_of(INTERACTION, attribute) == segment
+def test_the_segment_is_the_raw_value_of_an_attribute(attribute: str, segment: str) -> None:
+    """Empty where the attribute is absent or null, and without a configured one.
+
+    Several name themselves, and leave out what is absent.
+    """
+    assert segment_of(INTERACTION, attribute.split(",") if attribute else ()) == segment
 
 
 TEXTS = ("interaction", "attributes", "evidence")
@@ -168,7 +174,7 @@ def test_first_the_passage_texts_go(cut: int) -> None:
     """Ids and SHA-256 of the passages stay, and so do question, answer, claims, attributes."""
     long = Passage(id="doc-7#3", text="中" * 500, score=0.25)
     interaction = INTERACTION.model_copy(update={"retrieved_contexts": (long,)})
-    record = build(interaction, SCORED, rate=1.0, segment_by=None, now=NOON)
+    record = build(interaction, SCORED, rate=1.0, segment_by=(), now=NOON)
     found, line = shrink(record, len(record.to_json()) - 1 - cut)
     assert found.truncated
     assert found.claims == record.claims
@@ -190,7 +196,7 @@ def test_first_the_passage_texts_go(cut: int) -> None:
 def test_then_all_texts_go() -> None:
     """Where the question itself is too long, only the passages' ids and hashes are left."""
     interaction = INTERACTION.model_copy(update={"user_input": "x" * 10_000})
-    record = build(interaction, SCORED, rate=1.0, segment_by=None, now=NOON)
+    record = build(interaction, SCORED, rate=1.0, segment_by=(), now=NOON)
     found, line = shrink(record, 5_000)
     assert len(line) <= 5_000
     assert (list(found.interaction), found.attributes) == (["retrieved_contexts"], {})

@@ -159,7 +159,7 @@ async def test_what_is_hidden_is_counted_before_the_pick() -> None:
 
 async def test_segments_of_a_slot_are_counted_by_member() -> None:
     """Not by pick: the mix within the slot is known before anything is judged."""
-    async with staged(8, segment_by="tenant") as stage:
+    async with staged(8, segment_by=("tenant",)) as stage:
         tenants = ["acme", "acme", "globex", None] * 2
         await stage.read(*(record(n, attributes={"tenant": t}) for n, t in enumerate(tenants)))
         await stage.committed(8)
@@ -200,7 +200,7 @@ async def test_blocks_of_one_offset_leave_the_records_that_no_blocks_leave() -> 
     same = {"judged_at": moment, "event_time": moment, "timings": {}}
     found = []
     for plain in (True, False):
-        async with staged(1, plain=plain, rate=0.5, segment_by="tenant") as stage:
+        async with staged(1, plain=plain, rate=0.5, segment_by=("tenant",)) as stage:
             await stage.read(
                 *(record(n, attributes={"tenant": "ab"[n % 2]}) for n in range(20)),
                 *(record(n, response="__REDACTED__") for n in range(20, 40)),
@@ -368,7 +368,7 @@ async def test_a_bug_in_picking_costs_one_slot() -> None:
             raise KeyError(text)
         return text
 
-    async with staged(4, segment_by="tenant", segment_text=fails_at_first) as stage:
+    async with staged(4, segment_by=("tenant",), segment_text=fails_at_first) as stage:
         tenants = ["good", "bad", "good", "good"] + ["good"] * 4
         await stage.read(*(record(n, attributes={"tenant": t}) for n, t in enumerate(tenants)))
         await stage.committed(8)
