@@ -75,7 +75,7 @@ async def test_json_says_the_same() -> None:
     """What is printed as JSON has every number of the report, and nothing that JSON has not."""
     whole = await measured(made_up(4), Bias())
     found = json.loads(json.dumps(plain(whole), allow_nan=False))
-    assert list(found) == ["files", "interactions", "judges", "comparisons"]
+    assert list(found) == ["files", "interactions", "judges", "comparisons", "judged_by"]
     for judge, said in zip(whole.judges, found["judges"], strict=True):
         kind = judge.kinds["response_by_passage"].agreement
         assert said["kinds"]["response_by_passage"]["agreement"]["kappa"] == kind.kappa._asdict()
