@@ -7,7 +7,7 @@ from grafana.drift_tiles import ONE, tiles
 from grafana.drift_worst import bad, share
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.kinds import bars, lines, states
-from grafana.metrics import SHOWN, directed
+from grafana.metrics import EVERY_PICK, directed
 from grafana.parts import DOUBT, GOOD, WORSE, Json, Query, Texts, fixed, named, worded, zero_is_good
 from grafana.pauses import band, pauses
 from grafana.promql import WHO, WINDOW, once, or_unknown, or_zero
@@ -104,11 +104,11 @@ def _judge() -> Json:
 
 
 def _traffic() -> Json:
-    one = f"{once('rag_segment_score_samples', SHOWN[0].matcher, WINDOW, WHO)}"
+    one = f"{once('rag_segment_score_samples', EVERY_PICK[0].matcher, WINDOW, WHO)}"
     by_segment = f"sum by (segment) ({one})"
     texts = Texts(
         "Traffic: the mix of segments",
-        "Share of each segment in the scored interactions of the chosen window "
+        "Share of each segment in the judged interactions of the chosen window "
         "(`rag_segment_score_samples`). When the bands shift with the alarm, it may be the mix; an "
         "alarm holds every segment against its own baseline.",
         "percentunit",

@@ -38,6 +38,19 @@ SHOWN: Final = (
         "Share of claims that are wrong and come from an irrelevant passage; 0 is best.",
     ),
 )
+#: What every judged pick has, also where nothing could be compared.
+EVERY_PICK: Final = (
+    Shown(
+        "answered",
+        "Answered",
+        "Share of responses that claim anything: no refusals, no empty texts; 1 is best.",
+    ),
+    Shown(
+        "retrieved",
+        "Retrieved",
+        "Share of interactions for which a passage with words was retrieved; 1 is best.",
+    ),
+)
 NAMES: Final = "|".join(metric.name for metric in SHOWN)
 
 

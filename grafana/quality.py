@@ -7,7 +7,7 @@ from typing import Final
 from grafana.changes import what_changed
 from grafana.frame import Band, Section, alarms, dashboard, judge_changes
 from grafana.kinds import heat, lines
-from grafana.metrics import NAMES, SHOWN, Shown
+from grafana.metrics import EVERY_PICK, NAMES, SHOWN, Shown
 from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
 from grafana.pauses import band, pauses
 from grafana.promql import APPLICATION, WHO, WINDOW, leading, leading_plain, once, quantile, rate
@@ -27,6 +27,7 @@ def quality() -> Json:
                 "$application",
                 [
                     Band(9, [(8, _interval(metric)) for metric in SHOWN]),
+                    Band(7, [(12, _interval(metric)) for metric in EVERY_PICK]),
                     Band(7, [(8, _segments(metric)) for metric in SHOWN]),
                     Band(7, [(8, _distribution(metric)) for metric in SHOWN]),
                     Band(6, [(8, _median(metric)) for metric in SHOWN]),
@@ -40,7 +41,7 @@ def quality() -> Json:
 
 
 def _top() -> list[Band]:
-    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(5, [(24, overview())])]
+    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(7, [(24, overview())])]
 
 
 def _interval(metric: Shown) -> Json:

@@ -201,6 +201,7 @@ class ScorerTelemetry:
         self, registry: CollectorRegistry, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._interactions(registry)
+        self._scores(registry)
         self._slots(registry)
         self._kafka(registry)
         self._dead_letters(registry)
@@ -212,6 +213,7 @@ class ScorerTelemetry:
         self.canary = CanaryTelemetry(registry)
         self.applications = LabelCap(monotonic=monotonic, forget=self._forget_scores)
         self._scored = defaultdict[str, set[str]](set)
+        self._picked = defaultdict[str, set[tuple[str, str]]](set)
 
     def _interactions(self, registry: CollectorRegistry) -> None:
         self.consumed = Counter(
@@ -233,12 +235,6 @@ class ScorerTelemetry:
             "Interactions that wait for tomorrow's money (ingest.when_behind: completeness).",
             registry=registry,
         )
-        self.unscored = Counter(
-            "rag_monitor_unscored",
-            "Metrics without a value on a judged interaction, by reason.",
-            ["metric", "reason"],
-            registry=registry,
-        )
         self.timestamps_replaced = Counter(
             "rag_monitor_timestamps_replaced",
             "Interactions whose timestamp was missing or implausible: the broker's was taken.",
@@ -254,6 +250,21 @@ class ScorerTelemetry:
             "rag_monitor_redactions",
             "Values replaced by tokens in picked interactions and dead letters, by kind.",
             ["kind"],
+            registry=registry,
+        )
+
+    def _scores(self, registry: CollectorRegistry) -> None:
+        self.unscored = Counter(
+            "rag_monitor_unscored",
+            "Metrics without a value on a judged interaction, by reason.",
+            ["metric", "reason"],
+            registry=registry,
+        )
+        self.picks = Counter(
+            "rag_monitor_picks",
+            "Picked interactions that were judged, or could not be, by application; the reason of "
+            "those that are unscorable.",
+            ["application", "outcome", "reason"],
             registry=registry,
         )
         self.interaction_score = Histogram(
@@ -490,6 +501,12 @@ class ScorerTelemetry:
         short = len(exemplar) <= MOST_EXEMPLAR_CHARACTERS
         histogram.observe(score, {"interaction_id": exemplar} if short else None)
 
+    def count_pick(self, application: str, outcome: str, reason: str) -> None:
+        """Count one pick, with a reason out of few, or none."""
+        label = self.applications(application)
+        self._picked[label].add((outcome, reason))
+        self.picks.labels(label, outcome, reason).inc()
+
     def _forget_scores(self, application: str) -> None:
         """An application has lost its label: its series end, as those of a process that stops.
 
@@ -498,6 +515,8 @@ class ScorerTelemetry:
         """
         for metric in self._scored.pop(application, ()):
             self.interaction_score.remove(metric, application)
+        for outcome, reason in self._picked.pop(application, ()):
+            self.picks.remove(application, outcome, reason)
 
 
 class BudgetTelemetry:

@@ -57,7 +57,12 @@ def with_canaries(
 def _models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
     """The preferred model and the others, without what changes no verdict and costs calls."""
     section = configured.section
-    preferred = replace(llm_settings(section), evidence="off", relevant_to_question="labels")
+    preferred = replace(
+        llm_settings(section),
+        evidence="off",
+        relevant_to_question="labels",
+        answer_relevance="off",
+    )
     gates, made = configured.provider_gates, in_order(preferred, section.fallback_models)
     return [
         Asked(

@@ -13,6 +13,7 @@ from monitor.app.topics import keep_seconds
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
+from monitor.exporter.serve.missing import MissingMetric, missing_of
 from monitor.exporter.serve.pages import Pages
 from monitor.exporter.serve.score_tables import ScoreTable, score_tables
 from monitor.records.alarm import AlarmRecord
@@ -61,6 +62,13 @@ class ExportRole:
         """The latest record of each alarm, open or closed."""
         return self._exporter.alarms
 
+    def missing(self) -> list[MissingMetric]:
+        """The metrics that have a baseline and no value any more; none before all is replayed."""
+        if not self._exporter.is_ready:
+            return []
+        found = missing_of(self._aggregators.scores, self._aggregators.baselines.learned_share)
+        return [one for _, one in found if one is not None]
+
     def scores(self) -> list[ScoreTable]:
         """How good each application is; nothing before all records were replayed."""
         exporter, found = self._exporter, self._aggregators
@@ -78,6 +86,7 @@ class ExportRole:
             lambda: exporter.is_ready,
             promises(shared.settings),
             lambda: exporter.alarms,
+            self._aggregators.baselines.learned_share,
         )
         pages.with_part(collector, exporter.still)
         kafka = shared.settings.kafka

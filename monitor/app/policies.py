@@ -469,6 +469,7 @@ def llm_settings(judge: JudgeSettings, handled: str = OFF) -> LlmSettings:
         reasoning_effort=judge.reasoning_effort,
         evidence=judge.evidence,
         relevant_to_question=judge.relevant_to_question,
+        answer_relevance=judge.answer_relevance,
         attempt_timeout_s=judge.attempt_timeout_s,
         retries_s=judge.deadline_s,
         max_calls=judge.max_calls,

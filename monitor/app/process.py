@@ -132,6 +132,7 @@ class Monitor:
             None if scorer is None else scorer.refused(),
             None if self._exporter is None else self._exporter.scores,
             None if scorer is None else scorer.outcomes(),
+            missing=list if self._exporter is None else self._exporter.missing,
         )
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:

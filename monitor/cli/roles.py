@@ -38,6 +38,14 @@ def score(
             "no model, write and commit nothing.",
         ),
     ] = False,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=525_600.0,  # a year
+            help="With --dry-run: count the last so many minutes, read or not.",
+        ),
+    ] = None,
     json: AsJson = False,
     limit: Connecting = 60.0,
 ) -> None:
@@ -46,15 +54,19 @@ def score(
     It writes score records to Kafka.
     """
     if dry_run:
-        _dry_run(config, set_, json, limit)
+        _dry_run(config, set_, json, limit, minutes)
         return
-    if json:
-        raise typer.BadParameter("--json goes with --dry-run")
+    if json or minutes is not None:
+        raise typer.BadParameter(f"{'--json' if json else '--minutes'} goes with --dry-run")
     _serve(config, set_, ["score"])
 
 
 def _dry_run(
-    config: Path | None, overrides: list[str] | None, as_json: bool, limit_s: float
+    config: Path | None,
+    overrides: list[str] | None,
+    as_json: bool,
+    limit_s: float,
+    minutes: float | None,
 ) -> None:
     import asyncio
     import time
@@ -66,9 +78,12 @@ def _dry_run(
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
-    found = asyncio.run(dry_run(settings, time.time(), Health(time.monotonic), limit_s))
+    found = asyncio.run(dry_run(settings, time.time(), Health(time.monotonic), limit_s, minutes))
     if as_json:
         typer.echo(json_text(found, indent=2))
+        return
+    if not found["consumed"]:
+        typer.echo(_nothing(settings.kafka.group_id, minutes))
         return
     usage = found["usage"]
     tokens = f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"
@@ -81,6 +96,16 @@ def _dry_run(
         typer.echo(f"counted as 0 USD, since the price is not in litellm's list: {names}")
     for name, number in found["outcomes"].items():
         typer.echo(f"    {name:30} {number:,}")
+
+
+def _nothing(group_id: str, minutes: float | None) -> str:
+    """What an empty rehearsal means: not that judging costs nothing."""
+    if minutes is not None:
+        return f"nothing came in the last {minutes:g} minutes: give --minutes more"
+    return (
+        f"nothing is unread: the group {group_id} has read everything. "
+        "--minutes 60 counts the last hour, and rag-monitor plan --from-topic prices live traffic"
+    )
 
 
 def export(

@@ -16,6 +16,7 @@ from monitor.config.base import Fraction, Section, mapping, seconds, split
 AlertName = Literal[
     "RagQualityDrift",
     "RagQualityBelowObjective",
+    "RagQualityMissing",
     "RagMonitorBlind",
     "RagMonitorNoTraffic",
     "RagMonitorDown",
@@ -33,6 +34,7 @@ AlertName = Literal[
 PENDING: Final[dict[AlertName, str]] = {
     "RagQualityDrift": "1m",
     "RagQualityBelowObjective": "10m",
+    "RagQualityMissing": "5m",
     "RagMonitorBlind": "5m",
     "RagMonitorNoTraffic": "15m",
     "RagMonitorDown": "5m",
@@ -51,6 +53,7 @@ KEEP_FIRING: Final[dict[AlertName, str]] = {
     **dict.fromkeys(PENDING, "0s"),
     "RagQualityDrift": "5m",
     "RagQualityBelowObjective": "5m",
+    "RagQualityMissing": "5m",
     "RagMonitorBudgetExhausted": "1h",
     "RagMonitorDeadLetters": "1h",
     "RagMonitorRecordsLost": "1h",

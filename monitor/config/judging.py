@@ -147,7 +147,14 @@ class Price(Section):
 
 #: Settings of a judge that mean something only where a model is asked.
 OF_MODELS: Final = (
-    *("model", "extract_model", "fallback_models", "pipeline", "relevant_to_question"),
+    *(
+        "model",
+        "extract_model",
+        "fallback_models",
+        "pipeline",
+        "relevant_to_question",
+        "answer_relevance",
+    ),
     *("claims_per_call", "passages_per_call", "prompt_tokens", "version_from", "structured"),
     *("examples", "max_tokens", "reasoning_effort", "evidence", "api_base", "api_key", "headers"),
     *("attempt_timeout_s", "recheck_rate", "canaries", "not_judging", "price", "cache"),
@@ -203,6 +210,11 @@ class JudgeSettings(Section):
         "labels",
         description="which passages are relevant to user_input: those that the log labels so;"
         " judged: the llm judge decides about passages without a label",
+    )
+    answer_relevance: Literal["off", "judged"] = Field(
+        "off",
+        description="judged: the llm judge also says, in a call that it makes anyway, whether the "
+        "response addresses user_input; another version of the judge",
     )
     claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
@@ -334,6 +346,15 @@ class JudgeSettings(Section):
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:
             raise ValueError(f"fallback_models: found {models[1:]}, expected others than model")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_for_a_batch(self) -> Self:
+        if self.answer_relevance == "judged" and self.asks_pairs:
+            raise ValueError(
+                "answer_relevance: found 'judged', expected 'off' with pipeline pairs or a "
+                "verifier: those are asked about one claim and one document only"
+            )
         return self
 
     @model_validator(mode="after")

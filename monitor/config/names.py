@@ -25,6 +25,9 @@ MetricName = Literal[
     "context_precision",
     "context_utilization",
     "irrelevant_context_reliance",
+    "answered",
+    "retrieved",
+    "answer_relevance",
 ]
 
 

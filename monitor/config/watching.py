@@ -163,7 +163,13 @@ class Drift(Section):
         " wins; metrics that it leaves out are learned",
     )
     metrics: Annotated[tuple[DirectedMetric, ...], BeforeValidator(split)] = Field(
-        ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+        (
+            "faithfulness",
+            "noise_sensitivity_relevant",
+            "noise_sensitivity_irrelevant",
+            "answered",
+            "retrieved",
+        ),
         description="the metrics that are watched; an empty list: none",
     )
     burst: Burst = Burst()

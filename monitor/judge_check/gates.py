@@ -102,7 +102,7 @@ def require_labels(found: Sequence[Labelled], asked: str) -> None:
 
 def _scopes(name: str) -> tuple[str, ...]:
     if name in ("bias", "error"):
-        return tuple(CATALOGUE)
+        return tuple(name for name, m in CATALOGUE.items() if m.source == "verdicts")
     return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
 
 

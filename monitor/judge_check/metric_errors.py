@@ -38,12 +38,13 @@ class _KnownVerdicts:
 def on_labels(about: Labelled, judged: Judgement) -> dict[str, float | Unscored]:
     """The metrics that the labels of an interaction suffice for.
 
-    Everything but claims and verdicts is taken from a judgement on the same interaction.
+    Everything but claims and verdicts is taken from a judgement on the same interaction. What is
+    not made of verdicts on claims has no labels.
     """
     verdicts = _KnownVerdicts(about.verdicts, judged.verdicts)
     known = judged.model_copy(update={"claims": about.claims, "verdicts": verdicts})
     found = {}
-    for metric in CATALOGUE.values():
+    for metric in (m for m in CATALOGUE.values() if m.source == "verdicts"):
         with suppress(_Unlabelled):
             found[metric.name] = metric.function(known)
     return found

@@ -131,18 +131,25 @@ class TopicScan:
             raise _unreadable(self._connection, topic, error) from error
 
     async def in_time(
-        self, topics: Sequence[str], slice_ms: int, most: int, start: StartRule | None = None
+        self,
+        topics: Sequence[str],
+        slice_ms: int,
+        most: int,
+        start: StartRule | None = None,
+        *,
+        from_committed: bool = True,
     ) -> AsyncIterator[list[KafkaRecord]]:
         """The rest of the group's topics together, as they came: ``in_time.py``.
 
-        Where the group has committed nothing it begins by ``start``. Raises ``DependencyRefused``
+        Where the group has committed nothing it begins by ``start``; so it does everywhere without
+        ``from_committed``. Raises ``DependencyRefused``
         like ``records``.
         """
         parts = [part for topic in topics for part in self._existing(topic)]
         self._client.assign(parts)
         try:
             await self._client.seek_to_beginning(*parts)
-            new = await self._seek_to_committed(parts)
+            new = await self._seek_to_committed(parts) if from_committed else parts
             if start is not None and new:
                 read = {part.topic for part in parts} - {part.topic for part in new}
                 places = await bounded(begun(self._client, start, new, read), REQUEST_LIMIT_S)

@@ -20,10 +20,14 @@ LATEST, EARLIEST = -1, -2
 
 
 class StartRule(NamedTuple):
-    """Where to begin: ``name`` as configured, ``at_ms`` gives epoch milliseconds or an end."""
+    """Where to begin: ``name`` as configured, ``at_ms`` gives epoch milliseconds or an end.
+
+    ``strictly``: what has no younger record is not begun at its first, but at its end.
+    """
 
     name: str
     at_ms: Callable[[], int]
+    strictly: bool = False
 
 
 class Offsets(Protocol):
@@ -89,5 +93,7 @@ async def begun(
     if at_ms == LATEST:
         found |= await client.end_offsets(new)
     elif at_ms != EARLIEST and new:
+        if rule.strictly:
+            found |= await client.end_offsets(new)
         found |= await client.since(new, at_ms)
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from monitor.metrics.correctness import (
     claim_f1,
@@ -21,11 +22,13 @@ from monitor.metrics.correctness import (
     incorrect_claims,
     self_knowledge,
 )
+from monitor.metrics.every_pick import answered, retrieved
 from monitor.metrics.noise import (
     irrelevant_context_reliance,
     noise_sensitivity_irrelevant,
     noise_sensitivity_relevant,
 )
+from monitor.metrics.question import answer_relevance
 from monitor.metrics.retrieval import context_precision, context_recall, context_utilization
 from monitor.metrics.support import faithfulness, faithfulness_by_passage
 from monitor.records import Judgement, Kind, Unscored
@@ -37,7 +40,9 @@ class Metric:
 
     ``typical`` is where the mean of an application that works usually lies: a first orientation, no
     bound (the baseline of the application says what is normal for it). ``says_nothing`` is when a
-    value must not be read as the meaning says.
+    value must not be read as the meaning says. ``source`` is what a value is made of: verdicts on
+    claims; the pick itself, which has a value whatever a judge could compare; or a verdict on the
+    response as an answer to the question.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Metric:
     same_as: str
     typical: tuple[float, float]
     says_nothing: str
+    source: Literal["verdicts", "pick", "question"] = "verdicts"
 
 
 _METRICS = (
@@ -229,6 +235,45 @@ _METRICS = (
         typical=(0.0, 0.15),
         says_nothing="about right and wrong: a correct claim from a passage beside the question "
         "counts, too",
+    ),
+    Metric(
+        name="answered",
+        formula="1 if C > 0, else 0",
+        higher_is_better=True,
+        needs_reference=False,
+        needs_contexts=False,
+        function=answered,
+        meaning="Share of responses that claim anything: no refusals, greetings or empty texts.",
+        same_as="none: elsewhere a refusal is left out, or scored as perfect",
+        typical=(0.9, 1.0),
+        says_nothing="about right and wrong; and where a refusal is right, less of it is worse",
+        source="pick",
+    ),
+    Metric(
+        name="retrieved",
+        formula="1 if n > 0, else 0, over passages with a letter or a digit",
+        higher_is_better=True,
+        needs_reference=False,
+        needs_contexts=False,
+        function=retrieved,
+        meaning="Share of interactions for which any passage with words was retrieved.",
+        same_as="none: elsewhere what has no passages is left out",
+        typical=(0.95, 1.0),
+        says_nothing="about whether a passage is any use: see context_precision and context_recall",
+        source="pick",
+    ),
+    Metric(
+        name="answer_relevance",
+        formula="1 if the response addresses the question, else 0",
+        higher_is_better=True,
+        needs_reference=False,
+        needs_contexts=False,
+        function=answer_relevance,
+        meaning="Share of responses, of those that claim anything, that address the question.",
+        same_as="a yes or no in place of the cosines of ragas AnswerRelevancy",
+        typical=(0.85, 1.0),
+        says_nothing="about right and wrong; and of responses that claim nothing: see answered",
+        source="question",
     ),
 )
 

@@ -16,17 +16,27 @@ REDACTED_TEXT: Final = "__REDACTED__"
 def redacted_metrics(interaction: Interaction) -> frozenset[str]:
     """The metrics that need a text which is hidden: all of them without question or response.
 
-    Where one passage is hidden nobody can say what the passages support.
+    Where one passage is hidden nobody can say what the passages support, nor, where no other one
+    has words, whether anything was retrieved.
     """
     if REDACTED_TEXT in (interaction.user_input.strip(), interaction.response.strip()):
         return frozenset(CATALOGUE)
     contexts = _hides_a_passage(interaction)
     reference = (interaction.reference or "").strip() == REDACTED_TEXT
-    return frozenset(
+    found = {
         name
         for name, metric in CATALOGUE.items()
         if (contexts and metric.needs_contexts) or (reference and metric.needs_reference)
-    )
+    }
+    if contexts and not sees_passage(interaction):
+        found.add("retrieved")
+    return frozenset(found)
+
+
+def sees_passage(interaction: Interaction) -> bool:
+    """Whether the log shows a passage with a letter or a digit."""
+    texts = (passage.text.strip() for passage in interaction.retrieved_contexts)
+    return any(text != REDACTED_TEXT and any(map(str.isalnum, text)) for text in texts)
 
 
 def without_redacted(interaction: Interaction) -> Interaction:

@@ -34,6 +34,7 @@ from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Outgoing, Producer
 from monitor.kafka.replay import TopicScan
+from monitor.kafka.start_offsets import StartRule
 from monitor.plan.passing import Passing
 from monitor.records import Outcome, Usage, read_score_record
 from monitor.records.control import CALIBRATION, PAUSE
@@ -67,9 +68,16 @@ class Counting(Producer):
 
 
 async def dry_run(
-    settings: Settings, now: float, health: Health, limit_s: float = 60.0
+    settings: Settings,
+    now: float,
+    health: Health,
+    limit_s: float = 60.0,
+    minutes: float | None = None,
 ) -> dict[str, Any]:
     """What would be judged and spent from ``now`` on (epoch seconds).
+
+    Of what the group has not read; or of the last ``minutes``, whatever it has read, with the whole
+    money of a day.
 
     A broker that is away is waited for, for ``limit_s`` seconds.
 
@@ -77,6 +85,7 @@ async def dry_run(
     """
     cluster = connection(settings)
     stage = await _Stage.built(settings, now, cluster, health)
+    stage.minutes = minutes
     try:
         await stage.know(output_connection(settings, cluster), limit_s)
         # A client of its own: one that knows a group does not bear being assigned anew.
@@ -106,6 +115,8 @@ class _Stage:
         self.settings, self.health, self._configured_judges = settings, health, configured_judges
         self.counting, self.telemetry = counting, telemetry
         self.unpriced: list[str] = []
+        #: Look back so far, whatever the group has read; None: from what it has not read.
+        self.minutes: float | None = None
         self.budget = build_budget(settings)
         self.calibrations, self.pauses = Calibrations(), Pauses()
         self.passing = Passing(
@@ -176,6 +187,8 @@ class _Stage:
             state = ControlState(readers)
             async for record in scan.records(topics.control):
                 state.apply_record(record)
+        if self.minutes is not None:
+            return  # what was spent on these very interactions is no reason to leave them out
         if self.budget is not None and topics.scores in scan.partitions:
             since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
             async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
@@ -186,8 +199,13 @@ class _Stage:
         """Take all in, in the order of their times."""
         works: set[Work] = set()
         topics = self.settings.kafka.topics.interactions
-        start = start_rule(self.settings, self._clock)
-        async for batch in scan.in_time(topics, _SLICE_MS, _CHUNK, start):
+        start, looks_back = start_rule(self.settings, self._clock), self.minutes is not None
+        if self.minutes is not None:
+            since_ms = int((self.passing.now - 60 * self.minutes) * 1000)
+            start = StartRule("minutes", lambda: since_ms, strictly=True)
+        async for batch in scan.in_time(
+            topics, _SLICE_MS, _CHUNK, start, from_committed=not looks_back
+        ):
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
             for record in self.scorer.prefilter(batch):
                 work = self.scorer.begin(record)

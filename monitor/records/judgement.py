@@ -77,9 +77,10 @@ class Claims(Frozen):
 class Verdicts(Frozen):
     """Boolean verdicts: ``True`` means that the claim can be inferred from the text.
 
-    The last two, of length n or empty, say which passages are relevant. ``relevant_by_label`` are
-    labels of the log that outdo what follows from the reference; ``relevant_to_question`` is about
-    ``user_input``, by a label or by the judge. Empty ones are left out of the JSON.
+    ``relevant_by_label`` and ``relevant_to_question``, of length n or empty, say which passages are
+    relevant: labels of the log that outdo what follows from the reference; and to ``user_input``,
+    by a label or by the judge. ``answers_question``: whether the response addresses ``user_input``,
+    None where nobody was asked. These are left out of the JSON where they say nothing.
     """
 
     response_by_passage: Matrix = ()
@@ -89,13 +90,16 @@ class Verdicts(Frozen):
     reference_by_response: Flags = ()
     relevant_by_label: Labels = ()
     relevant_to_question: Labels = ()
+    answers_question: bool | None = None
 
     @model_serializer(mode="wrap")
-    def _without_empty_labels(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_what_says_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = dump(self)
         for name in ("relevant_by_label", "relevant_to_question"):
             if not found[name]:
                 del found[name]
+        if found["answers_question"] is None:
+            del found["answers_question"]
         return found
 
 

@@ -25,6 +25,8 @@ RECENT: Final = "outcome_reason:rag_monitor_interactions:increase_recent"
 CONSUMED: Final = "deployment:rag_monitor_interactions_consumed:increase"
 EXPECTED: Final = "deployment:rag_monitor_scores_expected:increase"
 SENT: Final = "topic:rag_monitor_input_records:increase"
+PICKS: Final = "application_outcome_reason:rag_monitor_picks:increase"
+RECENT_PICKS: Final = "application_outcome_reason:rag_monitor_picks:increase_recent"
 DEAD: Final = "stage_cause:rag_monitor_dead_letters:increase"
 MISSING: Final = "application_judge:rag_score_missing_ratio:max"
 SAMPLES: Final = "application_judge:rag_score_samples:max"
@@ -41,15 +43,17 @@ def counts(plan: AlertPlan) -> list[Recording]:
     ]
     for end, window in windows.items():
         found += _by_window(plan, end, window)
-    return [*found, _recent(plan), _dead(plan), *_by_application(plan)]
+    return [*found, _recent(plan), _recent_picks(plan), _dead(plan), *_by_application(plan)]
 
 
 def _by_window(plan: AlertPlan, end: str, window: str) -> list[Recording]:
     outcomes = grown("rag_monitor_interactions_total", window, "outcome", "reason")
+    picks = grown("rag_monitor_picks_total", window, "application", "outcome", "reason")
     consumed = grown("rag_monitor_interactions_consumed_total", window)
     return [
         Recording(SENT + end, _sent(plan, window)),
         Recording(OUTCOMES + end, plan.summed(outcomes, "outcome", "reason")),
+        Recording(PICKS + end, plan.summed(picks, "application", "outcome", "reason")),
         Recording(CONSUMED + end, plan.summed(consumed)),
         Recording(EXPECTED + end, _expected(plan, end)),
     ]
@@ -112,12 +116,18 @@ def _at_rate(plan: AlertPlan, traffic: str, excused: str, end: str) -> str:
 def _recent(plan: AlertPlan) -> Recording:
     """By outcome, over the short window; where it holds too few for a share, over the long one."""
     judged = plan.summed(f'{OUTCOMES}{{outcome=~"{JUDGED}"}}')
+    return Recording(RECENT, _enough_or_long(plan, OUTCOMES, judged, plan.by))
+
+
+def _recent_picks(plan: AlertPlan) -> Recording:
+    """The same for each application, of which some have far fewer than others."""
+    picked, by = plan.summed(PICKS, "application"), ", ".join((*plan.alerts.by, "application"))
+    return Recording(RECENT_PICKS, _enough_or_long(plan, PICKS, picked, by))
+
+
+def _enough_or_long(plan: AlertPlan, counted: str, judged: str, by: str) -> str:
     enough = f"(\n  {judged} >= {plan.alerts.least}\n)"
-    return Recording(
-        RECENT,
-        f"({OUTCOMES} and on ({plan.by}) {enough})\n"
-        f"or\n({OUTCOMES}{LONG} unless on ({plan.by}) {enough})",
-    )
+    return f"({counted} and on ({by}) {enough})\nor\n({counted}{LONG} unless on ({by}) {enough})"
 
 
 def _dead(plan: AlertPlan) -> Recording:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, SAMPLES
+from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, RECENT_PICKS, SAMPLES
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
 from monitor.rules.promql import asked
@@ -156,12 +156,22 @@ def _limits_not_shared(plan: AlertPlan) -> Alert:
 
 
 def _unscorable(plan: AlertPlan) -> Alert:
+    """Of one application: among all, a small one would not weigh enough."""
+    of_it = plan.summed(f'{RECENT_PICKS}{{outcome="unscorable"}}', "application")
+    of_all = plan.summed(RECENT_PICKS, "application")
+    reason = asked(
+        f'topk(1, {RECENT_PICKS}{{outcome="unscorable",SELECTOR}})',
+        (*plan.alerts.by, "application"),
+        "{{ . | label `reason` }}",
+        "see the log",
+    )
     return plan.alert(
         "RagMonitorUnscorable",
         "ticket",
         HEALTH,  # the judge is fine: why there is no value stands there
-        expr=_share(plan, "unscorable", plan.alerts.unscorable_ratio),
-        summary="Most interactions give nothing to score",
-        description=f"{_PERCENT} of the picked interactions are unscorable (more than "
-        f"{plan.alerts.unscorable_ratio:.0%}), most often: {_reason(plan, 'unscorable')}.",
+        expr=f"({of_it} / {of_all} > {plan.alerts.unscorable_ratio:g})\n"
+        f"and ({of_all} >= {plan.alerts.least})",
+        summary="Most interactions of {{ $labels.application }} give nothing to score",
+        description=f"{_PERCENT} of the picked interactions of {{{{ $labels.application }}}} are "
+        f"unscorable (more than {plan.alerts.unscorable_ratio:.0%}), most often: {reason}.",
     )

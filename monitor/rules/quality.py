@@ -22,6 +22,7 @@ RECORDED: Final = {
     "rag_drift_evidence": _DRIFT,
     "rag_drift_threshold": _DRIFT,
     "rag_drift_alarm": _DRIFT,
+    "rag_quality_missing": _DRIFT,
     "rag_drift_change_info": _DRIFT,
     "rag_drift_change_since_timestamp_seconds": _DRIFT,
 }
@@ -36,7 +37,9 @@ def recorded(metric: str) -> str:
 def quality(plan: AlertPlan) -> RuleGroup:
     """Recorded gauges, and the alerts on them."""
     recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
-    return RuleGroup("rag-quality", [*recordings, _drift(plan), _below_objective(plan)])
+    return RuleGroup(
+        "rag-quality", [*recordings, _drift(plan), _below_objective(plan), _missing(plan)]
+    )
 
 
 def _drift(plan: AlertPlan) -> Alert:
@@ -85,4 +88,20 @@ def _below_objective(plan: AlertPlan) -> Alert:
         f"{lower} to {upper}): even the better end is worse than the objective, {bound}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge", "window"),
+    )
+
+
+def _missing(plan: AlertPlan) -> Alert:
+    """What is not defined cannot become worse: an index that is empty moves no faithfulness."""
+    return plan.alert(
+        "RagQualityMissing",
+        "page",
+        QUALITY,
+        expr=f"{recorded('rag_quality_missing')} == 1",
+        summary="{{ $labels.metric }} of {{ $labels.application }} has no value any more",
+        description="{{ $labels.metric }} of {{ $labels.application }} has a baseline, and no "
+        "interaction of the last hour or more gave it a value (rag_quality_missing is "
+        "{{ $value }}), though the application is scored: nothing can be told of it, and it "
+        "opens no alarm; judge {{ $labels.judge }}.",
+        about=("application", "judge"),
     )

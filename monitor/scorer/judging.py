@@ -6,8 +6,8 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
-    Iterable,
     Mapping,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +22,7 @@ from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.redacted import redacted_metrics, without_redacted
+from monitor.metrics.redacted import redacted_metrics, sees_passage, without_redacted
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger
@@ -61,7 +61,7 @@ class ScoringPolicy:
 
 def all_redacted(interaction: Interaction, policy: ScoringPolicy) -> JudgingResult | None:
     """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
-    if not redacted_metrics(interaction).issuperset(policy.metrics or CATALOGUE):
+    if not redacted_metrics(interaction).issuperset(_compared(policy.metrics or CATALOGUE)):
         return None
     scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), policy.metrics)
     reason, judge = _why_unscorable(scores), policy.judge.identity
@@ -175,7 +175,8 @@ async def judged(
 
     The caller has been admitted. What it costs is on the ``cost_meter`` at any moment.
     """
-    redacted, interaction = redacted_metrics(interaction), judge_input(interaction)
+    known = _known(interaction)
+    interaction = judge_input(interaction)
     cost_meter, judge = cost_meter or CostMeter(), policy.judge
     try:
         async with deadline or policy.limits.deadline():
@@ -185,18 +186,17 @@ async def judged(
             return _failed(interaction, judge, Reason.DEADLINE, cost_meter.usage)
         judgement = cost_meter.judgement.model_copy(update={"usage": cost_meter.usage})
     except TooLarge as error:
-        return _too_large(interaction, policy, redacted, cost_meter, str(error))
+        return _too_large(interaction, policy, known, cost_meter, str(error))
     except JudgeFailed as error:
         return _failed(
             interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
         )
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
-    found = {**score_all(judgement), **dict.fromkeys(redacted, Unscored.REDACTED)}
-    scores = _chosen(found, policy.metrics)
-    scored = any(isinstance(score, float) for score in scores.values())
+    scores = _chosen({**score_all(judgement), **known}, policy.metrics)
+    is_scored = any(isinstance(scores[name], float) for name in _compared(scores))
     return JudgingResult(
-        Outcome.SCORED if scored else Outcome.UNSCORABLE,
-        None if scored else _why_unscorable(scores),
+        Outcome.SCORED if is_scored else Outcome.UNSCORABLE,
+        None if is_scored else _why_unscorable(scores),
         judgement.judge,
         judgement.usage,
         judgement,
@@ -222,16 +222,14 @@ def _failed(
 def _too_large(
     interaction: Interaction,
     policy: ScoringPolicy,
-    redacted: Iterable[str],
+    known: Mapping[str, float | Unscored],
     cost_meter: CostMeter,
     found: str,
 ) -> JudgingResult:
     """No judge's failure: nobody is asked what would cost more than one interaction may."""
     name = interaction.interaction_id
     logger().warning("interaction_too_large", interaction_id=name, found=found)
-    every = dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE) | dict.fromkeys(
-        redacted, Unscored.REDACTED
-    )
+    every = {**dict.fromkeys(CATALOGUE, Unscored.TOO_LARGE), **known}
     scores, judge = _chosen(every, policy.metrics), policy.judge.identity
     return JudgingResult(Outcome.UNSCORABLE, TOO_LARGE, judge, cost_meter.usage, None, scores, {})
 
@@ -243,6 +241,20 @@ def _chosen(
     if metrics is None:
         return dict(scores)
     return {name: score for name, score in scores.items() if name in metrics}
+
+
+def _known(interaction: Interaction) -> dict[str, float | Unscored]:
+    """What no judge has to say: whether a passage is there, and what nobody can see."""
+    redacted = dict.fromkeys(redacted_metrics(interaction), Unscored.REDACTED)
+    return {"retrieved": float(sees_passage(interaction)), **redacted}
+
+
+def _compared(metrics: Collection[str]) -> Collection[str]:
+    """Those that make an interaction scored: what every pick has says nothing of a comparison.
+
+    Where no others are chosen, these do.
+    """
+    return [name for name in metrics if CATALOGUE[name].source == "verdicts"] or metrics
 
 
 def _why_unscorable(scores: dict[str, float | Unscored]) -> str:

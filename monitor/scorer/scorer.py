@@ -159,6 +159,7 @@ class Scorer:
         interaction, policy = taken.interaction, taken.policy
         if (redacted := all_redacted(interaction, policy)) is not None:
             self.ledger.settle(redacted.outcome, redacted.reason)
+            self._count_pick(interaction, redacted)
             return None
         return slots.join(Member(record, interaction, policy, policy.sampler.rate))
 
@@ -334,7 +335,13 @@ class Scorer:
         place = (source.topic, source.partition, source.offset)
         return policy.budget.put_on_record(self._clock(), place)
 
+    def _count_pick(self, interaction: Interaction, ending: JudgingResult) -> None:
+        if ending.outcome is not Outcome.OVER_BUDGET:
+            reason = ending.reason if ending.outcome is Outcome.UNSCORABLE else None
+            self._telemetry.count_pick(interaction.application, ending.outcome, reason or "")
+
     def _count(self, interaction: Interaction, ending: JudgingResult) -> None:
+        self._count_pick(interaction, ending)
         if ending.judgement is not None:
             self._telemetry.count_evidence(ending.judgement.evidence)
         for metric, score in ending.scores.items():

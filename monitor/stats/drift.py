@@ -21,6 +21,8 @@ _BOLDEST: Final = 0.95
 """Of the largest loss that one slot can bring: a factor is never below 0.05."""
 _DIRECTED_REACH: Final = 0.25
 """By how much u·f may lower d below −b̄; the sampling keeps u·f ≤ 1/4."""
+MOST_WEIGHT: Final = 5.0
+"""Of a pick, u: the sampling keeps to it."""
 CEILING: Final = 100.0
 """Evidence is scaled down at this multiple of the threshold, so that an alarm can clear."""
 
@@ -44,6 +46,19 @@ def uniform(value: float | None, baseline: float) -> Deviation:
     (Deviation(by=0.375, reach=0.125), Deviation(by=0.0, reach=0.125))
     """
     return Deviation((baseline if value is None else value) - baseline, baseline)
+
+
+def weighted(value: float | None, u: float, baseline: float) -> Deviation:
+    """The deviation of a directed pick of which nothing was expected: d = u·(x' − b).
+
+    Whether it was likely to be picked must not say how bad the slot is, hence u; ``baseline`` is b
+    of the pick's segment. The reach is the same for all members of a slot, so that no bet goes by
+    who was picked: u is at most ``MOST_WEIGHT``.
+
+    >>> weighted(0.5, 1.0, 0.125), weighted(None, 2.0, 0.125)
+    (Deviation(by=0.375, reach=0.625), Deviation(by=0.0, reach=0.625))
+    """
+    return Deviation(u * uniform(value, baseline).by, max(MOST_WEIGHT, u) * baseline)
 
 
 def directed(

@@ -30,6 +30,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "context_precision": "passages that are relevant",
     "context_utilization": "said of what was retrieved",
     "irrelevant_context_reliance": "only by irrelevant ones",
+    "answered": "responses that claim anything",
+    "retrieved": "with a passage",
+    "answer_relevance": "that address the question",
 }
 #: They tell of the incident, on the smallest terminal, too.
 CHOSEN: Final = tuple(MEANINGS)[:5]

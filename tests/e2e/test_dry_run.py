@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from monitor.config import load
 from monitor.errors import DependencyRefused
@@ -106,6 +107,37 @@ async def test_limits_make_blocks_longer(
     assert found["seconds"] == pytest.approx(20 * 60, abs=2)
     assert found["usage"]["calls"] <= 3 * 40 + 12 * found["seconds"] / 60
     assert found == await rehearsed(broker, topics, **auto, **{"limits.requests_per_minute": "12"})
+
+
+@pytest.mark.timeout(150)
+async def test_a_group_that_has_read_everything_can_look_back(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Nothing is unread, which is no price; the last minutes are counted with a day's money."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(2)
+    await sent(broker, topics, 120, 60)
+    names = {name.replace("__", "."): value for name, value in topics.items()}
+    flags = {
+        "kafka.bootstrap_servers": broker,
+        **names,
+        **PRICED,
+        "kafka.group_id": "done-look-back",
+    }
+    settings, health = load({}, flags=flags), Health(time.monotonic)
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=broker, group_id="done-look-back", enable_auto_commit=False
+    )
+    await consumer.start()
+    parts = [TopicPartition(topics["kafka__topics__interactions"], n) for n in range(2)]
+    consumer.assign(parts)
+    await consumer.commit(await consumer.end_offsets(parts))
+    await consumer.stop()
+    nothing = await dry_run(settings, NOON, health)
+    assert (nothing["consumed"], nothing["usage"]["usd"]) == (0, 0.0)
+    found = await dry_run(settings, NOON, health, minutes=30)
+    assert 58 <= found["judged"] <= 61
+    assert found["usage"]["usd"] > 0
+    assert (await dry_run(settings, NOON + 7_200, health, minutes=30))["consumed"] == 0
 
 
 @pytest.mark.timeout(150)

@@ -91,11 +91,19 @@ def _claims(content: Mapping[str, Any], labels: Labels) -> tuple[str, ...]:
 
 
 def _lines(content: Mapping[str, Any], labels: Labels) -> tuple[Line, ...]:
-    documents, claims = content["documents"], content["claims"]
+    documents, claims = content["documents"], dict(content["claims"])
+    whole = (_whole(content, labels),) if claims.pop("A", None) else ()
     for claim_id, claim in claims.items():
         if claim not in labels.known_claims:
             raise BadRequest(f"no label: {claim_id} {claim!r} is no claim of any label")
-    return tuple(_verdicts(key, claim, documents, labels) for key, claim in claims.items())
+    lines = tuple(_verdicts(key, claim, documents, labels) for key, claim in claims.items())
+    return lines + whole
+
+
+def _whole(content: Mapping[str, Any], labels: Labels) -> Line:
+    """Whether the response addresses the question."""
+    said = (content["question"], content["documents"]["A"]) in labels.relevant
+    return Line("A", (f"Q{'y' if said else 'n'}",))
 
 
 def _verdicts(claim_id: str, claim: str, documents: Mapping[str, str], labels: Labels) -> Line:

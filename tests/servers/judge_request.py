@@ -239,9 +239,12 @@ def _check_documents(content: Mapping[str, Any]) -> None:
 
 
 def _check_claims(content: Mapping[str, Any]) -> None:
-    claims = _ids("claims", content["claims"], "c([1-9][0-9]*)|r([1-9][0-9]*)")
+    claims = _ids("claims", content["claims"], "c([1-9][0-9]*)|r([1-9][0-9]*)|(A)")
     if claims != sorted(claims):
-        raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*")
+        raise BadRequest(f"claims: {list(content['claims'])}: expected rising c*, then r*, then A")
+    whole = "A" in content["claims"]
+    if whole and (content["task"] != "verify_claims" or "A" not in content["documents"]):
+        raise BadRequest("claims.A: only in a verification, and beside the answer")
 
 
 def _check_pairs(content: Mapping[str, Any]) -> None:

@@ -32,6 +32,9 @@ METRICS = {
     "context_precision": (True, True),
     "context_utilization": (True, True),
     "irrelevant_context_reliance": (False, False),
+    "answered": (True, False),
+    "retrieved": (True, False),
+    "answer_relevance": (True, False),
 }
 
 

@@ -55,6 +55,7 @@ def judgements(draw: st.DrawFn, least: int = 1) -> Judgement:
             reference_by_response=draw(flags(r)),
             relevant_by_label=() if least else draw(labels(n)),
             relevant_to_question=draw(labels(n)),
+            answers_question=draw(st.none() | st.booleans()),
         ),
         judge=JUDGE,
     )

@@ -142,9 +142,10 @@ async def judged(
     *,
     evidence: bool = False,
     relevance: bool = False,
+    answers: bool = False,
 ) -> Judgement:
     """The judgement by a pipeline over the model."""
-    pipe = made(model, pipeline, caps, evidence=evidence, relevance=relevance)
+    pipe = made(model, pipeline, caps, evidence=evidence, relevance=relevance, answers=answers)
     return await pipe.judge(interaction)
 
 
@@ -155,13 +156,14 @@ def made(
     *,
     evidence: bool = False,
     relevance: bool = False,
+    answers: bool = False,
     ceiling: Ceiling | None = None,
     at_once: int | None = None,
     order: PassageOrder = passage_order,
 ) -> Pipeline:
     """A pipeline over the model."""
     pairs = pipeline == "pairs"
-    prompts = load_prompts(evidence=evidence, relevance=relevance, pairs=pairs)
+    prompts = load_prompts(evidence=evidence, relevance=relevance, pairs=pairs, answers=answers)
     asker = Asker(model, prompts)
     return Pipeline(
         asker,
@@ -171,6 +173,7 @@ def made(
         caps=caps,
         quoter=Quoter(asker, caps or Caps()) if evidence else None,
         relevance=Relevance(asker, caps or Caps()) if relevance else None,
+        asks_answer=answers,
         ceiling=ceiling,
         at_once=at_once,
         order=order,

@@ -34,6 +34,12 @@ def outcome(process: str, outcome_: str, reason: str = "") -> str:
     return of(process, "rag_monitor_interactions_total", f'outcome="{outcome_}",reason="{reason}"')
 
 
+def picked(process: str, outcome_: str, reason: str = "", application: str = "support-bot") -> str:
+    """The counter of an application's picks."""
+    labels = f'application="{application}",outcome="{outcome_}",reason="{reason}"'
+    return of(process, "rag_monitor_picks_total", labels)
+
+
 def constant(value: float) -> str:
     """One value all the time."""
     return f"{value}x{LENGTH}"
@@ -54,6 +60,8 @@ def calm() -> Story:
             of(process, "rag_monitor_interactions_in_flight"): constant(2),
             outcome(process, "scored"): growing(9, 900),
             outcome(process, "unscorable", "no_contexts"): growing(1, 98),
+            picked(process, "scored"): growing(9, 900),
+            picked(process, "unscorable", "no_contexts"): growing(1, 98),
             of(process, "rag_monitor_interactions_waiting_for_money"): constant(0),
             of(process, "rag_monitor_dead_letters_waiting"): constant(0),
             of(process, "rag_monitor_dead_letter_circuit_open"): constant(0),

@@ -12,7 +12,7 @@ from monitor.exporter.baselines.learning import (
     Progress,
     normal_of,
 )
-from monitor.exporter.scores.detectors import DriftDetectors, Normal
+from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
@@ -129,6 +129,18 @@ class Baselines:
                 yield BaselineStatus(
                     pair, record.slots if record and record.metrics else None, False
                 )
+
+    def learned_share(self, key: DriftKey) -> float:
+        """In which share of the slots that were learned from the metric had a value, at least.
+
+        0 for what was not learned. The error is at least 1/n for n values, which the record does
+        not say.
+        """
+        record = self._records.get(baseline_key(key.application, key.judge))
+        found = None if record is None else record.metrics.get(key.metric)
+        if record is None or found is None or not record.slots * found.se:
+            return 0.0
+        return min(1.0, 1.0 / (found.se * record.slots))
 
     def _is_known(self, pair: JudgedApplication) -> bool:
         return self._drift.is_known(*pair)

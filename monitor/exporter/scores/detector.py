@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline
-from monitor.stats.drift import Deviation, combined, directed, uniform
+from monitor.stats.drift import Deviation, combined, directed, uniform, weighted
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
@@ -136,7 +136,7 @@ class Detector:
     def _deviation(self, baseline: Baseline, slot: Observation, value: float | None) -> Deviation:
         own = baseline.of(slot.segment, self._tolerate)
         if self._metric not in slot.expected:
-            return uniform(value, own)
+            return uniform(value, own) if slot.u == 1.0 else weighted(value, slot.u, own)
         members = slot.segments or {slot.segment: 1}
         total = sum(n * baseline.of(name, self._tolerate) for name, n in members.items())
         f_mean, f = slot.expected[self._metric]

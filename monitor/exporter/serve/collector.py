@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimates
 from monitor.exporter.serve.change_gauges import OpenAlarms, change_families
+from monitor.exporter.serve.missing import LearnedShare, missing_of
 from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
 from monitor.exporter.serve.rolling import Prepared, Rolling
 
@@ -39,6 +40,7 @@ DRIFT_FAMILIES = {
     "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
 }
 ALARM = "rag_drift_alarm"
+MISSING_FAMILY = "rag_quality_missing"
 OBJECTIVE_FAMILIES = {
     "rag_objective_bound": "The worst mean that is still good enough.",
     "rag_objective_known": "1 while there is enough in the window to tell, else 0.",
@@ -49,7 +51,8 @@ OBJECTIVE_FAMILIES = {
 class QualityCollector(Collector):
     """Serves a book. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
 
-    ``promised`` gives the objectives of an application, ``alarms`` the latest record of each.
+    ``promised`` gives the objectives of an application, ``alarms`` the latest record of each,
+    ``learned`` how often a metric had a value while its baseline was learned.
     """
 
     def __init__(
@@ -59,9 +62,10 @@ class QualityCollector(Collector):
         is_ready: Callable[[], bool],
         promised: Promised = lambda _application: (),
         alarms: OpenAlarms = dict,
+        learned: LearnedShare = lambda _key: 0.0,
     ) -> None:
         self._aggregator, self._clock, self._is_ready = aggregator, clock, is_ready
-        self._promised, self._alarms = promised, alarms
+        self._promised, self._alarms, self._learned = promised, alarms, learned
         self._plain = Rolling(FAMILIES, LABELS)
         self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
         self._blocks: list[SeriesEstimates] = []
@@ -76,6 +80,7 @@ class QualityCollector(Collector):
         if self._aggregator.has_segments:
             yield from self._by_segment.families()
         yield from _drift_families().values()
+        yield _missing_family()
         yield from _objective_families().values()
         yield from change_families()
         yield _judge_info()
@@ -97,7 +102,7 @@ class QualityCollector(Collector):
         """
         self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
-        changes = change_families()
+        changes, missing = change_families(), _missing_family()
         if self._is_ready():
             now = self._clock()
             self._aggregator.advance(now)
@@ -108,11 +113,14 @@ class QualityCollector(Collector):
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
             yield from _gathered(self._aggregator.blocks(), self._blocks)
             _add_objectives(objectives, objective_states(chain(*self._blocks), self._promised))
+            estimates = chain(*self._blocks)
+            for key, found in missing_of(self._aggregator, self._learned, estimates):
+                missing.add_metric(list(key), float(found is not None))
             yield from _gathered(self._aggregator.segment_blocks(), self._segments)
         written = yield from self._plain.written(self._blocks)
         if self._aggregator.has_segments:
             written += yield from self._by_segment.written(self._segments)
-        others = [*drift.values(), *objectives.values()]
+        others = [*drift.values(), missing, *objectives.values()]
         count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
         self._others = [*others, *changes, info, _series(count)]
         self.prepared = Prepared(self._others, written)
@@ -132,6 +140,11 @@ def _drift_families() -> dict[str, GaugeMetricFamily]:
     meaning = "1 while the evidence is at or above the threshold."
     families[ALARM] = GaugeMetricFamily(ALARM, meaning, labels=(*DRIFT_LABELS, "direction"))
     return families
+
+
+def _missing_family() -> GaugeMetricFamily:
+    meaning = "1 while a metric with a baseline has no value, though its application is scored."
+    return GaugeMetricFamily(MISSING_FAMILY, meaning, labels=DRIFT_LABELS)
 
 
 def _add_drift(

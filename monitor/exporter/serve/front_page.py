@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus
 from monitor.metrics.catalogue import CATALOGUE
@@ -53,7 +54,8 @@ class Front(NamedTuple):
 
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
     ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
-    replies of models. ``scores`` gives the tables, which takes a moment.
+    replies of models. ``scores`` gives the tables, which takes a moment, ``missing`` the metrics
+    that have no value any more.
     """
 
     version: str
@@ -66,6 +68,7 @@ class Front(NamedTuple):
     refused: str | None = None
     scores: Callable[[], Sequence[ScoreTable]] | None = None
     outcomes: RecentOutcomes | None = None
+    missing: Callable[[], Sequence[MissingMetric]] = list
 
 
 class RecentOutcomes(NamedTuple):
@@ -123,7 +126,7 @@ def front_page(
     """The page as HTML; ``now`` is when it was made."""
     scores = None if front.scores is None else front.scores()
     sections = [
-        _alarms(front.alarms, front.paused),
+        _alarms(front.alarms, front.paused, front.missing()),
         _outcomes(front.outcomes),
         _paused(front.paused, front.pauses_read),
         _health(waiting, stuck),
@@ -244,11 +247,14 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
 
 
 def _alarms(
-    alarms: Sequence[AlarmRecord] | None, paused: Sequence[PauseRecord] | None
+    alarms: Sequence[AlarmRecord] | None,
+    paused: Sequence[PauseRecord] | None,
+    missing: Sequence[MissingMetric],
 ) -> _PageSection:
     if alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
         return _PageSection("Alarms", note=_PageLine(elsewhere))
     none = "; none opens where judging is paused" if paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
+    rows += [_PageLine(f": {one}", "No value") for one in missing]
     return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))

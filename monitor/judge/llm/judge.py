@@ -96,10 +96,8 @@ class LlmJudge:
         self._verifier = verifier or verifier_of(settings)
         self._listen = listen
         self._provider_gates = provider_gates or ProviderGates(rng=rng)
-        quotes = settings.evidence == "quote"
-        relates = settings.relevant_to_question == "judged"
         pairs = settings.pipeline == "pairs"
-        self._prompts = prompts or load_prompts(evidence=quotes, relevance=relates, pairs=pairs)
+        self._prompts = prompts or _prompts(settings)
         self._clients = tuple(
             LlmClient(
                 made,
@@ -122,8 +120,9 @@ class LlmJudge:
             planner=PLANS.get(settings.pipeline, joint),
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
-            quoter=Quoter(asker, settings.caps) if quotes else None,
-            relevance=Relevance(asker, settings.relevance_caps) if relates else None,
+            quoter=Quoter(asker, settings.caps) if settings.quotes else None,
+            relevance=Relevance(asker, settings.relevance_caps) if settings.relates else None,
+            asks_answer=settings.asks_answer,
             ceiling=settings.ceiling,
             at_once=settings.calls_at_once,
             pair_verifier=self._pair_verifier(observe) if pairs else None,
@@ -216,6 +215,15 @@ class LlmJudge:
         """Close the client library's connections, which it shares between judges."""
         for client in self._clients:
             await client.aclose()
+
+
+def _prompts(settings: LlmSettings) -> Prompts:
+    return load_prompts(
+        evidence=settings.quotes,
+        relevance=settings.relates,
+        pairs=settings.pipeline == "pairs",
+        answers=settings.asks_answer,
+    )
 
 
 class LlmClient:

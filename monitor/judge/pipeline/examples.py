@@ -17,7 +17,14 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypedDict
 
 from monitor.judge.pipeline.material import MAX_CLAIMS_PER_CALL, MAX_PASSAGES_PER_CALL
-from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, VerifyRequest, encoded
+from monitor.judge.pipeline.parsing import (
+    ADDRESSES,
+    QUESTION,
+    REFERENCE,
+    RESPONSE,
+    VerifyRequest,
+    encoded,
+)
 from monitor.judge.pipeline.prompts import BANK_FILE, read_file
 from monitor.judge.pipeline.quoting import ClaimAndPassage, QuoteRequest
 from monitor.judge.pipeline.relating import ANSWER, RelevanceRequest
@@ -25,6 +32,8 @@ from monitor.judge.ports import Task, Turn
 
 #: The number that examples repeat.
 NONCE: Final = 318
+#: What the response of the examples says nothing about.
+_ELSEWHERE: Final = "How old is the shop?"
 #: Verdicts on the last document of claim before claim, and on document after document.
 _PATTERN: Final = (True, False, True, True)
 
@@ -33,6 +42,10 @@ SHAPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "several": (("2", "1", RESPONSE), ("c1", "c2", "c3")),
     "one_reference": (("1", RESPONSE, REFERENCE), ("c1", "c2", "r1")),
     "several_reference": (("2", "1", RESPONSE, REFERENCE), ("c1", "c2", "r1")),
+    "one_answer": (("1", RESPONSE), ("c1", "c2", "c3", RESPONSE)),
+    "several_answer": (("2", "1", RESPONSE), ("c1", "c2", "c3", RESPONSE)),
+    "one_reference_answer": (("1", RESPONSE, REFERENCE), ("c1", "c2", "r1", RESPONSE)),
+    "several_reference_answer": (("2", "1", RESPONSE, REFERENCE), ("c1", "c2", "r1", RESPONSE)),
 }
 """Documents and claims of the examples of verification, by the shape that a file is named for."""
 
@@ -71,6 +84,10 @@ def verify_example(documents: tuple[str, ...], claims: tuple[str, ...]) -> tuple
 
     One turn; of a single claim three, so that both verdicts are seen.
     """
+    if claims[-1:] == (RESPONSE,):
+        turns = verify_example(documents, claims[:-1])
+        first = (len(documents) + len(claims)) % 2 == 0
+        return tuple(_asked_whole(turn, first == (k % 2 == 0)) for k, turn in enumerate(turns))
     passages = [name for name in documents if name.isdigit()]
     if max(len(claims), len(passages)) > len(_bank().claims):
         return ()
@@ -112,6 +129,16 @@ def quote_example(pairs: tuple[ClaimAndPassage, ...]) -> tuple[Turn, ...]:
     )
     quotes = {" ".join(pair): facts[pair[0]]["yes"].rstrip(".。") for pair in pairs}
     return (Turn(request.message(), encoded({"n": NONCE, **quotes})),)
+
+
+def _asked_whole(turn: Turn, addresses: bool) -> Turn:
+    """The turn, in which it is also asked whether the response addresses the question."""
+    user, reply = json.loads(turn.user), json.loads(turn.reply)
+    user["claims"][RESPONSE] = ADDRESSES
+    if not addresses:
+        user["question"] = _ELSEWHERE
+    reply[RESPONSE] = _token(QUESTION, addresses)
+    return Turn(encoded(user), encoded(reply))
 
 
 def _related(documents: tuple[str, ...], pattern: Sequence[bool]) -> Turn:

@@ -19,7 +19,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 _SELDOM_CHANGED = (
     *("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"),
-    "relevant_to_question",
+    *("relevant_to_question", "answer_relevance"),
 )
 
 
@@ -76,6 +76,7 @@ class LlmSettings:
     redaction: str = "off"
     evidence: Literal["off", "quote"] = "off"
     relevant_to_question: Literal["labels", "judged"] = "labels"
+    answer_relevance: Literal["off", "judged"] = "off"
     max_calls: int = 64
     max_input_tokens: int = 256_000
     calls_at_once: int = 8
@@ -98,6 +99,21 @@ class LlmSettings:
         """What one call about relevance may hold: one document with one a call."""
         alone = self.pipeline in ("single", "pairs")
         return replace(self.caps, passages=1) if alone else self.caps
+
+    @property
+    def quotes(self) -> bool:
+        """Whether it is asked for the words that support a claim."""
+        return self.evidence == "quote"
+
+    @property
+    def relates(self) -> bool:
+        """Whether it is asked which passages are relevant to the question."""
+        return self.relevant_to_question == "judged"
+
+    @property
+    def asks_answer(self) -> bool:
+        """Whether it is asked if the response addresses the question; a pair has no room for it."""
+        return self.answer_relevance == "judged" and self.pipeline != "pairs"
 
     def models(self) -> tuple[str, ...]:
         """The model of verification and, if it is another, that of extraction."""
@@ -145,7 +161,13 @@ def extraction_version(settings: LlmSettings, instructions: str, model: str) -> 
     """
     asked, where = settings.models()[-1], settings.api_base or ""
     fixed = (model, asked, where, instructions, f"redaction {settings.redaction}")
-    alone = replace(settings, order_seed=0, relevant_to_question="labels", pipeline="joint")
+    alone = replace(
+        settings,
+        order_seed=0,
+        relevant_to_question="labels",
+        answer_relevance="off",
+        pipeline="joint",
+    )
     return (*fixed, str(settings.max_tokens), *_unusual(alone))
 
 

@@ -43,16 +43,20 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class VerifyBlock:
-    """One verify call: which claims are asked against which documents, both by name."""
+    """One verify call: which claims are asked against which documents, both by name.
+
+    ``answer``: also whether the response addresses the question.
+    """
 
     claims: tuple[str, ...]
     documents: tuple[str, ...]
+    answer: bool = False
 
     def halves(self) -> tuple[VerifyBlock, VerifyBlock]:
         """Both halves of the claims, against the same documents; there must be two claims."""
         middle = (len(self.claims) + 1) // 2
         return (
-            VerifyBlock(self.claims[:middle], self.documents),
+            VerifyBlock(self.claims[:middle], self.documents, self.answer),
             VerifyBlock(self.claims[middle:], self.documents),
         )
 
@@ -119,12 +123,13 @@ class Material:
     def request(self, block: VerifyBlock, joined: str = "") -> VerifyRequest:
         """The message of a block; ``joined`` is the text under the name of that document."""
         texts = [joined if name == self.joined else self.texts[name] for name in block.documents]
+        whole = {RESPONSE: parsing.ADDRESSES} if block.answer else {}
         return VerifyRequest(
             nonce=self.nonce,
             question=self.question,
             # By the block's names only: a copy of all texts for each call would be quadratic.
             documents=dict(zip(block.documents, texts, strict=True)),
-            claims={claim: self.claims[claim] for claim in block.claims},
+            claims={claim: self.claims[claim] for claim in block.claims} | whole,
         )
 
     @cached_property
@@ -143,6 +148,11 @@ class Material:
     def claim_tokens(self, claim: str) -> int:
         """Of one claim in the message, by estimate."""
         return estimated_tokens(self.claims[claim]) + _PER_ENTRY
+
+    @property
+    def answer_tokens(self) -> int:
+        """Of asking whether the response addresses the question, by estimate."""
+        return estimated_tokens(parsing.ADDRESSES) + _PER_ENTRY
 
     def document_tokens(self, name: str) -> int:
         """Of one document in the message, by estimate."""

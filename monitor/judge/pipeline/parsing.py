@@ -17,13 +17,16 @@ from monitor.errors import ReplyRejected
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.ports import Task
 
-RESPONSE, REFERENCE = "A", "R"
+RESPONSE, REFERENCE, QUESTION = "A", "R", "Q"
+#: Stands under the response's name among the claims where it is asked about as a whole.
+ADDRESSES = "A addresses the question."
 
 PassageOrder = Callable[[str, int], list[int]]
 """(interaction id, number of passages n) → a permutation of 1…n: the order of showing."""
 
 _CLAIM_ID = re.compile(r"[cr][1-9][0-9]{0,4}( [1-9][0-9]{0,4})?")
 _PAIR = re.compile(r"([1-9][0-9]{0,4}|A|R)([yn])")
+_WHOLE = re.compile(r"(Q)([yn])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"\ufeff?\s*(`{3,}|~{3,})[ \t]*(?:json[5c]?)?\s*(?=\{)", re.IGNORECASE)
@@ -83,7 +86,8 @@ class VerifyRequest:
     """Ask which of ``documents`` support which of ``claims``; the order of both is the order asked.
 
     Documents are named ``"1"…"n"`` (passages), ``"A"`` (response) and ``"R"`` (reference), claims
-    ``"c1"…`` (of the response) and ``"r1"…`` (of the reference).
+    ``"c1"…`` (of the response) and ``"r1"…`` (of the reference). A last one may be ``"A"``: whether
+    the response addresses the question, ``"Q"``.
     """
 
     task: ClassVar[Task] = "verify_claims"
@@ -98,9 +102,12 @@ class VerifyRequest:
 
         >>> [VerifyRequest(742, "", dict.fromkeys(d, ""), {}).shape for d in ("31A", "AR", "7")]
         ['several', 'one_reference', 'one']
+        >>> VerifyRequest(742, "", {"1": "", "A": ""}, {"c1": "", "A": ADDRESSES}).shape
+        'one_answer'
         """
         passages = "several" if sum(map(str.isdigit, self.documents)) > 1 else "one"
-        return f"{passages}_reference" if REFERENCE in self.documents else passages
+        shape = f"{passages}_reference" if REFERENCE in self.documents else passages
+        return f"{shape}_answer" if RESPONSE in self.claims else shape
 
     @property
     def tokens(self) -> int:
@@ -146,7 +153,11 @@ class VerifyRequest:
         >>> request = VerifyRequest(742, "", {"2": "", "1": "", "A": "", "R": ""}, {})
         >>> request.asked("c1"), request.asked("r1")
         (('2', '1', 'R', 'A'), ('2', '1', 'A', 'R'))
+        >>> request.asked("A")
+        ('Q',)
         """
+        if claim_id == RESPONSE:
+            return (QUESTION,)
         texts = (REFERENCE, RESPONSE) if claim_id.startswith("c") else (RESPONSE, REFERENCE)
         passages = [name for name in self.documents if name not in texts]
         return (*passages, *(name for name in texts if name in self.documents))
@@ -364,7 +375,8 @@ def answered(tokens: Sequence[str], asked: Sequence[str]) -> dict[str, bool]:
 
     Raises ``ReplyRejected``.
     """
-    matches = [_PAIR.fullmatch(token) for token in tokens]
+    known = _WHOLE if QUESTION in asked else _PAIR
+    matches = [known.fullmatch(token) for token in tokens]
     pairs = [(match[1], match[2] == "y") for match in matches if match]
     named = [name for name, _ in pairs]
     strangers = len(matches) - len(pairs)

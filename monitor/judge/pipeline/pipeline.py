@@ -6,6 +6,7 @@ It talks to a model through the port ``Complete`` and knows nothing of HTTP, ret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.ceiling import Ceiling, Demand
@@ -15,14 +16,20 @@ from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.material import Caps, Material, by_context
 from monitor.judge.pipeline.pairs import PairVerifier, pairs, probabilities
-from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, PassageOrder
-from monitor.judge.pipeline.plans import Planner, VerifyPlan, joint
+from monitor.judge.pipeline.parsing import REFERENCE, RESPONSE, ClaimVerdict, PassageOrder
+from monitor.judge.pipeline.plans import Planner, VerifyPlan, asking_answer, joint
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.pipeline.sizes import Sizes, refuse_verdicts
 from monitor.judge.pipeline.verification import ClaimVerdicts, Verifier
 from monitor.judge.protocol import CostMeter
+from monitor.judge.text import split_claims
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Labels, Verdicts
+
+#: Characters of a response that nobody is asked about: a few milliseconds of the event loop.
+MOST_UNASKED: Final = 10_000
+#: Of claims that there is nothing to verify against.
+_UNASKED: Final = ClaimVerdict({}, together=False)
 
 
 class Pipeline:
@@ -30,8 +37,9 @@ class Pipeline:
 
     With a ``pair_verifier`` claims are verified pair by pair, and not by the ``planner``.
     ``order`` is that in which passages are shown; a ``quoter`` finds the words that support a
-    claim, ``relevance`` which passages are relevant to the question. No interaction is asked about
-    more than ``ceiling`` says, nor by more calls ``at_once``.
+    claim, ``relevance`` which passages are relevant to the question. With ``asks_answer`` it is
+    also asked whether the response addresses the question. No interaction is asked about more than
+    ``ceiling`` says, nor by more calls ``at_once``.
     """
 
     def __init__(
@@ -45,6 +53,7 @@ class Pipeline:
         order: PassageOrder = parsing.passage_order,
         quoter: Quoter | None = None,
         relevance: Relevance | None = None,
+        asks_answer: bool = False,
         ceiling: Ceiling | None = None,
         at_once: int | None = None,
         pair_verifier: PairVerifier | None = None,
@@ -56,6 +65,7 @@ class Pipeline:
         self._order = order
         self._quoter = quoter
         self._relevance = relevance
+        self._asks_answer = asks_answer
         self._verifier: Verifier | PairVerifier = Verifier(asker, planner, caps or Caps())
         self._sizes = Sizes(asker.instructions, planner, caps or Caps())
         if pair_verifier is not None:
@@ -102,7 +112,9 @@ class Pipeline:
         self, interaction: Interaction, given: Claims | None, source: Extraction, spent: CostMeter
     ) -> tuple[Claims, Material, ClaimVerdicts, Labels]:
         if not _can_be_judged(interaction):
-            return Claims(), self._material(interaction, Claims()), {}, ()
+            claims = _unasked(interaction, given)
+            unasked = {f"c{i}": _UNASKED for i in range(1, len(claims.response) + 1)}
+            return claims, self._material(interaction, Claims()), unasked, ()
         texts = () if given is not None else tuple(_texts(interaction))
         extraction = self._extraction(interaction, texts)
         spent.allowance.plan(extraction + self._sizes.least(interaction))
@@ -148,7 +160,10 @@ class Pipeline:
         number = len(claims.response) + len(claims.reference)
         refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
-        return material, self._verifier.plan(material)
+        plan = self._verifier.plan(material)
+        if self._asks_answer and claims.response and parsing.has_words(interaction.user_input):
+            plan = asking_answer(plan)
+        return material, plan
 
     def _relevance_requests(
         self, interaction: Interaction, claims: Claims
@@ -234,6 +249,19 @@ def _can_be_judged(interaction: Interaction) -> bool:
     return any(map(parsing.has_words, against)) and parsing.has_words(interaction.response)
 
 
+def _unasked(interaction: Interaction, given: Claims | None) -> Claims:
+    """The claims where there is nothing to verify them against, so that no model is asked.
+
+    Whether the response claims anything is of interest all the same: the offline judge's rules say
+    it for nothing, of the first ``MOST_UNASKED`` characters.
+    """
+    if interaction.retrieved_contexts or interaction.reference is not None:
+        return Claims()  # blank ones: whoever gives those wants them to be verdicts
+    if given is not None:
+        return given
+    return Claims(response=split_claims(interaction.response[:MOST_UNASKED]))
+
+
 def _texts(interaction: Interaction) -> dict[str, str]:
     """The texts that have claims, by name: the response and, if there is one, the reference."""
     texts = {RESPONSE: interaction.response}
@@ -259,7 +287,7 @@ def _verdicts(
     columns = [str(j) for j in range(1, len(interaction.retrieved_contexts) + 1)]
     c = [answers[f"c{i}"] for i in range(1, len(claims.response) + 1)]
     r = [answers[f"r{i}"] for i in range(1, len(claims.reference) + 1)]
-    has_reference = interaction.reference is not None
+    has_reference, whole = interaction.reference is not None, answers.get(RESPONSE)
     return Verdicts(
         response_by_passage=tuple(tuple(answer.supported[j] for j in columns) for answer in c),
         response_by_context=tuple(map(by_context, c)),
@@ -267,4 +295,5 @@ def _verdicts(
         reference_by_passage=tuple(tuple(answer.supported[j] for j in columns) for answer in r),
         reference_by_response=tuple(answer.supported[RESPONSE] for answer in r),
         relevant_to_question=relevant,
+        answers_question=None if whole is None else whole.supported[parsing.QUESTION],
     )

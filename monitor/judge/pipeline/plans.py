@@ -22,7 +22,7 @@ Where no call has shown a claim all passages, ``together`` asks about that after
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from monitor.judge.ceiling import Demand
@@ -132,6 +132,21 @@ def ragas(material: Material, caps: Caps) -> VerifyPlan:
     )
 
 
+def asking_answer(plan: VerifyPlan) -> VerifyPlan:
+    """The plan with the question whether the response addresses the question, asked once.
+
+    In the first call that shows the response: there is the self-check of the extraction. Only where
+    an equal text stands for it (``ragas``) it takes a call of its own, with the first claims.
+    """
+    blocks = list(plan.blocks)
+    shown = next((i for i, block in enumerate(blocks) if RESPONSE in block.documents), None)
+    if shown is not None:
+        blocks[shown] = replace(blocks[shown], answer=True)
+    elif blocks:
+        blocks.append(VerifyBlock(blocks[0].claims, (RESPONSE,), answer=True))
+    return replace(plan, blocks=tuple(blocks))
+
+
 PLANS: Mapping[PipelineName, Planner] = {"joint": joint, "single": single, "ragas": ragas}
 """Of the pipelines that ask about several claims a call."""
 
@@ -161,6 +176,7 @@ def demand(material: Material, caps: Caps, plan: VerifyPlan) -> Demand:
         material.fixed_tokens
         + sum(map(claims.__getitem__, block.claims))
         + sum(map(costs.__getitem__, block.documents))
+        + material.answer_tokens * block.answer
         for block in plan.blocks
     )
     later = _batches(material, _not_shown_all(material, plan.blocks), caps)

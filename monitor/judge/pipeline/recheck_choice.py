@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 from monitor.judge.pipeline.parsing import passage_order
 from monitor.records import Flags, Judgement, Labels, Matrix
 
-MatrixKind = Literal["passage", "context", "reference", "response", "question"]
+MatrixKind = Literal["passage", "context", "reference", "response", "question", "answer"]
 """What claims were checked against: each passage, all of them, the reference, the response. The
-last one is no kind of claims: which passages are relevant to the question."""
+last two are no kinds of claims: which passages are relevant to the question, and whether the
+response addresses it."""
 
 
 class Equal(NamedTuple):
@@ -62,6 +63,7 @@ def agreement(first: Judgement, second: Judgement) -> dict[MatrixKind, Equal]:
         "reference": _equal(a.response_by_reference, b.response_by_reference),
         "response": _equal(a.reference_by_response, b.reference_by_response),
         "question": _equal_relevance(a.relevant_to_question, b.relevant_to_question),
+        "answer": _equal_answer(a.answers_question, b.answers_question),
     }
     return {kind: equal for kind, equal in found.items() if equal.verdicts}
 
@@ -70,6 +72,11 @@ def _equal_relevance(first: Labels, second: Labels) -> Equal:
     """Of the passages that the second judge was asked about: labels outdo judges in the first."""
     judged = [(a, b) for a, b in zip(first, second, strict=False) if b is not None]
     return Equal(sum(a == b for a, b in judged), len(judged))
+
+
+def _equal_answer(first: bool | None, second: bool | None) -> Equal:
+    """Where both judges were asked."""
+    return Equal(first == second, 1) if None not in (first, second) else Equal(0, 0)
 
 
 def _flat(matrix: Matrix) -> Flags:

@@ -126,7 +126,7 @@ def test_check_prints_how_many_series_there_can_be(traffic: Path) -> None:
     """As a comment of the YAML, and in JSON."""
     line = rag_monitor("config", "check").stdout.splitlines()[-1]
     assert line.startswith(
-        "# at most 4,662 series (rolling 4,410, by segment 0, drift 252, objectives 0)"
+        "# at most 5,775 series (rolling 5,355, by segment 0, drift 420, objectives 0)"
     )
     shown = json.loads(rag_monitor("config", "check", "--json", "--config", traffic).stdout)
     assert shown["series"]["judges"] == 2

@@ -98,6 +98,7 @@ def test_lists_arrive_as_commas_or_json(text: str) -> None:
         ("JUDGE__KIND", "gpt", "judge.kind: found 'gpt', expected 'offline' or"),
         ("JUDGE__CLAIMS_PER_CALL", "13", "judge.claims_per_call: found '13', expected"),
         ("JUDGE__PIPELINE", "pair", "judge.pipeline: found 'pair', did you mean pairs? expected"),
+        ("JUDGE__ANSWER_RELEVANCE", "on", "judge.answer_relevance: found 'on', expected"),
         ("JUDGE__THRESHOLD", "1", "judge.threshold: found '1', expected a number less"),
         ("JUDGE__THRESHOLD", "0", "judge.threshold: found '0', expected a number gr"),
         ("JUDGE__THRESHOLD", "nan", "judge.threshold: found 'nan', expected"),
@@ -225,3 +226,12 @@ def test_what_is_switched_off_needs_no_model() -> None:
         }
     )
     assert settings.judge.kind == "offline"
+
+
+@pytest.mark.parametrize("pairs", [{"judge.pipeline": "pairs"}, {"judge.verifier": "a:b"}])
+def test_a_pair_has_no_room_for_another_question(pairs: dict[str, str]) -> None:
+    """What asks about one claim and one document cannot be asked about the whole response."""
+    flags = {"judge.kind": "llm", "judge.model": "openai/m", "judge.answer_relevance": "judged"}
+    assert load({}, flags=flags).judge.answer_relevance == "judged"
+    with pytest.raises(ConfigurationError, match="judge: answer_relevance: found 'judged', exp"):
+        load({}, flags={**flags, **pairs})

@@ -42,9 +42,10 @@ def loaded(text: str, directory: Path) -> Settings:
 
 
 def test_the_detectors_are_told_what_the_settings_say() -> None:
-    """Durations in seconds; by default one false alarm a week over three metrics."""
+    """Durations in seconds; by default one false alarm a week over five metrics."""
     said = aggregators(Settings()).drift.settings
-    watched = ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant")
+    noise = ("noise_sensitivity_relevant", "noise_sensitivity_irrelevant")
+    watched = ("faithfulness", *noise, "answered", "retrieved")
     assert said == DriftSettings(watched, 1.0, None, 0.0, 86_400, 60)
     assert set(watched) <= set(get_args(MetricName))
 
@@ -140,9 +141,9 @@ def test_segments_have_series_where_records_have_segments(
     settings = load({}, flags=flags)
     found, applications, judges = most_series(settings)
     assert (applications, judges) == (21, 1)
-    assert found.rolling == 14 * 5 * 3 * 21
+    assert found.rolling == 17 * 5 * 3 * 21
     assert found.segments == segments * found.rolling
-    assert found.drift == 4 * 3 * 21
+    assert found.drift == 4 * 5 * 21
     assert aggregators(settings).scores.has_segments == bool(segments)
 
 

@@ -21,10 +21,10 @@ def test_the_command_has_the_same_defaults() -> None:
 
 
 def test_the_false_alarm_rate_is_that_of_the_true_rate() -> None:
-    """Twenty judged a second are 12,096,000 a week; three metrics make that log10 A = 7.56."""
+    """Twenty judged a second are 12,096,000 a week; five metrics make that log10 A = 7.78."""
     settings = demo_settings(DemoOptions(), {}, "127.0.0.1:1").drift
     assert settings.judged_per_week == 12_096_000
-    assert len(settings.metrics) == 3
+    assert len(settings.metrics) == 5
     assert settings.false_alarms_per_week == 1
 
 

@@ -26,7 +26,7 @@ ALERTS: Final = [
 ]
 RANKS: Final = ("none", "info", "ticket", "page")
 #: Labels that an alert gets from the series, not from its rule, and that a matcher looks at.
-FROM_SERIES: Final = {"role": "score", "state": "circuit_open"}
+FROM_SERIES: Final = {"role": "score", "state": "circuit_open", "metric": "answered"}
 MATCHER: Final = re.compile(r'(?P<label>\w+)(?P<sign>=~|=)"(?P<value>.*)"')
 
 

@@ -58,6 +58,9 @@ WARRANTY = {
     "context_precision": 0.5,
     "context_utilization": 1.0,
     "irrelevant_context_reliance": Unscored.NO_RELEVANCE,
+    "answered": 1.0,
+    "retrieved": 1.0,
+    "answer_relevance": Unscored.NOT_ASKED,
 }
 
 

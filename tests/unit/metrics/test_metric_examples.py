@@ -189,6 +189,9 @@ def test_the_names_and_directions_are_the_contracts() -> None:
         "context_precision": True,
         "context_utilization": True,
         "irrelevant_context_reliance": False,
+        "answered": True,
+        "retrieved": True,
+        "answer_relevance": True,
     }
 
 

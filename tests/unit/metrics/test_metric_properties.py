@@ -84,11 +84,15 @@ def counted(judgement: Judgement) -> dict[str, tuple[set[int], set[int]]]:
         "context_precision": (s.relevant, set(range(judgement.passages))),
         "context_utilization": (retrieved & s.recalled, retrieved),
         "irrelevant_context_reliance": (supported - answering, s.claims),
+        "answered": (set(list(s.claims)[:1]), {0}),
+        "retrieved": (set(range(min(1, judgement.passages))), {0}),
+        "answer_relevance": ({0} if judgement.verdicts.answers_question else set(), {0}),
     }
 
 
 #: x contexts, y a reference, c claims of the response, r of the reference, k relevance by label or
-#: reference, q relevance to the question, g reference claims that a passage supports.
+#: reference, q relevance to the question, g reference claims that a passage supports, a whether
+#: the response answers the question.
 NEEDS = {
     "faithfulness": "xc",
     "faithfulness_by_passage": "xc",
@@ -104,6 +108,9 @@ NEEDS = {
     "context_precision": "xyck",
     "context_utilization": "xycrg",
     "irrelevant_context_reliance": "xcq",
+    "answered": "",
+    "retrieved": "",
+    "answer_relevance": "ca",
 }
 
 
@@ -119,6 +126,7 @@ def reasons(judgement: Judgement) -> dict[str, str]:
         "k": "" if len(s.relevant | s.irrelevant) == n else "NO_REFERENCE_CLAIMS",
         "q": "" if len(known) == n else "NO_RELEVANCE",
         "g": "" if s.reference_edges else "NO_RELEVANT_CONTEXTS",
+        "a": "NOT_ASKED" if judgement.verdicts.answers_question is None else "",
     }
     found = {name: [lacks[need] for need in needs if lacks[need]] for name, needs in NEEDS.items()}
     return {name: why[0] for name, why in found.items() if why}

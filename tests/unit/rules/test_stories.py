@@ -25,6 +25,7 @@ from tests.stages.weeks import (
     not_judging,
     of,
     outcome,
+    picked,
     unseen,
     with_all,
     without,
@@ -802,12 +803,34 @@ def test_a_clock_that_is_wrong_is_a_page(stage: Stage) -> None:
     stage.fires(story, 60)
 
 
+def test_a_metric_that_has_no_value_any_more_is_a_page(stage: Stage) -> None:
+    """By whichever exporter; it ends with the first value."""
+    story = calm()
+    for process in EXPORTERS:
+        story[of(process, "rag_quality_missing", METRIC)] = f"0x99 1x60 0x{LENGTH - 160}"
+    labels = {label: WATCHED[label] for label in WATCHED if label != "direction"}
+    text = (
+        "faithfulness of support-bot has a baseline, and no interaction of the last hour or more "
+        "gave it a value (rag_quality_missing is 1), though the application is scored: nothing can "
+        "be told of it, and it opens no alarm; judge llm@3f2a91."
+    )
+    missing = Firing("RagQualityMissing", labels, text)
+    stage.tells(story, (99, []), (103, []), (107, [missing]), (162, [missing]), (170, []))
+
+
 def test_most_is_unscorable(stage: Stage) -> None:
-    """A ticket with the most frequent reason; tombstones do not count."""
-    story = with_all(calm(), growing(2), 'outcome="scored"')
-    story = with_all(story, growing(8), 'outcome="unscorable"')
-    text = "80% of the picked interactions are unscorable (more than 50%), most often: no_contexts."
-    stage.fires(story, 60, Firing("RagMonitorUnscorable", HERE, text))
+    """A ticket for the one application, with its most frequent reason; tombstones do not count."""
+    story = calm()
+    for process in SCORERS:
+        story[picked(process, "scored", application="shop-bot")] = growing(0.4)
+        story[picked(process, "unscorable", "no_claims", "shop-bot")] = growing(0.6)
+        story[picked(process, "unscorable", "no_contexts", "shop-bot")] = growing(1)
+    text = (
+        "80% of the picked interactions of shop-bot are unscorable (more than 50%), most often: "
+        "no_contexts."
+    )
+    one = {**HERE, "application": "shop-bot"}
+    stage.fires(story, 60, Firing("RagMonitorUnscorable", one, text))
     story = calm()
     for process in SCORERS:
         story[outcome(process, "unscorable", "tombstone")] = growing(100)

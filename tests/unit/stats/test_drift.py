@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.sampling.picks import weights
 from monitor.stats.drift import (
     BETS,
     NO_EVIDENCE,
@@ -18,6 +19,7 @@ from monitor.stats.drift import (
     combined,
     directed,
     uniform,
+    weighted,
 )
 
 UNIT = st.floats(0.0, 1.0)
@@ -83,6 +85,25 @@ def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> N
 def test_a_baseline_of_zero_bets_without_a_bound() -> None:
     """At b = 0 nothing can be lost, so every bet stakes its own L, and nothing divides by zero."""
     assert after(NO_EVIDENCE, uniform(1.0, 0.0), 1e9) == tuple(1.0 + bet for bet in BETS)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 10)), min_size=1, max_size=8),
+    st.floats(0, 0.3),
+)
+def test_a_directed_pick_without_expectation_is_an_e_value(
+    members: list[tuple[float, float]], slack: float
+) -> None:
+    """Over the picks that could have been made, each with its probability, while all is normal."""
+    values, w = [value for value, _ in members], weights([spread for _, spread in members])
+    baseline = min(1.0, math.fsum(values) / len(values) + slack)
+    for bet in range(len(BETS)):
+        factors = []
+        for value, weight in zip(values, w, strict=True):
+            step = weighted(value, 1.0 / weight, baseline)
+            factors.append((weight / len(w)) * after((0.0,) * 5, step, 1e300)[bet])
+            assert after((0.0,) * 5, step, 1e300)[bet] >= 0.05 - 1e-9
+        assert math.fsum(factors) <= 1.0 + 1e-9
 
 
 def test_a_step_in_expectation_is_an_e_value() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, combined, uniform
-from monitor.stats.onset import course
+from monitor.stats.onset import LONG_ROW, course
 
 A = 10_000.0
 B = 0.125
@@ -22,7 +22,10 @@ DEVIATIONS = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40).map(
 
 @given(DEVIATIONS)
 def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
-    """Starts up to the estimate hold at least half of the evidence, those before it less."""
+    """Starts up to the estimate hold at least half of the evidence, those before it less.
+
+    But for a long row of slots at its beginning that are no worse than normal.
+    """
     # From no evidence a step gives the factors themselves.
     factors = [after(NO_EVIDENCE, deviation, 1e300) for deviation in deviations]
     adds = [
@@ -31,9 +34,24 @@ def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
     ]
     found = course(deviations, 1e300)
     assert found is not None
-    half = sum(adds) / 2
-    assert sum(adds[: found.onset + 1]) >= half * (1 - 1e-9)
-    assert sum(adds[: found.onset]) <= half * (1 + 1e-9)
+    half, fine = sum(adds) / 2, 0
+    while fine < found.onset and deviations[found.onset - fine - 1].by <= 0:
+        fine += 1
+    assert any(
+        sum(adds[: start + 1]) >= half * (1 - 1e-9) and sum(adds[:start]) <= half * (1 + 1e-9)
+        for start in (found.onset, *(found.onset - row for row in range(LONG_ROW, fine + 1)))
+    )
+
+
+def test_a_change_does_not_begin_with_a_row_of_what_is_normal() -> None:
+    """What is next to never worse costs no evidence, so half of it is for far too early a start."""
+    never, always = Deviation(-0.005, 0.005), Deviation(0.995, 0.005)
+    found = course([never] * 100 + [always] * 9, 1e6)
+    assert found is not None
+    assert found.onset == 100
+    short = course([never] * 4 + [always] * 9, 1e6)
+    assert short is not None
+    assert short.onset <= 4
 
 
 @given(DEVIATIONS, st.floats(1.5, 1e6))

@@ -71,6 +71,23 @@ def test_a_name_that_comes_no_more_gives_up_its_place() -> None:
     assert seen("once-0", 2) == 1.0  # it came once while it waited; now it begins at 0
 
 
+def test_picks_end_with_the_label_of_their_application() -> None:
+    """As scores do; what comes later begins at 0."""
+    now = [0.0]
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry, lambda: now[0])
+
+    def picked(application: str) -> float | None:
+        telemetry.count_pick(application, "unscorable", "no_claims")
+        labels = {"application": application, "outcome": "unscorable", "reason": "no_claims"}
+        return registry.get_sample_value("rag_monitor_picks_total", labels)
+
+    assert [picked(f"once-{i}") for i in range(20)] == [1.0] * 20
+    now[0] = 3_601.0
+    assert [picked("new") for _ in range(3)] == [None, None, 1.0]
+    assert picked("once-0") is None
+
+
 def test_names_seen_once_take_no_place_from_others() -> None:
     """However many, and even when all places are idle; nor are all of them remembered."""
     now = [0.0]

@@ -19,10 +19,16 @@ Files = Mapping[Task, Mapping[str, str]]
 """By task and shape the name of a file, or its text."""
 
 _PASSAGES: Final = ("one", "several")
+#: Shapes in which it is also asked whether the response addresses the question.
+_ANSWER: Final = "_answer"
 FILES: Final[Files] = {
     "extract_claims": {"": "extract_claims.v2.md"},
     "verify_claims": {
         shape: f"verify_claims_{shape}.v3.md"
+        for shape in (*_PASSAGES, *(f"{passages}_reference" for passages in _PASSAGES))
+    }
+    | {
+        f"{shape}{_ANSWER}": f"verify_claims_{shape}{_ANSWER}.v1.md"
         for shape in (*_PASSAGES, *(f"{passages}_reference" for passages in _PASSAGES))
     },
     "quote_evidence": {shape: f"quote_evidence_{shape}.v2.md" for shape in _PASSAGES},
@@ -68,11 +74,16 @@ class Prompts:
 
 
 def load_prompts(
-    *, evidence: bool = False, relevance: bool = False, pairs: bool = False
+    *,
+    evidence: bool = False,
+    relevance: bool = False,
+    pairs: bool = False,
+    answers: bool = False,
 ) -> Prompts:
     """The prompt files of this version, those of evidence and relevance only if asked for.
 
-    ``pairs``: claims are verified pair by pair, and not by the instructions of a batch.
+    ``pairs``: claims are verified pair by pair, and not by the instructions of a batch;
+    ``answers``: a batch may also ask whether the response addresses the question.
     """
     asked: dict[Task, bool] = {
         "extract_claims": True,
@@ -83,7 +94,11 @@ def load_prompts(
     }
     return Prompts(
         texts={
-            task: {shape: read_file(name) for shape, name in names.items()}
+            task: {
+                shape: read_file(name)
+                for shape, name in names.items()
+                if answers or not shape.endswith(_ANSWER)
+            }
             for task, names in FILES.items()
             if asked[task]
         },

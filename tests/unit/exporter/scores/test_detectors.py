@@ -80,6 +80,9 @@ def deviation(each: ScoreRecord, metric: str, baseline: Baseline) -> Deviation:
         value = 1.0 - value
     own = baseline.of(each.segment)
     if metric not in each.sampling.expected:
+        u = each.sampling.u or 0.0
+        if u != 1.0:
+            return Deviation(0.0 if value is None else u * (value - own), max(5.0, u) * own)
         return uniform(value, own)
     f_mean, f = each.sampling.expected[metric]
     return directed(value, each.sampling.u or 0.0, f_mean, f, own, own)

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
@@ -16,6 +17,7 @@ from monitor.exporter.serve.front_page import (
     front_page,
     over_budget,
 )
+from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus
 from monitor.judge.observers import CountedCalls
@@ -164,6 +166,14 @@ def test_a_process_that_starts_promises_nothing() -> None:
     assert "gpt: judging, as far as this process, which waits, can" in said["Judge"]
     known = Front("1", paused=[PauseRecord()], pauses_read=False)
     assert "Paused: all applications" in read(known).sections["Pauses"]
+
+
+def test_a_metric_without_a_value_is_named_among_the_alarms() -> None:
+    """It cannot open one; the row says how many values were to be expected."""
+    key = DriftKey("faithfulness", "bot <b>", "llm@1")
+    gone = MissingMetric(key, "1h", 100.0, 80.0)
+    found = read(Front("1", ["export"], (), None, (), missing=lambda: [gone]))
+    assert found.sections["Alarms"].strip() == f"No value: {gone}"
 
 
 def test_what_it_waits_for_and_what_is_stuck_is_named() -> None:

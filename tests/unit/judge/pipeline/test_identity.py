@@ -11,6 +11,7 @@ import pytest
 from monitor.judge.llm.abilities import Abilities, ReplyForm, response_format
 from monitor.judge.pipeline.identity import Effort, LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
+from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
 
@@ -39,6 +40,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
         {"order_seed": 1},
         {"evidence": "quote"},
         {"relevant_to_question": "judged"},
+        {"answer_relevance": "judged"},
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
@@ -64,10 +66,23 @@ def test_how_the_model_is_reached_is_not_in_the_version(change: dict[str, Any]) 
     assert version(replace(SHIPPED, **change)) == version()
 
 
-def test_claims_are_kept_whoever_judges_relevance() -> None:
-    """Texts are extracted alone: whether passages are judged changes no claim."""
-    judged = replace(SHIPPED, relevant_to_question="judged")
+@pytest.mark.parametrize(
+    "change", [{"relevant_to_question": "judged"}, {"answer_relevance": "judged"}]
+)
+def test_claims_are_kept_whoever_judges_relevance(change: dict[str, Any]) -> None:
+    """Texts are extracted alone: whether passages or responses are judged changes no claim."""
+    judged = replace(SHIPPED, **change)
     assert extraction_version(judged, "i", "m") == extraction_version(SHIPPED, "i", "m")
+
+
+def test_the_version_as_it_is_shipped_stays() -> None:
+    """What can be asked besides, and is not, is no new judge: baselines and caches go on."""
+    shipped = LlmSettings("openai/judge")
+    assert identify(shipped, load_prompts().hash, ("m",)).version == "6cdbea"
+    assert extraction_version(shipped, "i", "m") == (
+        *("m", "openai/judge", "", "i"),
+        *("redaction off", "None"),
+    )
 
 
 def test_caps_beyond_the_hardest_are_the_hardest() -> None:

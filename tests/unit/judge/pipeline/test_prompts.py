@@ -24,7 +24,7 @@ from tests.tokens import count_tokens
 from tests.unit.judge.pipeline.checklist import split
 
 OFF_ON = (False, True)
-ALL = load_prompts(evidence=True, relevance=True)
+ALL = load_prompts(evidence=True, relevance=True, answers=True)
 
 # A published file never changes. A new wording is a new file, and a new line here.
 PUBLISHED = {
@@ -38,6 +38,10 @@ PUBLISHED = {
     "verify_claims_several.v3.md": "5d12717578146a2c59eaed02e997ef42",
     "verify_claims_one_reference.v3.md": "603b939dfd47f0d2969fcf41b5f5f905",
     "verify_claims_several_reference.v3.md": "6d906cd784db027212014ff50edca7a5",
+    "verify_claims_one_answer.v1.md": "7388f7b95edd0d27dc88b17e2ea09fb5",
+    "verify_claims_one_reference_answer.v1.md": "ca896cb969c2fee13b242479f72f76f7",
+    "verify_claims_several_answer.v1.md": "8ae8e2a61d060234a625d627f08aada1",
+    "verify_claims_several_reference_answer.v1.md": "b66d9b1b0eac2283f25be6d92cb3078a",
     "quote_evidence_one.v2.md": "46557e2fd3299106fdf771cb18669d78",
     "quote_evidence_several.v2.md": "03d46557294bc439b41b8c9ab03ae3c3",
     "judge_relevance_one.v2.md": "ebf129daa197b9443ffe389ee86c90c7",
@@ -111,7 +115,30 @@ def test_verify_examples_are_made_like_those_of_any_shape(shape: str) -> None:
     request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
     assert (request.message(), request.shape) == (found[0].user, shape)
     verdicts = request.read(found[0].reply)
-    assert [verdict.together for verdict in verdicts.values()] == ["several" in shape, False, False]
+    plus, *others = (verdict.together for verdict in verdicts.values())
+    assert (plus, others) == ("several" in shape, [False] * (3 if "answer" in shape else 2))
+
+
+def test_both_answers_to_the_question_are_shown() -> None:
+    """Of the files with that pair half say y; the response of the others is about another thing."""
+    said = {}
+    for shape in (shape for shape in FILES["verify_claims"] if shape.endswith("_answer")):
+        (turn,) = examples("verify_claims", shape)
+        said[shape] = json.loads(turn.reply)["A"], json.loads(turn.user)["question"]
+    assert sorted(said.values()) == [
+        *[("Qn", "How old is the shop?")] * 2,
+        *[("Qy", "How is the shop?")] * 2,
+    ]
+
+
+@pytest.mark.parametrize("shape", [s for s in FILES["verify_claims"] if not s.endswith("_answer")])
+def test_with_that_pair_the_instructions_say_the_same_and_one_rule_more(shape: str) -> None:
+    """Line by line: nothing else is changed of those without it but a number."""
+    plain = split(ALL.of("verify_claims", shape))[0].splitlines()
+    longer = split(ALL.of("verify_claims", f"{shape}_answer"))[0].splitlines()
+    more = [line for line in longer if line not in plain]
+    assert [line.split(" ", 1)[0] for line in more] == ["A,", "y:", "8.", "9."]
+    assert more[3].removeprefix("9.") == next(p for p in plain if p[:2] == "8.").removeprefix("8.")
 
 
 @pytest.mark.parametrize("shape", FILES["quote_evidence"])
@@ -144,12 +171,17 @@ def test_what_is_seldom_asked_is_in_the_hash_only_where_it_is_asked_for() -> Non
     """Without evidence and relevance the instructions are those of always."""
     assert list(load_prompts().texts) == ["extract_claims", "verify_claims"]
     hashes = {load_prompts(evidence=e, relevance=r).hash for e in OFF_ON for r in OFF_ON}
-    assert len(hashes | {load_prompts(pairs=True).hash}) == 5
+    hashes.add(load_prompts(answers=True).hash)
+    assert len(hashes | {load_prompts(pairs=True).hash}) == 6
     assert list(load_prompts(pairs=True).texts) == ["extract_claims", "judge_pair"]
 
 
 def test_prompts_fit_their_token_budget() -> None:
-    """Both prompts together take 700 to 1,250 tokens: long enough to say it, cheap to send."""
+    """Both prompts together take 700 to 1,250 tokens: long enough to say it, cheap to send.
+
+    To ask what the response is worth as an answer takes 150 more.
+    """
     extract = count_tokens(ALL.of("extract_claims", ""))
-    for text in ALL.texts["verify_claims"].values():
-        assert 700 <= extract + count_tokens(text) <= 1250
+    for shape, text in ALL.texts["verify_claims"].items():
+        more = 150 if shape.endswith("_answer") else 0
+        assert 700 <= extract + count_tokens(text) <= 1250 + more

@@ -1,0 +1,49 @@
+"""The commonest incidents of a RAG application are alarms, and a quiet week is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from monitor.config import load
+from tests.benchmarks.quiet_weeks import INCIDENTS, REFUSAL, Watched, emptied, incident, quiet
+
+SETTINGS = {"export.segment": "tenant", "drift.learn_slots": 200}
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+@pytest.mark.parametrize("learn_slots", [200, 1_000])
+async def test_it_alarms_within_sixty_judged(name: str, learn_slots: int) -> None:
+    """Refusals, passages without words in half of the answers and in all; by its own metric."""
+    settings = load({}, flags={**SETTINGS, "drift.learn_slots": learn_slots})
+    found = await incident(name, seed=1, settings=settings)
+    assert found.judged is not None
+    assert found.judged <= 60
+    assert found.said.startswith(f"{found.metric} of support-bot fell ")
+
+
+async def test_the_sentence_says_how_bad_it_is() -> None:
+    """Where nothing was ever empty, what came before the first empty one is not part of it."""
+    settings = load({}, flags=SETTINGS)
+    found = await incident("passages empty in 100 %", seed=2, settings=settings)
+    assert "fell 1.00 → 0.00 " in found.said
+
+
+async def test_a_quiet_week_is_quiet() -> None:
+    """5,040 judged of traffic as usual, with the shipped settings and five watched metrics."""
+    assert await quiet(seed=1, days=7.0, per_day=720) == Counter()
+
+
+async def test_before_there_was_nothing_to_alarm_about() -> None:
+    """The other metrics do not move: they leave out what refuses, or has no passages."""
+    settings = load({}, flags=SETTINGS)
+    watched = Watched(3, 60.0, settings)
+    await watched.learned()
+    opened = set[str]()
+    for _ in range(100):
+        record = await watched.pick(emptied(1.0))
+        assert record.scores["retrieved"] == 0.0
+        opened |= {alarm.metric for alarm in watched.look()}
+    assert opened == {"retrieved"}
+    assert REFUSAL not in record.claims.response
