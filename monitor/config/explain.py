@@ -108,6 +108,8 @@ def _inner(field: FieldInfo) -> type[Section] | None:
 def _shown(loc: Sequence[str | int], value: Any) -> str:
     section, field = _place(loc)
     if section is not None:
-        return f"a {type(value).__name__}"  # in place of a section: a secret may stand in it
+        # In place of a section: a secret may stand in it.
+        name = type(value).__name__
+        return f"{'an' if name == 'int' else 'a'} {name}"
     secret = field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
     return "a secret" if secret or "headers" in loc else repr(value)[:80]

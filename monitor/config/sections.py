@@ -241,7 +241,7 @@ class Settings(Section):
             if (name := getattr(topics, key)) in topics.interactions:
                 raise ValueError(
                     f"kafka.topics.{key}: {name!r} is also in kafka.topics.interactions, and the "
-                    "monitor would read what it writes"
+                    "monitor would read what it writes; set another name"
                 )
         return self
 

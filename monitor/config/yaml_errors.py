@@ -19,7 +19,7 @@ _REASONS: Final = (
     ("could not find expected ':'", "a key without a colon"),
     ("undefined alias|alphabetic or numeric", "* or & begins an alias; put the text in quotes"),
     ("constructor for the tag|tag", "! begins a tag; put the text in quotes"),
-    ("unexpected end of stream", "a quote is not closed"),
+    ("unexpected end of stream", "a quote is not closed; look at the lines above"),
     ("expected ',' or", "a bracket is not closed, or a comma is missing"),
     ("expected <block end>|expected <document start>", "the indentation or the quotes are wrong"),
     ("sequence entries are not allowed|block (sequence|mapping)", "the indentation is wrong"),

@@ -73,8 +73,8 @@ def _require_scores(source: str, results: Counter[str]) -> None:
     if results and not results["read"]:
         why = ", ".join(f"{number} {result}" for result, number in results.items())
         raise ConfigurationError(
-            f"{source}: not one of {results.total()} lines is a score record ({why}); "
-            "expected what evaluate --out writes, or the values of the scores topic"
+            f"{source}: no line is a score record ({why}); expected what evaluate --out writes, "
+            "or the values of the scores topic"
         )
 
 

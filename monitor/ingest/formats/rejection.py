@@ -70,7 +70,7 @@ def _not_json(message: str, value: bytes) -> str:
         return f"record: found {what}, expected {_INTERACTION}: {mend}"
     why = message.removeprefix("Invalid JSON: ")
     mend = "write it with a JSON encoder"
-    if why.startswith("trailing characters"):
+    if why.startswith("trailing characters") and value.lstrip().startswith(b"{"):
         mend = "send one object a record"
     elif why.startswith("EOF"):
         mend = "look for what cuts it off"

@@ -101,7 +101,7 @@ def test_a_file_without_a_time_is_read_as_of_now(scores: Path) -> None:
         (["--from-file", "/dev/null", "--print"], "--from-file /dev/null: the file is empty"),
         (
             ["--from-file", str(WRONG_FILE), "--print"],
-            f"--from-file {WRONG_FILE}: not one of {WRONG_LINES} lines is a score record",
+            f"--from-file {WRONG_FILE}: no line is a score record ({WRONG_LINES} malformed)",
         ),
         (["--from-file", "SCORES", "--at", "noon", "--print"], "--at: found 'noon', expected RFC"),
         (["--from-file", "SCORES", "--at", "", "--print"], "--at: found '', expected RFC"),

@@ -67,11 +67,12 @@ def test_what_is_whole(section: str, settings: dict[str, str]) -> None:
         (
             {"sasl_mechanism": "PLAIN"},
             "sasl_mechanism is set, but security_protocol is PLAINTEXT, not SASL_SSL or "
-            "SASL_PLAINTEXT",
+            "SASL_PLAINTEXT; set it, or leave sasl_mechanism out",
         ),
         (
             {"ssl_cafile": "ca.pem"},
-            "ssl_cafile is set, but security_protocol is PLAINTEXT, not SSL or SASL_SSL",
+            "ssl_cafile is set, but security_protocol is PLAINTEXT, not SSL or SASL_SSL; set it, "
+            "or leave ssl_cafile out",
         ),
         (
             {"sasl_oauth": "oidc"},
@@ -197,7 +198,7 @@ def test_all_settings_are_documented() -> None:
 @pytest.mark.parametrize("scheme", ["http", "https", "kafka", "PLAINTEXT", "sasl_ssl"])
 def test_an_address_of_kafka_has_no_scheme(scheme: str) -> None:
     """It would be looked up as a name; a listener's name before it is as wrong."""
-    said = f"an address of Kafka is host:port, without {scheme.lower()}://"
+    said = f"expected host:port without {scheme.lower()}://"
     address = f"a:9092, {scheme}://user:secret@b:9092"
     assert refusal("kafka", {"bootstrap_servers": address}) == f"kafka.bootstrap_servers: {said}"
 

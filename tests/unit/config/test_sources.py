@@ -211,7 +211,10 @@ def test_a_section_given_as_a_value_is_an_error(
             "judge: {model: @nobody}\n",
             "not YAML in line 1, column 16: a sign that begins no value; put the text in quotes",
         ),
-        ('judge: {model: "openai/m}\n', "not YAML in line 2, column 1: a quote is not closed"),
+        (
+            'judge: {model: "openai/m}\n',
+            "not YAML in line 2, column 1: a quote is not closed; look at the lines above",
+        ),
         (
             "judge:\n  model: a: b\n",
             "not YAML in line 2, column 11: a colon where none may be; put the text in quotes",
