@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.judge_tiles import CALLS, NONE, SECONDS
+from grafana.judge_tiles import CALLS, NONE, SECONDS, SPENT
 from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
@@ -71,23 +71,30 @@ def _tokens() -> Json:
     texts = Texts(
         "Tokens",
         "`rag_monitor_judge_tokens_total` a second by kind, and `rag_monitor_judge_recheck_tokens_"
-        "total` of the recheck. Reasoning is not among completion.",
+        "total` of the recheck, `rag_monitor_judge_canary_tokens_total` of canaries. Reasoning is "
+        "not among completion.",
         "short",
     )
     own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
-    again = or_zero(rate("rag_monitor_judge_recheck_tokens_total", ""))
-    return lines(texts, Query(own, "{{kind}}"), Query(again, "recheck"), min=0)
+    again, known = (
+        or_zero(rate(f"rag_monitor_judge_{part}_tokens_total", ""))
+        for part in ("recheck", "canary")
+    )
+    queries = Query(own, "{{kind}}"), Query(again, "recheck"), Query(known, "canaries")
+    return lines(texts, *queries, min=0)
 
 
 def _money() -> Json:
     texts = Texts(
         "Money",
         "US dollars an hour: `rag_monitor_judge_usd_total` for the scores, "
-        "`rag_monitor_judge_recheck_usd_total` for the recheck.",
+        "`rag_monitor_judge_recheck_usd_total` for the recheck, `rag_monitor_judge_canary_usd_"
+        "total` for canaries.",
         "currencyUSD",
     )
-    own, again = (rate(f"rag_monitor_judge_{part}_total", "") for part in ("usd", "recheck_usd"))
-    queries = Query(f"3600 * {own}", "scores"), Query(f"3600 * {again}", "self-check")
+    spent = [rate(f"rag_monitor_judge_{part}_total", "") for part in SPENT]
+    names = ("scores", "recheck", "canaries")
+    queries = [Query(f"3600 * {usd}", name) for usd, name in zip(spent, names, strict=True)]
     return lines(texts, *queries, stacked=True, min=0)
 
 

@@ -61,23 +61,30 @@ def tiles() -> list[tuple[int, Json]]:
 
 
 def _usd() -> str:
-    own, again = (rate(f"rag_monitor_judge_{part}_total", "") for part in ("usd", "recheck_usd"))
-    return f"({own} + {again})"
+    parts = (rate(f"rag_monitor_judge_{part}_total", "") for part in SPENT)
+    return f"({' + '.join(parts)})"
 
 
+#: What money goes to: the traffic, rechecks, canaries.
+SPENT: Final = ("usd", "recheck_usd", "canary_usd")
 #: Number, state, word and colour; the highest of all models shows.
 STATES: Final = (
     (0.0, "judging", "Judging", GOOD),
     (1.0, "waiting", "Waiting", DOUBT),
     (2.0, "circuit_open", "No answer", WORSE),
     (3.0, "stopped", "Stopped", WORSE),
+    (4.0, "guessing", "Guesses", WORSE),
 )
 
 
 def _state() -> str:
-    """The offline judge shows no state; where nobody judges, there is none."""
+    """The offline judge shows no state; where nobody judges, there is none.
+
+    Who guesses answers all the same: canaries say it.
+    """
     name = "rag_monitor_judge_state"
-    each = [f'{number:g} * ({name}{{state="{state}"}} == 1)' for number, state, _, _ in STATES]
+    each = [f'{number:g} * ({name}{{state="{state}"}} == 1)' for number, state, _, _ in STATES[:-1]]
+    each.append(f"{STATES[-1][0]:g} * (rag_monitor_judge_not_judging == 1)")
     offline = "0 * (count(rag_monitor_interactions_in_flight) > 0)"
     return or_unknown(f"max({' or '.join(each)}) or {offline}")
 
@@ -86,8 +93,9 @@ _STATE: Final = Texts(
     "Judge",
     "The worst `rag_monitor_judge_state` of all models: waiting for limits or as its provider "
     "asks, no answer from it (circuit_open: judging pauses), or stopped because it refuses. "
-    "Judging with the offline judge; *No scorer* where none is seen "
-    "(`rag_monitor_interactions_in_flight`).",
+    "Guesses: it answers, but canaries say that it does not judge "
+    "(`rag_monitor_judge_not_judging`). Judging with the offline judge; *No scorer* where "
+    "none is seen (`rag_monitor_interactions_in_flight`).",
 )
 _RATE: Final = Texts(
     "Calls",
@@ -119,8 +127,9 @@ _SLOW: Final = Texts(
 )
 _SPEND: Final = Texts(
     "$ an hour",
-    "US dollars an hour at the present pace (`rag_monitor_judge_usd_total` and "
-    "`rag_monitor_judge_recheck_usd_total`). 0 for a model without a known price.",
+    "US dollars an hour at the present pace (`rag_monitor_judge_usd_total`, "
+    "`rag_monitor_judge_recheck_usd_total` and `rag_monitor_judge_canary_usd_total`). 0 for a "
+    "model without a known price.",
     "currencyUSD",
     2,
 )

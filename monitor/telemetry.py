@@ -747,6 +747,13 @@ class CanaryTelemetry(AsideTelemetry):
             ["kind", "model"],
             registry=registry,
         )
+        self.constant = Gauge(
+            "rag_monitor_judge_verdicts_constant",
+            "1 while the latest 1,000 verdicts of a model on traffic are all the same; of together "
+            "only where all have a +.",
+            ["kind", "model"],
+            registry=registry,
+        )
 
 
 class ExporterTelemetry:

@@ -8,7 +8,8 @@ from functools import partial
 from random import Random
 
 from monitor.app.policies import ConfiguredJudge, in_order, judges_of, llm_settings
-from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.limits.provider_gates import ProviderGates
+from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedAside
 from monitor.judge.protocol import Judge
 from monitor.scorer.canaries import Asked, CanaryWatch
@@ -40,7 +41,7 @@ def with_canaries(
             return configured
         watch = CanaryWatch(
             section.judgements_to_a_canary,
-            _models(configured, observe),
+            asked_models(configured, observe),
             configured.limits,
             telemetry,
             marks=section.not_judging == "fail",
@@ -54,7 +55,7 @@ def with_canaries(
     return list(map(watched, configured_judges))
 
 
-def _models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
+def asked_models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
     """The preferred model and the others, without what changes no verdict and costs calls."""
     section = configured.section
     preferred = replace(
@@ -63,13 +64,20 @@ def _models(configured: ConfiguredJudge, observe: CountedAside) -> list[Asked]:
         relevant_to_question="labels",
         answer_relevance="off",
     )
-    gates, made = configured.provider_gates, in_order(preferred, section.fallback_models)
+    made = in_order(preferred, section.fallback_models)
     return [
-        Asked(
-            LlmJudge(one, observe=observe, provider_gates=gates), one.model, partial(_label, judge)
-        )
+        _asked(one, judge, configured.provider_gates, observe)
         for one, judge in zip(made, judges_of(configured), strict=True)
     ]
+
+
+def _asked(
+    settings: LlmSettings, judge: Judge, gates: ProviderGates, observe: CountedAside
+) -> Asked:
+    """As the judge of the traffic is asked: whatever shows examples to one shows them to both."""
+    examples = judge.examples if isinstance(judge, LlmJudge) else None
+    asked = LlmJudge(settings, observe=observe, provider_gates=gates, examples=examples)
+    return Asked(asked, settings.model, partial(_label, judge), asked.ask_for_shaped)
 
 
 def _label(judge: Judge) -> str:

@@ -117,7 +117,7 @@ def build_judges(
             ]
             if caches and whole:
                 judges = [caches.keeping(judge, section.cache) for judge in judges]
-            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges)
+            judge = judges[0] if len(judges) == 1 else FallbackJudge(judges, limits.is_aside)
             configured_judges.append(ConfiguredJudge(section, judge, limits, provider_gates))
     return configured_judges
 
@@ -198,8 +198,13 @@ def with_rechecks(
             return configured
         settings = replace(llm_settings(section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, spend)
+        first = judges_of(configured)[0]
         second = LlmJudge(
-            settings, observe=observe, order=other_order, provider_gates=configured.provider_gates
+            settings,
+            observe=observe,
+            order=other_order,
+            provider_gates=configured.provider_gates,
+            examples=first.examples if isinstance(first, LlmJudge) else None,
         )
         made = Rechecks(share, second, configured.limits, tracker, telemetry, affords)
         return replace(configured, recheck=made)

@@ -176,8 +176,8 @@ class JudgeSettings(Section):
     )
     fallback_models: Texts = Field(
         (),
-        description="models that are asked in this order when model does not answer or will not "
-        "judge; each is a judge version of its own",
+        description="models that are asked in this order when model does not answer, will not "
+        "judge or, by what canaries say, guesses; each is a judge version of its own",
     )
     pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
         "joint",
@@ -234,7 +234,7 @@ class JudgeSettings(Section):
         "auto",
         description="fixed: the worked example of the instructions; shaped: also one with as many "
         "claims and passages as the request, which small models need; auto: fixed, and shaped once "
-        "many replies are refused (another version of the judge)",
+        "many replies are refused or canaries are wrong (another version of the judge)",
     )
     max_tokens: int | None = Field(
         None,
@@ -289,9 +289,9 @@ class JudgeSettings(Section):
     )
     not_judging: Literal["fail", "score"] = Field(
         "fail",
-        description="while canaries show that the judge guesses: fail (interactions end as "
-        "judge_failed with not_judging, without a call), or score (they are "
-        "judged as usual)",
+        description="while canaries show that the judge guesses: fail (another of fallback_models "
+        "judges; without one, interactions end as judge_failed with not_judging, without a "
+        "call), or score (they are judged as usual)",
     )
     price: Price = Price()
     cache: Cache = Cache()

@@ -77,7 +77,7 @@ def judge_name(judge: JudgeSettings) -> str:
     if judge.verifier is not None:
         return f"the verifier {judge.verifier}"
     if judge.kind == "offline":
-        return "offline, a lexical screen: it compares words and numbers, no model reads"
+        return "offline, a lexical check: it compares words and numbers, no model reads"
     return f"{judge.model}, pipeline {judge.pipeline}"
 
 

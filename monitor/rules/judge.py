@@ -19,6 +19,7 @@ def judge(plan: AlertPlan) -> list[Alert]:
         _failing_for_some(plan),
         _stopped(plan),
         _doubtful(plan),
+        _constant(plan),
         _over_budget(plan),
         _out_of_budget(plan),
         _limits_not_shared(plan),
@@ -101,8 +102,28 @@ def _doubtful(plan: AlertPlan) -> Alert:
         labels={"cause": "canaries"},
         summary="The judge {{ $labels.model }} answers, but does not judge",
         description="The judge {{ $labels.model }} answers interactions with known verdicts no "
-        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): its verdicts on "
-        "the traffic are worth nothing. Unless judge.not_judging is score, nothing is scored.",
+        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): its verdicts "
+        "on the traffic are worth nothing. It is asked about canaries only: unless another of "
+        "judge.fallback_models judges, or judge.not_judging is score, nothing is scored.",
+    )
+
+
+def _constant(plan: AlertPlan) -> Alert:
+    """Canaries say more, where there are any: what they have found is not told twice."""
+    constant = plan.one_of_replicas("rag_monitor_judge_verdicts_constant")
+    guesses = plan.one_of_replicas("rag_monitor_judge_not_judging")
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "ticket",
+        JUDGE,
+        expr=f"{constant} == 1\nunless ignoring (kind) {guesses} == 1",
+        labels={"cause": "constant"},
+        summary="The judge {{ $labels.model }} says the same to everything",
+        description="The latest 1,000 verdicts of the judge {{ $labels.model }} on "
+        "{{ if eq $labels.kind `together` }}whether passages support a claim together"
+        "{{ else }}claims against the {{ $labels.kind }}{{ end }} are all the same "
+        "(rag_monitor_judge_verdicts_constant is {{ $value }}): either the traffic is like that, "
+        "or they are no judgement.",
     )
 
 

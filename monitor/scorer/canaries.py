@@ -8,8 +8,7 @@ What follows from it says ``monitor.stats.guessing``.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
@@ -18,16 +17,17 @@ from typing import Final
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import Canary, in_turn
 from monitor.judge.limits.limits import Limits, chosen
-from monitor.records import Judgement, Outcome, Reason
+from monitor.judge.limits.provider_gate import ModelUnanswered
+from monitor.records import Outcome, Reason
 from monitor.runtime.logs import logger
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
 from monitor.scorer.score_records import JudgingResult
-from monitor.stats.guessing import Guessing, after
+from monitor.scorer.yes_shares import YesShares
+from monitor.stats.guessing import NEEDS_EXAMPLES, Guessing, after
 from monitor.telemetry import CanaryTelemetry
 
-#: Canaries, and verdicts on traffic, that gauges are taken over: the latest ones.
+#: Canaries that gauges are taken over: the latest ones.
 LATEST: Final = 200
-LATEST_VERDICTS: Final = 1_000
 #: At a start, in doubt, and while a judge guesses, so many times as many canaries are asked.
 QUICKER: Final = 25
 #: The first comes after this part of the judgements to one canary.
@@ -43,55 +43,23 @@ UNREADABLE: Final = ("malformed_reply", "output_limit")
 class Asked:
     """One model of a judge: who is asked about canaries, and how it is called.
 
-    ``label`` gives the judge's name and version as of now.
+    ``label`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown examples
+    of the shape that is asked, and says whether that is new.
     """
 
     judge: SecondJudge
     model: str
     label: Callable[[], str]
-
-
-class YesShares:
-    """The share of y among one judge's latest verdicts, by kind; constant ones are told once."""
-
-    def __init__(self, model: str, telemetry: CanaryTelemetry, latest: int) -> None:
-        self._model, self._telemetry = model, telemetry
-        self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
-        self._constant = set[str]()
-
-    def add(self, judgement: Judgement) -> None:
-        """The verdicts of one more judgement."""
-        for kind, verdict in _verdicts(judgement):
-            self._kept[kind].append(verdict)
-        for kind, kept in self._kept.items():
-            share = sum(kept) / len(kept)
-            self._telemetry.yes_ratio.labels(kind, self._model).set(share)
-            # That several passages never support a claim together is nothing odd.
-            is_constant = len(kept) == kept.maxlen and share in (0.0, 1.0) and kind != "together"
-            if is_constant and kind not in self._constant:
-                fields = {"kind": kind, "verdicts": len(kept), "verdict": "y" if share else "n"}
-                logger().warning("judge_verdicts_constant", model=self._model, **fields)
-            (self._constant.add if is_constant else self._constant.discard)(kind)
-
-
-def _verdicts(judgement: Judgement) -> Iterator[tuple[str, bool]]:
-    """The kind and value of each verdict on traffic; ``together`` where a + was allowed."""
-    found = judgement.verdicts
-    for row in found.response_by_passage + found.reference_by_passage:
-        yield from (("passage", verdict) for verdict in row)
-    yield from (("reference", verdict) for verdict in found.response_by_reference)
-    yield from (("response", verdict) for verdict in found.reference_by_response)
-    for row, together in zip(found.response_by_passage, found.response_by_context, strict=True):
-        if len(row) > 1 and not any(row):
-            yield "together", together
+    ask_for_shaped: Callable[[], bool] = lambda: False
 
 
 class CanaryWatch:
     """The canaries of one judge: one in ``every`` judgements, more at its start and in doubt.
 
-    ``models`` are in order of preference, those of ``limits``. With ``marks`` traffic is turned
-    away while a model guesses. None is asked when the money is gone, as ``affords`` says. ``tell``
-    is told why the judge does not judge, and None when it does. ``clock`` gives epoch seconds.
+    ``models`` are in order of preference, those of ``limits``. With ``marks`` no traffic is judged
+    by a model that guesses: others judge it, if there are any, else it is turned away. None is
+    asked when the money is gone, as ``affords`` says. ``tell`` is told why the judge does not
+    judge, and None when it does. ``clock`` gives epoch seconds.
     """
 
     def __init__(
@@ -112,13 +80,13 @@ class CanaryWatch:
         self._affords, self._tell, self._clock, self._rng = affords, tell, clock, rng
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
-        self._shares = YesShares(models[0].model, telemetry, LATEST_VERDICTS)
+        self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
         self._since = every - max(1, every // FIRST)
-        self._known = self._tried = 0
+        self._known = self._tried = self._turn = 0
         self._closed = False
-        self._is_readable = True
+        self._is_readable, self._has_asked = True, False
         for each in models:
             telemetry.not_judging.labels(each.model).set(0)
 
@@ -129,7 +97,7 @@ class CanaryWatch:
     def judged(self, ending: JudgingResult) -> None:
         """An interaction of the traffic has ended; it may be time for a canary."""
         if ending.judgement is not None:
-            self._shares.add(ending.judgement)
+            self._shares[self._whose(ending.judgement.judge.label)].add(ending.judgement)
         answered = ending.judgement is not None and ending.usage.calls > 0
         unreadable = ending.outcome is Outcome.JUDGE_FAILED and ending.reason in UNREADABLE
         if not (answered or unreadable or ending.reason == Reason.NOT_JUDGING):
@@ -140,13 +108,18 @@ class CanaryWatch:
         self._since = min(self._every, self._since + 1)
         self._begin_due()
 
+    def _whose(self, label: str) -> int:
+        """The number of the model with this name and version; the preferred one's in doubt."""
+        labels = [each.label() for each in self._models]
+        return labels.index(label) if label in labels else 0
+
     def _begin_due(self) -> None:
         while not self._closed and len(self._tasks) < MOST_UNDER_WAY:
             if self._since < (pause := self._pause()):
                 return
             self._since -= pause
             self._tried += 1
-            task = asyncio.create_task(self._counted(next(self._canaries)))
+            task = asyncio.create_task(self._counted(next(self._canaries), self._whom()))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -156,9 +129,29 @@ class CanaryWatch:
 
     def _pause(self) -> int:
         """Judgements from one canary to the next, as things stand."""
+        if self._is_unsure():
+            # With examples the search begins anew, and is to end as soon.
+            return max(1, self._every // (2 * QUICKER if self._has_asked else QUICKER))
+        # Each model that was set aside has its own, with those of whoever judges in its place.
+        return max(1, self._every // (1 + len(self._aside())))
+
+    def _is_unsure(self) -> bool:
+        """Whether it must soon be known if whoever judges the traffic does judge."""
         starts = self._known < KNOWN and 0 < self._tried < TRIED
-        unsure = any(state.is_guessing or state.is_doubtful for state in self._states)
-        return max(1, self._every // QUICKER) if starts or unsure else self._every
+        guesses = any(state.is_guessing for state in self._states) and not self._aside()
+        return starts or guesses or any(state.is_doubtful for state in self._states)
+
+    def _aside(self) -> list[int]:
+        """The models that guess, where others judge in their place."""
+        guessing = [number for number, state in enumerate(self._states) if state.is_guessing]
+        return guessing if self._marks and len(guessing) < len(self._states) else []
+
+    def _whom(self) -> int | None:
+        """Whom to ask next, by number: in turn those set aside and, None, who judges now."""
+        if self._is_unsure() or not (aside := self._aside()):
+            return None
+        self._turn = (self._turn + 1) % (1 + len(aside))
+        return (None, *aside)[self._turn]
 
     async def aclose(self) -> None:
         """Drop what has not ended, and give back connections."""
@@ -170,21 +163,23 @@ class CanaryWatch:
         for each in self._models:
             await each.judge.aclose()
 
-    async def _counted(self, canary: Canary) -> None:
+    async def _counted(self, canary: Canary, model: int | None) -> None:
         result = "dropped"
         try:
-            result = await self._judged(canary)
+            result = await self._judged(canary, model)
+        except ModelUnanswered:
+            result = "unanswered"
         except Exception:  # noqa: BLE001 - nobody waits for this task: its bugs must show here
             result = "internal_error"
             logger().exception("canary_bug")
         finally:
             self._telemetry.results.labels(result).inc()
 
-    async def _judged(self, canary: Canary) -> str:
+    async def _judged(self, canary: Canary, model: int | None) -> str:
         now = datetime.fromtimestamp(self._clock(), UTC)
         interaction = canary.interaction(f"{self._rng.getrandbits(128):032x}", now)
         # Before the traffic that waits: behind a backlog it would say too late what it says.
-        async with self._limits.admitted(first=True):
+        async with self._limits.admitted(first=True, model=model):
             number = chosen()
             if not self._affords():
                 return "over_budget"
@@ -197,7 +192,7 @@ class CanaryWatch:
             except JudgeFailed as failure:
                 # A model that copies its example answers nothing else, either; one that only
                 # stumbles over this shape judges its traffic.
-                if failure.reason in UNREADABLE and not self._is_readable:
+                if failure.reason in UNREADABLE and (model is not None or not self._is_readable):
                     self._learn(number, 1, 2)
                 return failure.reason
         graded = canary.graded(judgement)
@@ -211,15 +206,31 @@ class CanaryWatch:
         before, model = self._states[number], self._models[number].model
         self._states[number] = state = after(before, right, asked)
         self._known += 1
-        if state.is_guessing == before.is_guessing:
+        if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
+            # From here on it is another judge, of which nothing is known.
+            self._states[number], self._known, self._tried = Guessing(), 0, 1
+            self._has_asked = True
             return
-        self._telemetry.not_judging.labels(model).set(state.is_guessing)
-        if state.is_guessing:
-            right, asked = (sum(column) for column in zip(*state.since, strict=True))
+        if state.is_guessing != before.is_guessing:
+            self._telemetry.not_judging.labels(model).set(state.is_guessing)
+            self._changed(number, state)
+
+    def _changed(self, number: int, state: Guessing) -> None:
+        """A model guesses from here on, or judges again."""
+        model = self._models[number].model
+        if self._marks:
+            self._limits.set_aside(number, aside=state.is_guessing)
+        guess = [each.is_guessing for each in self._states]
+        if not state.is_guessing:
+            logger().warning("judge_judges_again", model=model)
+            if self._marks or not any(guess):
+                self._tell(None)
+            return
+        right, asked = (sum(column) for column in zip(*state.since, strict=True))
+        logger().error("judge_not_judging", model=model, right=right, verdicts=asked)
+        if all(guess) or not self._marks:
             why = f"answers, but does not judge: {right} of {asked} verdicts on canaries are right"
-            logger().error("judge_not_judging", model=model, right=right, verdicts=asked)
             self._tell(why)
         else:
-            logger().warning("judge_judges_again", model=model)
-            if not any(each.is_guessing for each in self._states):
-                self._tell(None)
+            # Of who judges now nothing is known yet.
+            self._known, self._tried = 0, 1

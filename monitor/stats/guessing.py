@@ -26,6 +26,9 @@ USEFUL: Final = 0.9
 BET: Final = 6.0
 #: Evidence that a judge is not useful, from which on it may be called guessing.
 THRESHOLD: Final = 1e5
+#: From which on it is shown more examples first, where it may be. Of errors in 5 of 100 verdicts
+#: none of 400 simulated judges came to it within 200 canaries; of errors in 10 of 100 a fifth did.
+NEEDS_EXAMPLES: Final = 1e2
 CHANCE: Final = 0.5
 #: What a guesser gets right, on average, is no more than this; and the bet that a judge beats it.
 GUESSED: Final = 0.6

@@ -96,7 +96,7 @@ class SituationPicture:
 
 
 def _title(owner: PageOwner) -> Text:
-    screen = ": a lexical screen, no model reads" if owner.judge.startswith("offline@") else ""
+    screen = ": a lexical check, no model reads" if owner.judge.startswith("offline@") else ""
     name = (f" {visible(owner.application)}", "bold")
     return Text.assemble(name, ("  judged by ", "dim"), visible(owner.judge), (screen, "yellow"))
 

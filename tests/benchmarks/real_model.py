@@ -1,14 +1,21 @@
 """A real model behind the judge: are its replies accepted, are they right, what do they cost?
 
     python -m tests.benchmarks.real_model --api-base http://127.0.0.1:8080/v1 [--model NAME]
-        [--pairs 60] [--groups 0] [--claims 1] [--pipelines joint single ragas]
-        [--structured prompt json_schema] [--examples fixed shaped] [--out replies.jsonl]
+        [--pairs 60] [--groups 0] [--references 0] [--canaries 0] [--claims 1 4 8 12]
+        [--pipelines joint single ragas pairs] [--rivals bare ragas]
+        [--structured prompt json_schema] [--examples fixed shaped] [--replies replies.jsonl]
 
 Nothing is fetched: the model is whatever is served at the address. ``--pairs`` are of the shipped
 labelled pairs, one claim each, evenly from all phenomena. ``--groups`` are made of the same, 12
-claims by 3 passages; ``--claims`` are asked in one call. Two lists of settings are all combined.
-A small model on a CPU takes 3 to 30 s a pair. Balanced accuracy is over what was judged, with its
-95 % interval (bootstrap by interaction, seed 1).
+claims by 3 passages. ``--references`` are interactions with references, of the benchmark of costs.
+``--canaries`` are those of the package. ``--claims`` are asked in one call. Lists of settings are
+all combined. ``--rivals`` are asked about the same pairs: one bare question, and ragas' own prompt
+by ragas' own client, in lists of ``--claims``.
+
+A small model on a CPU takes 3 to 30 s a pair. With ``--replies`` every reply is kept in that file,
+and not asked for again: a run goes on where it was cut. Seconds are those of the model, also of
+replies that were kept. Balanced accuracy and AUC are over what was judged, with their 95 % interval
+(bootstrap by interaction, seed 1).
 """
 
 from __future__ import annotations
@@ -16,88 +23,112 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import json
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from random import Random
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.protocol import CostMeter
-from monitor.records import Claims, Interaction, Passage, Source, Usage
+from monitor.stats.guessing import Guessing, after
+from tests.benchmarks.judging.environments import Unavailable
+from tests.benchmarks.modelled import rivals
+from tests.benchmarks.modelled.figures import Found, row
+from tests.benchmarks.modelled.recording import RecordingServer
+from tests.benchmarks.modelled.sets import Labelled, asked_canaries, groups, pairs, referenced
 
-PAIRS: Final = Path(__file__).parents[2] / "monitor" / "judge_check" / "labelled_pairs.jsonl"
-#: Passages of a group; each has four claims of its own.
-IN_GROUP: Final = 3
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """An interaction, its claims, and by claim and passage whether that supports it.
-
-    One row for each claim; of a pair a single entry, about all of its passages.
-    """
-
-    interaction: Interaction
-    claims: tuple[str, ...]
-    labels: tuple[tuple[bool, ...], ...]
-    by_context: bool
-
-
-@dataclass
-class Found:
-    """What a run has found; ``hits`` are (label, verdict), interaction by interaction."""
-
-    asked: int = 0
-    first_accepted: int = 0
-    judged: int = 0
-    hits: list[list[tuple[bool, bool]]] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    wall_s: float = 0.0
+SETS: Final[dict[str, Callable[[int], list[Labelled]]]] = {
+    "pairs": pairs,
+    "groups": groups,
+    "references": referenced,
+    "canaries": asked_canaries,
+}
+PIPELINES: Final = ("joint", "single", "ragas", "pairs")
+#: Sets in which all claims of an interaction fit one call, whatever is allowed.
+_SMALL: Final = ("pairs", "canaries")
+_HEAD: Final = (
+    " first judged    balanced accuracy     AUC                    calls  tokens in + out  s each"
+)
 
 
 def main() -> None:
     """Print a row for each combination."""
+    options = _parser().parse_args()
+    if options.api_base is None:
+        print("NOT MEASURED  no model is served: give --api-base, such as http://127.0.0.1:8080/v1")
+        return
+    asyncio.run(_all(options))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--api-base", required=True)
+    parser.add_argument(
+        "--api-base", help="of whatever serves the model; without it nothing is run"
+    )
     parser.add_argument("--model", default="local")
     parser.add_argument("--pairs", type=int, default=60)
-    parser.add_argument("--groups", type=int, default=0)
+    for name in ("groups", "references", "canaries"):
+        parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--claims", type=int, nargs="+", default=[1])
-    parser.add_argument("--pipelines", nargs="+", default=["joint", "single", "ragas"])
+    parser.add_argument("--pipelines", nargs="*", default=PIPELINES, choices=PIPELINES)
+    parser.add_argument("--rivals", nargs="*", default=[], choices=("bare", "ragas"))
     parser.add_argument("--structured", nargs="+", default=["prompt", "json_schema"])
     parser.add_argument("--examples", nargs="+", default=["fixed", "shaped"])
-    parser.add_argument("--out", type=Path, help="a file for what each interaction came to")
-    options = parser.parse_args()
-    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    sets = {"pairs": pairs(rows, options.pairs), "groups": groups(rows, options.groups)}
-    head = ("set", "pipeline", "structured", "examples", "claims", "first reply", "judged")
-    print(
-        *map("{:>11}".format, head), "balanced accuracy     tokens in + out    s each", flush=True
-    )
-    combined = itertools.product(
-        sets, options.pipelines, options.structured, options.examples, options.claims
-    )
-    with (options.out or Path("/dev/null")).open("a", encoding="utf-8") as out:
-        for name, pipeline, structured, examples, claims in combined:
-            if not sets[name] or (name == "pairs" and claims != options.claims[0]):
-                continue
-            how = {"pipeline": pipeline, "structured": structured, "examples": examples}
-            settings = _settings(options, {**how, "claims_per_call": claims})
-            found = asyncio.run(run(settings, sets[name], out))
-            print(*map("{:>11}".format, (name, *how.values(), claims)), _row(found), flush=True)
+    parser.add_argument("--replies", type=Path, help="a file that keeps the model's replies")
+    return parser
 
 
-def _settings(options: argparse.Namespace, how: dict[str, Any]) -> LlmSettings:
+async def _all(options: argparse.Namespace) -> None:
+    head = ("set", "asked by", "structured", "examples", "claims")
+    print(*map("{:>11}".format, head), _HEAD, flush=True)
+    async with RecordingServer(options.api_base, options.replies) as server:
+        for name, make in SETS.items():
+            labelled = make(wanted) if (wanted := getattr(options, name)) else []
+            for shown, ask in _ways(options, name, server, labelled) if labelled else ():
+                before = server.seconds
+                try:
+                    found = await ask()
+                except Unavailable as why:
+                    print(f"NOT MEASURED  {why}")
+                    continue
+                found.seconds = server.seconds - before
+                print(*map("{:>11}".format, (name, *shown)), row(found), flush=True)
+                if name == "canaries":
+                    print(" " * 12 + guessing(found))
+
+
+Way = tuple[tuple[str, str, str, int], Callable[[], Awaitable[Found]]]
+
+
+def _ways(
+    options: argparse.Namespace, name: str, server: RecordingServer, labelled: list[Labelled]
+) -> Iterator[Way]:
+    """Whom to ask, and how."""
+    sizes = options.claims[:1] if name in _SMALL else options.claims
+    combined = itertools.product(options.pipelines, options.structured, options.examples, sizes)
+    for pipeline, structured, examples, size in combined:
+        # A reply of one word has no format, no example and no second claim.
+        first = options.structured[0], options.examples[0], sizes[0]
+        if pipeline == "pairs" and (structured, examples, size) != first:
+            continue
+        how = {"pipeline": pipeline, "structured": structured, "examples": examples}
+        settings = _settings(options.model, server.url, {**how, "claims_per_call": size})
+        shown = ("-", "-", 1) if pipeline == "pairs" else (structured, examples, size)
+        yield (pipeline, *shown), partial(run, settings, labelled)
+    for size in sizes if labelled[0].asked and "ragas" in options.rivals else ():
+        told = partial(rivals.ragas, server.url, options.model, labelled, size)
+        yield ("ragas' own", "-", "-", size), told
+    if labelled[0].asked and "bare" in options.rivals:
+        yield ("bare", "-", "-", 1), partial(rivals.bare, server.url, options.model, labelled)
+
+
+def _settings(model: str, url: str, how: dict[str, Any]) -> LlmSettings:
     return LlmSettings(
-        model=options.model,
-        api_base=options.api_base,
-        attempt_timeout_s=900.0,
+        model=model,
+        api_base=url,
+        attempt_timeout_s=1_800.0,
         retries=0,
         max_calls=1_000,
         calls_at_once=1,
@@ -105,110 +136,38 @@ def _settings(options: argparse.Namespace, how: dict[str, Any]) -> LlmSettings:
     )
 
 
-def pairs(rows: Sequence[dict[str, Any]], n: int) -> list[Labelled]:
-    """So many of the pairs, at equal distances."""
-    step = max(1, len(rows) // max(1, n))
-    return [
-        Labelled(
-            _interaction(row["id"], row["claim"], row["passages"]),
-            (row["claim"],),
-            ((row["supported"],),),
-            by_context=True,
-        )
-        for row in rows[::step][:n]
-    ]
-
-
-def groups(rows: Iterable[dict[str, Any]], n: int) -> list[Labelled]:
-    """So many interactions of three passages with all their claims."""
-    by_passage: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        if len(row["passages"]) == 1:
-            by_passage.setdefault(row["passages"][0], []).append(row)
-    passages = list(by_passage)
-    found = []
-    for i in range(0, len(passages) - IN_GROUP + 1, IN_GROUP):
-        chosen = passages[i : i + IN_GROUP]
-        claims = [(row, passage) for passage in chosen for row in by_passage[passage]]
-        texts = tuple(row["claim"] for row, _ in claims)
-        labels = tuple(
-            tuple(passage == own and row["supported"] for passage in chosen) for row, own in claims
-        )
-        made = _interaction(f"group-{i}", " ".join(texts), chosen)
-        found.append(Labelled(made, texts, labels, by_context=False))
-    return found[:n]
-
-
-def _interaction(name: str, response: str, passages: Iterable[str]) -> Interaction:
-    return Interaction(
-        interaction_id=name,
-        event_time=datetime(2026, 1, 1, tzinfo=UTC),
-        application="real-model",
-        user_input="",
-        response=response,
-        retrieved_contexts=tuple(Passage(text=text) for text in passages),
-        source=Source(topic="none", partition=0, offset=0),
-    )
-
-
-async def run(settings: LlmSettings, labelled: Sequence[Labelled], out: TextIO) -> Found:
+async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     """Judge all, one after the other."""
-    judge, found, began = LlmJudge(settings), Found(), time.perf_counter()
+    judge, found = LlmJudge(settings), Found()
     await judge.prepare()
     for about in labelled:
-        spent, verdicts = CostMeter(), None
-        try:
-            judgement = await judge.judge(about.interaction, spent, Claims(response=about.claims))
-            said = judgement.verdicts
-            verdicts = (
-                [(held,) for held in said.response_by_context]
-                if about.by_context
-                else list(said.response_by_passage)
-            )
-        except JudgeFailed as failure:
-            why: str | None = str(failure)
-        else:
-            why = None
-            found.judged += 1
-            flat = itertools.chain.from_iterable
-            found.hits.append(list(zip(flat(about.labels), flat(verdicts), strict=True)))
+        spent = CostMeter()
         found.asked += 1
+        try:
+            judgement = await judge.judge(about.interaction, spent, about.claims)
+        except JudgeFailed:
+            pass
+        else:
+            found.judged += 1
+            found.hits.append(list(zip(about.labels, about.read(judgement), strict=True)))
+            if weights := about.scored(judgement):
+                found.weights.append(list(zip(about.labels, weights, strict=True)))
         found.first_accepted += not spent.refused.total()
         found.usage += spent.usage
-        shown = {"id": about.interaction.interaction_id, "verdicts": verdicts, "failed": why}
-        refused, version = dict(spent.refused), judge.identity.version
-        out.write(json.dumps({**shown, "refused": refused, "judge": version}) + "\n")
-        out.flush()
-    found.wall_s = time.perf_counter() - began
     await judge.aclose()
     return found
 
 
-def balanced(hits: Iterable[Sequence[tuple[bool, bool]]]) -> float | None:
-    """The mean of both shares of right verdicts; None where a label is missing."""
-    right, all_ = {True: 0, False: 0}, {True: 0, False: 0}
-    for label, verdict in itertools.chain.from_iterable(hits):
-        right[label] += label == verdict
-        all_[label] += 1
-    return sum(right[x] / all_[x] for x in all_) / 2 if all(all_.values()) else None
-
-
-def _row(found: Found) -> str:
-    accuracy, rng = balanced(found.hits), Random(1)
-    drawn = [
-        balanced(rng.choices(found.hits, k=len(found.hits))) for _ in range(2_000 * bool(accuracy))
-    ]
-    spread = sorted(value for value in drawn if value is not None)
-    shown = "none"
-    if accuracy is not None and spread:
-        low, high = spread[len(spread) // 40], spread[-1 - len(spread) // 40]
-        shown = f"{accuracy:.3f} [{low:.2f}, {high:.2f}]"
-    n, usage = max(1, found.asked), found.usage
-    return (
-        f"{found.first_accepted / n:>11.0%} {found.judged:>5} of {n:<3} {shown:<21}"
-        f" {usage.prompt_tokens / n:>7,.0f} + {usage.completion_tokens / n:<5,.0f}"
-        f" {found.wall_s / n:>8.1f}"
-    )
+def guessing(found: Found) -> str:
+    """What the monitor would say of a judge with these verdicts on canaries, in their order."""
+    state = Guessing()
+    for n, hits in enumerate(found.hits, 1):
+        right = sum(label == verdict for label, verdict in hits)
+        state = after(state, right, len(hits))
+        if state.is_guessing:
+            return f"answers, but does not judge: found at canary {n}"
+    whole = sum(all(label == verdict for label, verdict in hits) for hits in found.hits)
+    return f"judges; {whole} of {len(found.hits)} canaries wholly right"
 
 
 if __name__ == "__main__":

@@ -102,6 +102,40 @@ async def test_a_judge_that_guesses_is_found_and_trusted_again(
 
 
 @pytest.mark.timeout(120)
+async def test_another_model_judges_where_the_first_one_guesses(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Nothing fails, the scorer stays ready, and records say whose verdicts they hold."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)
+    others = {"other": Erring(0.0, seed=1)}
+    async with StubJudgeServer(Stub(HABITS["always n"]), others) as server:
+        settings = asking(
+            server,
+            judge__concurrency=AT_ONCE,
+            judge__canaries=50,
+            judge__fallback_models='["openai/other"]',
+            **topics,
+        )
+        scorer = MonitorProcess("score", broker, tmp_path, "scorer", **settings)
+        try:
+            await scorer.ready()
+            stage = Stage(broker, topics, scorer)
+            await stage.send(100)
+            samples = await stage.send(20)
+            assert (await scorer.get("/readyz"))[0] == 200
+        finally:
+            await scorer.end()
+    assert outcomes(samples) == {"scored": 120}
+    for model, guesses in (("openai/judge", 1), ("openai/other", 0)):
+        assert total(samples, "rag_monitor_judge_not_judging", model=model) == guesses
+    read = await read_all(broker, topics["kafka__topics__scores"])
+    records = [read_score_record(record.value or b"") for record in read]
+    by_other = [each for each in records if each.judge.model == "other"]
+    assert len(by_other) >= 120 - 50 - AT_ONCE
+    assert {each.scores["faithfulness"] for each in by_other} == {1.0}
+
+
+@pytest.mark.timeout(120)
 async def test_a_good_judge_keeps_its_traffic(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -16,10 +17,13 @@ class Answering(Protocol):
 
 
 class StubJudgeServer:
-    """An asynchronous context manager that serves while it is entered; ``model`` may be changed."""
+    """An asynchronous context manager that serves while it is entered; ``model`` may be changed.
 
-    def __init__(self, model: Answering) -> None:
-        self.model, self.port = model, 0
+    ``others`` answer in its place where a request asks for them by name.
+    """
+
+    def __init__(self, model: Answering, others: Mapping[str, Answering] | None = None) -> None:
+        self.model, self.others, self.port = model, others or {}, 0
         self._runner: web.AppRunner | None = None
 
     @property
@@ -47,7 +51,8 @@ class StubJudgeServer:
 
     async def _complete(self, http: web.Request) -> web.Response:
         body = await http.json()
-        reply = self.model.answer(body["messages"][-1]["content"])
+        model = self.others.get(body["model"], self.model)
+        reply = model.answer(body["messages"][-1]["content"])
         return web.json_response(
             {
                 "id": "chatcmpl-1",

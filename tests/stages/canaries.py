@@ -13,7 +13,10 @@ from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.work import Work
 from monitor.judge.limits.limits import Limits
-from monitor.judge.protocol import CostMeter
+from monitor.judge.limits.provider_gate import ProviderGate
+from monitor.judge.llm.fallback import FallbackJudge
+from monitor.judge.pipeline.example_choice import ExampleChoice
+from monitor.judge.protocol import CostMeter, Judge
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
@@ -35,12 +38,16 @@ TEXTS = {
 }
 
 
+#: Of the model that judges where the preferred one does not.
+OTHER = IDENTITY.model_copy(update={"version": "def456", "model": "n"})
+
+
 class StubJudge:
     """A ``Judge``, and one of canaries, over a model; ``failure`` is what it raises instead."""
 
-    def __init__(self, model: Stub) -> None:
+    def __init__(self, model: Stub, identity: JudgeIdentity = IDENTITY) -> None:
         self.failure: Exception | None = None
-        self.asked = 0
+        self.asked, self._identity = 0, identity
         self.answers(model)
 
     def answers(self, model: Stub) -> None:
@@ -49,7 +56,7 @@ class StubJudge:
 
     @property
     def identity(self) -> JudgeIdentity:
-        return IDENTITY
+        return self._identity
 
     async def prepare(self) -> None:
         """Nothing."""
@@ -63,7 +70,8 @@ class StubJudge:
         self.asked += 1
         if self.failure is not None:
             raise self.failure
-        return await self._pipeline.judge(interaction, cost_meter, claims)
+        found = await self._pipeline.judge(interaction, cost_meter, claims)
+        return found.model_copy(update={"judge": self._identity})
 
     async def aclose(self) -> None:
         """Nothing."""
@@ -77,7 +85,11 @@ async def others_ended() -> None:
 
 
 class CanaryBench:
-    """The scorer; ``model`` answers traffic, and canaries unless another one is given for them."""
+    """The scorer; ``model`` answers traffic, and canaries unless another one is given for them.
+
+    ``examples`` are what a judge in doubt asks for. With a ``fallback`` that is a second model, of
+    the name ``n``.
+    """
 
     def __init__(
         self,
@@ -88,15 +100,28 @@ class CanaryBench:
         marks: bool = True,
         money: bool = True,
         seed: int = 0,
+        examples: ExampleChoice | None = None,
+        fallback: Stub | None = None,
     ) -> None:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.money, self.told = money, list[str | None]()
-        limits = Limits(8, 60.0)
+        choice = examples or ExampleChoice("fixed")
+        asked = [Asked(self.second, "m", lambda: IDENTITY.label, choice.ask_for_shaped)]
+        self.gates: list[ProviderGate] = [ProviderGate("m")]
+        judge: Judge = self.judge
+        if fallback is not None:
+            self.gates.append(ProviderGate("n"))
+            self.other = StubJudge(fallback, OTHER)
+            self.other_second = StubJudge(fallback, OTHER)
+            asked.append(Asked(self.other_second, "n", lambda: OTHER.label))
+        self.limits = limits = Limits(8, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]])
+        if fallback is not None:
+            judge = FallbackJudge([self.judge, self.other], limits.is_aside)
         self.watch = CanaryWatch(
             every,
-            [Asked(self.second, "m", lambda: IDENTITY.label)],
+            asked,
             limits,
             telemetry.canary,
             marks=marks,
@@ -106,7 +131,7 @@ class CanaryBench:
             rng=Random(seed),
         )
         sampler = Sampler(1.0, "interaction_id")
-        policy = ScoringPolicy(sampler, self.judge, limits, canaries=self.watch)
+        policy = ScoringPolicy(sampler, judge, limits, canaries=self.watch)
         gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),

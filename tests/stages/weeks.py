@@ -69,6 +69,7 @@ def calm() -> Story:
         for state in ("judging", "waiting", "circuit_open", "stopped"):
             story[judge_state(process, state)] = constant(float(state == "judging"))
         story[not_judging(process)] = constant(0)
+        story[verdicts_constant(process, "passage")] = constant(0)
         story[lost(process, "rag.interactions.v1")] = constant(0)
     for process in EXPORTERS:
         story |= _process(process) | _watching(process)
@@ -110,6 +111,12 @@ def _watching(process: str) -> Story:
 def judge_state(process: str, state: str) -> str:
     """The series of a state of the judge."""
     return of(process, "rag_monitor_judge_state", f'model="openai/gpt-4o",state="{state}"')
+
+
+def verdicts_constant(process: str, kind: str) -> str:
+    """Whether a scorer has heard the same 1,000 times."""
+    labels = f'kind="{kind}",model="openai/gpt-4o"'
+    return of(process, "rag_monitor_judge_verdicts_constant", labels)
 
 
 def not_judging(process: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 
@@ -43,22 +43,42 @@ class Limits:
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
         self._groups = [sorted(group, key=id) for group in (provider_gates, *others)]
+        self._aside = set[int]()
 
     @property
     def is_silent(self) -> bool:
         """Whether judging pauses: a circuit is open, and no other model is there instead."""
-        states = [{provider_gate.state for provider_gate in group} for group in self._groups]
+        groups = [self._groups[number] for number in self._usable()]
+        states = [{provider_gate.state for provider_gate in group} for group in groups]
         away = {ProviderState.CIRCUIT_OPEN, ProviderState.STOPPED}
         return all(each & away for each in states) and ProviderState.CIRCUIT_OPEN in set().union(
             *states
         )
 
+    def set_aside(self, number: int, *, aside: bool) -> None:
+        """Prefer all other models to this one, as long as any of them does not refuse; or again."""
+        (self._aside.add if aside else self._aside.discard)(number)
+
+    def is_aside(self, number: int) -> bool:
+        """Whether others are preferred to this model, whatever the order says."""
+        return number in self._aside
+
     @asynccontextmanager
-    async def admitted(self, *, first: bool = False) -> AsyncIterator[None]:
-        """Wait for a place; hold it while inside. ``first``: before all that wait for one."""
+    async def admitted(
+        self, *, first: bool = False, model: int | None = None
+    ) -> AsyncIterator[None]:
+        """Wait for a place; hold it while inside. ``first``: before all that wait for one.
+
+        For the ``model`` of that number, if one is given; raises ``ModelUnanswered`` where that
+        does not answer.
+        """
         try:
             async with self._place(first=first), AsyncExitStack() as stack:
-                before = _CHOSEN.set(await self._entered(stack))
+                if model is None:
+                    before = _CHOSEN.set(await self._entered(stack))
+                else:
+                    await self._enter(stack, model, lambda: True)
+                    before = _CHOSEN.set(model)
                 try:
                     yield
                 finally:
@@ -105,20 +125,27 @@ class Limits:
         while True:
             number = next(self._answering(), self._awaited())
             with suppress(ModelUnanswered):
-                async with AsyncExitStack() as entered:
-                    for provider_gate in self._groups[number]:
-                        await entered.enter_async_context(
-                            provider_gate.judgement(self._others_answer)
-                        )
-                    await stack.enter_async_context(entered.pop_all())
-                    return number
+                await self._enter(stack, number, self._others_answer)
+                return number
+
+    async def _enter(self, stack: AsyncExitStack, number: int, leaves: Callable[[], bool]) -> None:
+        async with AsyncExitStack() as entered:
+            for provider_gate in self._groups[number]:
+                await entered.enter_async_context(provider_gate.judgement(leaves))
+            await stack.enter_async_context(entered.pop_all())
+
+    def _usable(self) -> Sequence[int]:
+        """The models in order of preference; those set aside only where all others refuse."""
+        kept = [number for number in range(len(self._groups)) if number not in self._aside]
+        usable = any(not _refuses(self._groups[number]) for number in kept)
+        return kept if usable else range(len(self._groups))
 
     def _answering(self) -> Iterator[int]:
-        return (i for i, group in enumerate(self._groups) if all(p.answers for p in group))
+        return (i for i in self._usable() if all(p.answers for p in self._groups[i]))
 
     def _awaited(self) -> int:
         """Who is waited for where none answers: rather one that is away than one that refuses."""
-        return next((i for i, group in enumerate(self._groups) if not _refuses(group)), 0)
+        return next((i for i in self._usable() if not _refuses(self._groups[i])), 0)
 
     def _others_answer(self) -> bool:
         """Without those that refuse: to find out takes one call, and all would go there."""

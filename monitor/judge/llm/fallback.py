@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from monitor.errors import JudgeFailed, TooLarge
 from monitor.judge.limits.limits import chosen
@@ -18,11 +18,13 @@ class FallbackJudge:
 
     It begins with the one that the limits have admitted. The next is asked when a provider gives
     no reply, does not want to judge this interaction, or finds it too long; not when a model's
-    replies make no sense: those are counted, and not hidden.
+    replies make no sense: those are counted, and not hidden. One that ``is_aside`` is not the next.
     """
 
-    def __init__(self, judges: Sequence[Judge]) -> None:
-        self.judges = tuple(judges)
+    def __init__(
+        self, judges: Sequence[Judge], is_aside: Callable[[int], bool] = lambda _number: False
+    ) -> None:
+        self.judges, self._is_aside = tuple(judges), is_aside
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -39,7 +41,9 @@ class FallbackJudge:
     ) -> Judgement:
         """The judgement of the first that gives one; raises the last one's ``JudgeFailed``."""
         spent = cost_meter or CostMeter()
-        left = self.judges[chosen() :]
+        first = chosen()
+        others = range(first + 1, len(self.judges))
+        left = (self.judges[first], *(self.judges[i] for i in others if not self._is_aside(i)))
         why: JudgeFailed | None = None
         for judge, another in zip(left, (*left[1:], None), strict=True):
             try:

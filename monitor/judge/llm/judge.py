@@ -76,6 +76,7 @@ class LlmJudge:
     verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
+    ``examples`` are shared by judges of one model: what one learns of it holds for the others.
     Judges with the same ``provider_gates`` share what their models bear.
     """
 
@@ -91,6 +92,7 @@ class LlmJudge:
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
         verifier: NamedPairJudge | None = None,
+        examples: ExampleChoice | None = None,
     ) -> None:
         self._settings = settings
         self._verifier = verifier or verifier_of(settings)
@@ -108,7 +110,7 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.examples = ExampleChoice(settings.examples, self._report_examples)
+        self.examples = examples or ExampleChoice(settings.examples, self._report_examples)
         asker = Asker(self._complete, self._prompts, observe, self.examples)
         extract: Extract = Extractor(asker)
         if cache is not None:
@@ -155,6 +157,13 @@ class LlmJudge:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
         return identify(self._settings, self._prompts.hash, models, shaped=spent.shaped)
+
+    def ask_for_shaped(self) -> bool:
+        """Show examples of the very shape of each request from now on; whether that is new.
+
+        A pair has one shape, and no example.
+        """
+        return self._settings.pipeline != "pairs" and self.examples.ask_for_shaped()
 
     def _report_examples(self) -> None:
         """From here on it is another version of the judge."""

@@ -26,8 +26,10 @@ THRESHOLD = 0.4
 DIFFERENT = 0.3
 """The most that a claim scores that differs in a piece: below ``THRESHOLD``, whatever is shared.
 
-A number, date or name of it is nowhere in the text, or the best sentence has another of its kind in
-its place; or one side denies what the other says."""
+The best sentence has another number, date or name in its place, or one side denies what the other
+says."""
+MISSING = 0.34
+"""The same where a piece is nowhere in the text, and nothing else stands in its place."""
 HALF = 0.5
 """Share from which such a claim scores that much; below it, in proportion.
 
@@ -40,7 +42,10 @@ SAME_MATTER = 0.85
 BETWEEN = 0.65
 """Factor when the best sentence has another number or name amid what it shares with the claim."""
 COPIED = 1.75
-"""Cut per share of the claim that is copied in one run beyond ``FREE_RUN``, if a piece is new."""
+"""Cut per share of the claim that is copied in one run beyond ``FREE_RUN``, if a piece is new.
+
+A claim of ``MANY`` pieces that differs in one is not cut: a run of it is names, and no wording."""
+MANY = 4
 FREE_RUN = 0.1
 MOST_COPIED = 0.45
 SECOND = 0.85
@@ -57,7 +62,9 @@ class SentenceEvidence(NamedTuple):
 
     share: float
     second: float
+    pieces: int
     differs: bool
+    replaced: bool
     elsewhere: bool
     between: bool
     copied: float
@@ -75,11 +82,14 @@ def gather(claim: Sentence, text: Text) -> SentenceEvidence | None:
     near, both = (best.offers, top) if top >= total else _with_second(claim, text, best, top)
     places = _places(claim, best, near)
     unclaimed = [mark for mark in best.marks if claim.offers.isdisjoint(mark.need)]
-    is_other, is_elsewhere = _marks(claim, best, text.offers, unclaimed)
+    is_gone, is_replaced, is_elsewhere = _marks(claim, best, text.offers, unclaimed)
+    is_replaced = is_replaced or _opposite(claim, best)
     return SentenceEvidence(
         share=top / total,
         second=(both - top) / total,
-        differs=is_other or _opposite(claim, best),
+        pieces=len(claim.marks),
+        differs=is_gone or is_replaced,
+        replaced=is_replaced,
         elsewhere=is_elsewhere,
         between=_between(claim, best, places, unclaimed),
         copied=max(0, _longest_run(places) - 1) / max(1, len(places)),
@@ -138,18 +148,20 @@ def steps(claims: Sequence[Sentence], texts: Sequence[Text]) -> int:
 
 def _marks(
     claim: Sentence, best: Sentence, whole: frozenset[str], unclaimed: Sequence[Mark]
-) -> tuple[bool, bool]:
-    """Whether a number, date or name of the claim is missing or another; or only elsewhere."""
+) -> tuple[bool, bool, bool]:
+    """What has become of the claim's numbers, dates and names that the best sentence lacks.
+
+    Whether one is nowhere in the text; another of its kind stands in its place; or, but for those,
+    one is only elsewhere.
+    """
     absent = [mark for mark in claim.marks if best.offers.isdisjoint(mark.need)]
-    if any(whole.isdisjoint(mark.need) for mark in absent):
-        return True, False
     rivals = {mark.kind for mark in unclaimed}
+    is_gone = any(whole.isdisjoint(mark.need) for mark in absent)
     # A first word is capitalised anyway; another name in its place tells that it was a name.
     other_name = "name" in rivals or (best.subject and best.subject not in claim.offers)
-    if claim.subject and claim.subject not in whole and other_name:
-        return True, False
-    is_rivalled = any(mark.kind in rivals for mark in absent)
-    return is_rivalled, bool(absent) and not is_rivalled
+    other_subject = claim.subject and claim.subject not in whole and other_name
+    is_replaced = bool(other_subject) or any(mark.kind in rivals for mark in absent)
+    return is_gone, is_replaced, bool(absent) and not is_gone and not is_replaced
 
 
 def _places(claim: Sentence, best: Sentence, near: frozenset[str]) -> list[int]:
@@ -220,12 +232,14 @@ def scored(evidence: SentenceEvidence) -> float:
     """What the best sentences make of a claim, from 0 to 1."""
     share = shared(evidence)
     if evidence.differs:
-        score = DIFFERENT * min(1.0, share / HALF)
+        most = DIFFERENT if evidence.replaced else MISSING
+        score = most * min(1.0, share / HALF)
     else:
         faded = min(1.0, share / SAME_MATTER) ** 2 if evidence.elsewhere else 0.0
         score = share * (1 - (1 - ELSEWHERE) * faded)
         score *= BETWEEN if evidence.between else 1.0
-    if evidence.share + evidence.second < _WHOLE:
+    is_new = evidence.share + evidence.second < _WHOLE
+    if is_new and not (evidence.differs and evidence.pieces >= MANY):
         score *= max(MOST_COPIED, 1 - COPIED * max(0.0, evidence.copied - FREE_RUN))
     return score
 

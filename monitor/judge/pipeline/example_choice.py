@@ -35,8 +35,13 @@ class ExampleChoice:
         if sum(self._latest) >= _REFUSED:
             self.ask_for_shaped()
 
-    def ask_for_shaped(self) -> None:
-        """The judge has shown that it needs them; nothing where the setting says ``fixed``."""
-        if self._may_change and not self.shaped:
-            self.shaped = True
-            self._report()
+    def ask_for_shaped(self) -> bool:
+        """The judge has shown that it needs them; whether that changes anything.
+
+        It does not where the setting says ``fixed``, nor a second time.
+        """
+        if not self._may_change or self.shaped:
+            return False
+        self.shaped = True
+        self._report()
+        return True

@@ -8,10 +8,12 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from monitor.app.canaries import with_canaries
+from monitor.app.canaries import asked_models, with_canaries
 from monitor.app.policies import ConfiguredJudge, build_judges, traffic
 from monitor.config import load
-from monitor.telemetry import ScorerTelemetry
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.observers import CountedAside
+from monitor.telemetry import CanaryTelemetry, ScorerTelemetry
 from tests.stages.records import attributed
 
 LLM = {"kind": "llm", "model": "openai/m"}
@@ -56,3 +58,20 @@ def test_each_model_is_known_for_itself() -> None:
     for model in ("openai/m", "other/small"):
         value = registry.get_sample_value("rag_monitor_judge_not_judging", {"model": model})
         assert value == 0
+
+
+def test_what_canaries_ask_for_the_traffic_gets() -> None:
+    """Examples of the shape, and with them another version; not with ``fixed``, nor for pairs."""
+    found, _ = watched(
+        {"application": "a", "judge": LLM},
+        {"application": "b", "judge": {**LLM, "examples": "fixed"}},
+        {"application": "c", "judge": {**LLM, "pipeline": "pairs"}},
+    )
+    changed, observe = [], CountedAside(CanaryTelemetry(CollectorRegistry()), lambda _usd: None)
+    for configured in found[1:]:
+        judge = configured.judge
+        assert isinstance(judge, LlmJudge)
+        before = judge.identity.version
+        (asked,) = asked_models(configured, observe)
+        changed.append((asked.ask_for_shaped(), judge.identity.version != before))
+    assert changed == [(True, True), (False, False), (False, False)]

@@ -122,7 +122,7 @@ def test_what_is_no_interaction_is_named_and_the_rest_is_judged(tmp_path: Path) 
     result = rag_monitor("evaluate", file, "--out", tmp_path / "out.jsonl")
     assert result.returncode == 1
     said = result.stderr.splitlines()
-    assert said[0].startswith("judge: offline, a lexical screen")
+    assert said[0].startswith("judge: offline, a lexical check")
     assert said[1].startswith("traffic.jsonl: line 2: record: ")
     assert said[2] == (
         "traffic.jsonl: line 3: response: found nothing, expected a value; "

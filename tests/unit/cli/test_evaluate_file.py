@@ -158,8 +158,8 @@ def test_another_judge_or_input_is_refused(tmp_path: Path) -> None:
     other = rag_monitor("evaluate", file, "--out", out, "--set", "judge.threshold=0.9")
     said = one_line(other)
     assert other.returncode == 2
-    assert "it was begun by offline, a lexical screen" in said
-    assert "and this run is by offline, a lexical screen" in said
+    assert "it was begun by offline, a lexical check" in said
+    assert "and this run is by offline, a lexical check" in said
     assert said.count("[") == 2
     assert "--overwrite" in said
 
@@ -335,7 +335,7 @@ def test_it_names_its_judge_and_ends_with_a_table(tmp_path: Path) -> None:
     result = rag_monitor("evaluate", file, "--out", tmp_path / "out.jsonl")
     first, *rest = result.stderr.splitlines()
     assert (
-        first == "judge: offline, a lexical screen: it compares words and numbers, no model reads"
+        first == "judge: offline, a lexical check: it compares words and numbers, no model reads"
     )
     (title,) = [line for line in rest if line.startswith("default, judged by offline@")]
     assert title

@@ -57,7 +57,7 @@ def view(
         chronicle or Chronicle(START),
         WATCHED,
         url=URL,
-        judge="offline, a lexical screen",
+        judge="offline, a lexical check",
     )
     found.look(page, START + seconds)
     return found
@@ -178,8 +178,8 @@ def test_a_pause_is_said(width: int, height: int) -> None:
 
 def test_who_judges_is_said() -> None:
     """Nobody should take the offline judge for a model."""
-    assert "a lexical screen" in shown(view())
-    assert "a lexical screen" in view().intro()
+    assert "a lexical check" in shown(view())
+    assert "a lexical check" in view().intro()
     assert f"{URL}/metrics" in view().intro()
 
 

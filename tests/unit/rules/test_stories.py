@@ -27,6 +27,7 @@ from tests.stages.weeks import (
     outcome,
     picked,
     unseen,
+    verdicts_constant,
     with_all,
     without,
 )
@@ -572,22 +573,43 @@ def test_the_circuit_of_one_scorer_opens(stage: Stage) -> None:
     stage.tells(story, (40, []), (70, [Firing("RagMonitorJudgeStopped", labels, text)]))
 
 
+GUESSES = Firing(
+    "RagMonitorJudgeDoubtful",
+    {**SCORE, "model": "openai/gpt-4o"},
+    "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
+    "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. It is "
+    "asked about canaries only: unless another of judge.fallback_models judges, or "
+    "judge.not_judging is score, nothing is scored.",
+    {"cause": "canaries"},
+)
+
+
 def test_the_judge_guesses(stage: Stage) -> None:
     """One alert, however many scorers have found it; a few minutes are none, and it ends."""
     story = calm()
     for process in SCORERS:
         story[not_judging(process)] = "0x29 1x59 0x200"
-    labels = {**SCORE, "model": "openai/gpt-4o"}
-    text = (
-        "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
-        "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. "
-        "Unless judge.not_judging is score, nothing is scored."
-    )
-    firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "canaries"})
+    firing = GUESSES
     stage.tells(story, (32, []), (36, [firing]), (80, [firing]), (100, []))
     story[not_judging("score-1")] = "0x29 1x2 0x260"
     story[not_judging("score-2")] = constant(0)
     stage.fires(story, 60)
+
+
+def test_the_judge_says_the_same_to_everything(stage: Stage) -> None:
+    """A ticket of one scorer's verdicts, until one differs; none beside what canaries say."""
+    story = calm()
+    story[verdicts_constant("score-1", "passage")] = "0x29 1x59 0x200"
+    labels = {**SCORE, "model": "openai/gpt-4o", "kind": "passage"}
+    text = (
+        "The latest 1,000 verdicts of the judge openai/gpt-4o on claims against the passage are "
+        "all the same (rag_monitor_judge_verdicts_constant is 1): either the traffic is like that, "
+        "or they are no judgement."
+    )
+    firing = Firing("RagMonitorJudgeDoubtful", labels, text, {"cause": "constant"})
+    stage.tells(story, (32, []), (36, [firing]), (80, [firing]), (100, []))
+    story[not_judging("score-2")] = constant(1)
+    stage.fires(story, 60, GUESSES)
 
 
 def test_the_budget_is_spent(stage: Stage) -> None:

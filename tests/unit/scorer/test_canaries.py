@@ -12,22 +12,30 @@ from prometheus_client import CollectorRegistry
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
 from monitor.judge.observers import CountedAside
-from monitor.records import Outcome, Usage, read_score_record
-from monitor.scorer.canaries import YesShares
+from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
+from monitor.judge.provider.faults import CallFailed, Fault
+from monitor.records import Claims, Judgement, Outcome, Usage, Verdicts, read_score_record
 from monitor.scorer.score_records import JudgingResult
+from monitor.scorer.yes_shares import YesShares
 from monitor.telemetry import CanaryTelemetry
-from tests.stages.canaries import CanaryBench, others_ended
+from tests.stages.canaries import OTHER, CanaryBench, others_ended
 from tests.stages.captured_log import captured_log
 from tests.stages.stub_judges import HABITS, Erring, Stub
-from tests.stages.truthful import Truthful, judged, large
+from tests.stages.truthful import IDENTITY, Truthful, judged, large
 
 STUBS = {**{name: Stub(habit) for name, habit in HABITS.items()}, "parrots": Stub(is_parrot=True)}
 
 
+@pytest.mark.parametrize("examples", ["fixed", "auto"])
 @pytest.mark.parametrize("name", STUBS)
-async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(name: str) -> None:
-    """From there on its interactions have failed, it is not asked about them, and it is told."""
-    bench = CanaryBench(STUBS[name])
+async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(
+    name: str, examples: Examples
+) -> None:
+    """From there on its interactions have failed, it is not asked about them, and it is told.
+
+    Also where it is shown examples of the shape first, which do not help these.
+    """
+    bench = CanaryBench(STUBS[name], examples=ExampleChoice(examples))
     await bench.score(50)
     assert bench.sample("judge_not_judging", model="m") == 1
     (why,) = bench.told
@@ -39,6 +47,42 @@ async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(name: s
     assert bench.ended("judge_failed", "not_judging") == marked + 5
     last = read_score_record(bench.written.values[-1][1] or b"")
     assert (last.outcome, last.reason, last.usage) == ("judge_failed", "not_judging", Usage())
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_examples_that_do_not_help_cost_no_time(seed: int) -> None:
+    """One that takes turns needs most canaries, and has two searches: both within 50 judgements."""
+    examples = ExampleChoice("auto")
+    bench = CanaryBench(Stub(HABITS["alternates by verdict"]), seed=seed, examples=examples)
+    await bench.score(50)
+    assert examples.shaped
+    assert bench.sample("judge_not_judging", model="m") == 1
+
+
+async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
+    """One that judges with them is never called a guesser, and what came before is forgotten."""
+    bench: CanaryBench
+    asked_for = list[str]()
+
+    def shown() -> None:
+        asked_for.append("shaped")
+        bench.answers(Erring(0.0, seed=1))
+
+    bench = CanaryBench(Stub(HABITS["always n"]), examples=ExampleChoice("auto", shown))
+    await bench.score(500)
+    assert asked_for == ["shaped"]
+    assert bench.told == []
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert 4 <= bench.canaries("wrong") <= 6
+
+
+async def test_no_judge_that_errs_in_5_of_100_asks_for_examples() -> None:
+    """They would cost tokens, and make another version of it."""
+    choice = ExampleChoice("auto")
+    bench = CanaryBench(Erring(0.05, seed=1), seed=1, every=1, examples=choice)
+    await bench.score(200)
+    assert bench.canaries("wrong") > 0
+    assert not choice.shaped
 
 
 async def test_no_judge_that_errs_in_5_of_100_is_ever_called_so() -> None:
@@ -203,11 +247,107 @@ async def test_the_share_of_y_is_shown_by_kind() -> None:
 
 async def test_constant_verdicts_are_told_once() -> None:
     """When as many as the gauge is about are the same."""
+    labels = {"kind": "passage", "model": "m"}
     with captured_log("info", "json") as said:
         bench = CanaryBench(Stub(HABITS["always y"]), marks=False)
         await bench.score(400)
         assert "judge_verdicts_constant" not in said()
+        assert bench.sample("judge_verdicts_constant", **labels) == 0
         await bench.score(400)
         lines = [json.loads(line) for line in said().splitlines()]
     (told,) = [line for line in lines if line["event"] == "judge_verdicts_constant"]
     assert (told["kind"], told["verdict"], told["verdicts"]) == ("passage", "y", 1_000)
+    assert bench.sample("judge_verdicts_constant", **labels) == 1
+    bench.answers(Stub(HABITS["always n"]))
+    await bench.score(1)
+    assert bench.sample("judge_verdicts_constant", **labels) == 0
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_plus_is_constant_where_it_always_stands(together: bool) -> None:
+    """Small models write it wherever it is allowed; that it never stands is nothing odd."""
+    registry = CollectorRegistry()
+    shares = YesShares("m", CanaryTelemetry(registry), latest=10)
+    judgement = Judgement(
+        claims=Claims(response=("a", "b")),
+        passages=2,
+        has_reference=False,
+        verdicts=Verdicts(
+            response_by_passage=((False, False), (True, False)),
+            response_by_context=(together, True),
+        ),
+        judge=IDENTITY,
+    )
+    for _ in range(10):
+        shares.add(judgement)
+    labels = {"kind": "together", "model": "m"}
+    assert registry.get_sample_value("rag_monitor_judge_yes_ratio", labels) == together
+    assert registry.get_sample_value("rag_monitor_judge_verdicts_constant", labels) == together
+
+
+async def test_another_model_judges_in_the_place_of_one_that_guesses() -> None:
+    """Nothing has failed from there on, nobody is told that nothing is judged, and it shows."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
+    await bench.score(50)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    asked = bench.judge.asked
+    await bench.score(20)
+    assert (bench.judge.asked, bench.told) == (asked, [])
+    assert bench.ended("scored") == 70
+    last = read_score_record(bench.written.values[-1][1] or b"")
+    assert last.judge == OTHER
+    assert bench.sample("judge_yes_ratio", kind="passage", model="n") is not None
+
+
+async def test_both_have_canaries_and_the_preferred_one_comes_back() -> None:
+    """Who was set aside is asked once in 50 judgements, and so is who judges in its place."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
+    await bench.score(100)
+    before = bench.second.asked, bench.other_second.asked
+    await bench.score(500)
+    assert (bench.second.asked, bench.other_second.asked) == (before[0] + 10, before[1] + 10)
+    bench.answers(Erring(0.0, seed=1))
+    await bench.score(1_000)
+    assert bench.sample("judge_not_judging", model="m") == 0
+    asked = bench.judge.asked
+    await bench.score(5)
+    assert bench.judge.asked == asked + 5
+
+
+async def test_where_all_guess_it_is_told_and_traffic_is_turned_away() -> None:
+    """The second is found as soon as a first one is."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Stub(HABITS["always n"]))
+    await bench.score(100)
+    assert [bench.sample("judge_not_judging", model=m) for m in ("m", "n")] == [1, 1]
+    (why,) = bench.told
+    assert why is not None
+    assert "does not judge" in why
+    asked = bench.judge.asked + bench.other.asked
+    await bench.score(5)
+    assert bench.judge.asked + bench.other.asked == asked
+    bench.answers(Erring(0.0, seed=1))
+    await bench.score(100)
+    assert bench.told[-1] is None
+    assert bench.ended("judge_failed", "not_judging") < 100
+
+
+async def test_no_interaction_falls_back_to_a_model_that_guesses() -> None:
+    """One that the preferred model refuses has failed, whoever else would answer."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Stub(HABITS["always y"]))
+    refused = CallFailed(Fault("rejected", "no"))
+    bench.judge.failure = refused
+    await bench.score(5)
+    assert bench.other.asked == 5
+    bench.limits.set_aside(1, aside=True)
+    await bench.score(5)
+    assert bench.other.asked == 5
+    assert bench.ended("judge_failed", "rejected") == 5
+
+
+async def test_traffic_may_be_left_to_the_one_that_guesses() -> None:
+    """Where it is set so, no other model judges instead."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1), marks=False)
+    await bench.score(60)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    assert len(bench.told) == 1
+    assert bench.other.asked == 0

@@ -99,7 +99,7 @@ def test_the_picture_answers_is_it_working_and_how_good() -> None:
     assert "learning baseline 118/1000" in text
     assert "until then no alarm, from scores 10m old" in text
     assert "faithfulness of shop is worse than normal" in text
-    assert "judged by offline@2: a lexical screen, no model reads" in text
+    assert "judged by offline@2: a lexical check, no model reads" in text
     assert "= consumed" in text
     for line in shown(found(EXPORTER + SCORES), 60).splitlines():
         assert len(line) <= 60

@@ -220,7 +220,7 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     words = " ".join(word for line in said for word in line)
     assert "judged by llm@1; the last 5m" in words
     assert (
-        "offline@2, a lexical screen; the last 24h; the baseline is being learned: 118 of" in words
+        "offline@2, a lexical check; the last 24h; the baseline is being learned: 118 of" in words
     )
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from monitor.judge.limits.adaptive_window import FIRST
 from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.limits import Limits, chosen
-from monitor.judge.limits.provider_gate import ProviderGate, ProviderState
+from monitor.judge.limits.provider_gate import ModelUnanswered, ProviderGate, ProviderState
 from monitor.judge.observers import ShownState
 from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.judge.provider.refusals import Action
@@ -319,6 +319,48 @@ async def test_who_waits_does_not_all_go_to_one_that_refuses() -> None:
     await turns()
     assert begun.count(1) == 0
     await _cancelled(tasks)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "chosen_number"),
+    [(None, None, 1), (None, AWAY, None), (None, WITHDRAWN, 0), (AWAY, None, 1)],
+)
+async def test_a_model_that_is_set_aside_is_chosen_only_where_the_others_refuse(
+    first: CallFailed | None, second: CallFailed | None, chosen_number: int | None
+) -> None:
+    """One that is away is waited for, as an outage is; and all is as before once it is over."""
+    models = [
+        ProviderGate(m, BreakerSettings(stop_after=1, open_after=1)) for m in ("first", "second")
+    ]
+    limits = Limits(8, 60.0, models[:1], [models[1:]])
+    for model, failure in zip(models, (first, second), strict=True):
+        await _ends(model, failure)
+    limits.set_aside(0, aside=True)
+    begun, tasks = _admissions(limits, 1)
+    await turns()
+    assert begun == ([] if chosen_number is None else [chosen_number])
+    assert limits.is_silent is (chosen_number is None)
+    await _cancelled(tasks)
+    limits.set_aside(0, aside=False)
+    begun, tasks = _admissions(limits, 1)
+    await turns()
+    assert begun == [0 if first is None else 1]
+    await _cancelled(tasks)
+
+
+async def test_a_certain_model_may_be_asked_for() -> None:
+    """Whatever is preferred; where it does not answer nobody waits, and the place is free again."""
+    models = [ProviderGate(m, BreakerSettings(open_after=1)) for m in ("first", "second")]
+    limits = Limits(1, 60.0, models[:1], [models[1:]])
+    limits.set_aside(1, aside=True)
+    async with limits.admitted(model=1):
+        assert chosen() == 1
+    await _ends(models[1], AWAY)
+    with pytest.raises(ModelUnanswered):
+        async with limits.admitted(first=True, model=1):
+            raise AssertionError("nobody is let in")
+    async with limits.admitted():
+        assert chosen() == 0
 
 
 def _admissions(limits: Limits, count: int) -> tuple[list[int], list[asyncio.Task[None]]]:

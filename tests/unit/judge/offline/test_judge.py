@@ -17,7 +17,7 @@ from monitor.judge.offline.judge import (
     support_score,
     supported,
 )
-from monitor.judge.offline.overlap import SentenceEvidence, scored, steps
+from monitor.judge.offline.overlap import MANY, SentenceEvidence, scored, steps
 from monitor.judge.offline.quantities import read_facts
 from monitor.judge.offline.sentences import read_sentence, read_text
 from monitor.judge.protocol import Judge
@@ -182,12 +182,16 @@ def test_no_overlap_outweighs_a_missing_number(words: int) -> None:
 
 
 @pytest.mark.parametrize("copied", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("differs", [True, False])
-def test_who_says_more_of_a_claim_supports_it_no_less(differs: bool, copied: float) -> None:
+@pytest.mark.parametrize("pieces", [1, MANY])
+@pytest.mark.parametrize(("differs", "replaced"), [(True, True), (True, False), (False, False)])
+def test_who_says_more_of_a_claim_supports_it_no_less(
+    differs: bool, replaced: bool, pieces: int, copied: float
+) -> None:
     """Whether a piece differs or not; where one does, the score stays below the threshold."""
     shares = [n / 20 for n in range(20)]
     scores = [
-        scored(SentenceEvidence(share, 0.0, differs, False, False, copied)) for share in shares
+        scored(SentenceEvidence(share, 0.0, pieces, differs, replaced, False, False, copied))
+        for share in shares
     ]
     assert scores == sorted(scores)
     assert (max(scores) < THRESHOLD) is differs
@@ -198,6 +202,19 @@ def test_a_text_about_the_claim_comes_before_one_about_its_topic() -> None:
     claim = "The Aurora tablet by Norvik weighs 450 grams with its pen."
     near, far = "Norvik sells the Aurora tablet with a pen.", "A tablet is no phone."
     assert 0.0 < support_score(claim, far) < support_score(claim, near) < THRESHOLD
+
+
+def test_what_lacks_a_piece_comes_before_what_says_another() -> None:
+    """Neither supports the claim; but silence about a number counts for more than another one."""
+    claim = "With its pen the Aurora tablet weighs 450 grams."
+    silent, other = "The Aurora tablet weighs little.", "The Aurora tablet weighs 390 grams."
+    assert support_score(claim, other) < support_score(claim, silent) < THRESHOLD
+
+
+def test_names_in_a_row_are_no_copied_wording() -> None:
+    """A claim of many pieces that lacks one is not cut for the run of the others."""
+    evidence = SentenceEvidence(0.8, 0.0, MANY, True, True, False, False, 0.6)
+    assert scored(evidence) > scored(evidence._replace(pieces=MANY - 1))
 
 
 @pytest.mark.parametrize("name", ["dev", "held_out", "shipped"])

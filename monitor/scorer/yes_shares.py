@@ -1,0 +1,64 @@
+"""How the verdicts on traffic are spread: what says the same to everything does not judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import Final
+
+from monitor.records import Judgement
+from monitor.runtime.logs import logger
+from monitor.telemetry import CanaryTelemetry
+
+#: Verdicts on traffic that a share is taken over: the latest ones, by kind.
+LATEST_VERDICTS: Final = 1_000
+#: Whether several passages support a claim that none supports alone: where a + is allowed.
+TOGETHER: Final = "together"
+
+
+class YesShares:
+    """The share of y among one model's latest verdicts, by kind; constant ones are reported."""
+
+    def __init__(
+        self, model: str, telemetry: CanaryTelemetry, latest: int = LATEST_VERDICTS
+    ) -> None:
+        self._model, self._telemetry = model, telemetry
+        self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
+        self._constant = set[str]()
+
+    def add(self, judgement: Judgement) -> None:
+        """The verdicts of one more judgement."""
+        for kind, verdict in _verdicts(judgement):
+            self._kept[kind].append(verdict)
+        for kind, kept in self._kept.items():
+            self._telemetry.yes_ratio.labels(kind, self._model).set(sum(kept) / len(kept))
+            self._tell(kind, kept, constant=_is_constant(kind, kept))
+
+    def _tell(self, kind: str, kept: deque[bool], *, constant: bool) -> None:
+        self._telemetry.constant.labels(kind, self._model).set(constant)
+        if constant and kind not in self._constant:
+            fields = {"kind": kind, "verdicts": len(kept), "verdict": "y" if kept[0] else "n"}
+            logger().warning("judge_verdicts_constant", model=self._model, **fields)
+        (self._constant.add if constant else self._constant.discard)(kind)
+
+
+def _is_constant(kind: str, kept: deque[bool]) -> bool:
+    """Whether all are the same, and as many as are kept.
+
+    That several passages never support a claim together is nothing odd; that they always do is.
+    """
+    if len(kept) < (kept.maxlen or 0):
+        return False
+    return all(kept) or (kind != TOGETHER and not any(kept))
+
+
+def _verdicts(judgement: Judgement) -> Iterator[tuple[str, bool]]:
+    """The kind and value of each verdict on traffic; ``together`` where a + was allowed."""
+    found = judgement.verdicts
+    for row in found.response_by_passage + found.reference_by_passage:
+        yield from (("passage", verdict) for verdict in row)
+    yield from (("reference", verdict) for verdict in found.response_by_reference)
+    yield from (("response", verdict) for verdict in found.reference_by_response)
+    for row, together in zip(found.response_by_passage, found.response_by_context, strict=True):
+        if len(row) > 1 and not any(row):
+            yield TOGETHER, together

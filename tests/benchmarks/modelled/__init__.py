@@ -1,0 +1,1 @@
+"""What ``tests.benchmarks.real_model`` is made of."""

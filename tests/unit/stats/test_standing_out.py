@@ -1,0 +1,53 @@
+"""Who is to blame: nobody where all change alike, and the one who does, however small."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from monitor.stats.attribution import split, standing_out
+from monitor.stats.sums import ZERO, Sums, segment_terms
+
+#: As the demo's tenants share the traffic.
+SHARES = {"acme": 0.5, "globex": 0.3, "initech": 0.2}
+INCIDENTS = 200
+
+
+def sums(rng: Random, means: dict[str, float], n: int) -> dict[str, Sums]:
+    """Of so many judged interactions, each with two claims that are wrong at this rate."""
+    found = dict.fromkeys(means, ZERO)
+    for name in rng.choices(list(SHARES), list(SHARES.values()), k=n):
+        value = (rng.random() < means[name]) / 2 + (rng.random() < means[name]) / 2
+        found[name] = found[name].plus(segment_terms(1, 1.0, 1.0, value, failed=False))
+    return found
+
+
+def named(means: dict[str, float], n: int, seed: int) -> Counter[str | None]:
+    """How often which segment is named, from 0.10 everywhere to these means."""
+    rng, usual = Random(seed), dict.fromkeys(SHARES, 0.10)
+    found = Counter[str | None]()
+    for _ in range(INCIDENTS):
+        parts = split(sums(rng, usual, 200), sums(rng, means, n), None)
+        assert parts is not None
+        one = standing_out(parts.segments)
+        found[None if one is None else one.segment] += 1
+    return found
+
+
+@pytest.mark.parametrize("n", [60, 100, 300])
+@pytest.mark.parametrize("mean", [0.20, 0.42])
+def test_nobody_is_named_where_all_change_alike(n: int, mean: float) -> None:
+    """The one that contributes most is the largest: it was named in 78 to 97 of 100."""
+    found = named(dict.fromkeys(SHARES, mean), n, seed=n)
+    assert found[None] >= 0.93 * INCIDENTS
+
+
+@pytest.mark.parametrize(("guilty", "n", "least"), [("acme", 100, 0.9), ("initech", 100, 0.9)])
+def test_the_one_that_differs_is_named(guilty: str, n: int, least: float) -> None:
+    """A large one and the smallest; the others are never named in its place."""
+    means = {**dict.fromkeys(SHARES, 0.10), guilty: 0.60}
+    found = named(means, n, seed=7)
+    assert found[guilty] >= least * INCIDENTS
+    assert found[guilty] + found[None] == INCIDENTS
