@@ -310,8 +310,7 @@ class ScoreRole:
             broker_time=self._broker_time,
             waits_for_money=settings.ingest.when_behind == "completeness",
         )
-        self._ledger = scorer.ledger
-        limits = _loop_limits(self._shared)
+        self._ledger, limits = scorer.ledger, _loop_limits(shared)
         loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self._health, self._clock))
         if follower is not None:
             follower.add_done_callback(loop[0].fails_with)

@@ -49,7 +49,6 @@ def evaluate(
     """Judge a file of interactions, without Kafka.
 
     Writes the score records that live traffic gets.
-
     Exit code 1 when a row is no interaction. Such rows are named, and the others are judged.
     Exit code 3 when the judge answers nothing, as with a wrong key. The records are written anyway.
     SIGTERM and Ctrl-C end it in order: running judgements are written, and exit codes stay.

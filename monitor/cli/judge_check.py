@@ -107,10 +107,8 @@ def judge_check(
     settings = _settings(config, set_, judge, model)
     section = settings.judge
     labelled, read = _labelled(files or [], format_, settings)
-    if not against_judge:
-        for option, is_given in (("--fail-if", bool(asked)), ("--fit", fit)):
-            if is_given:
-                gates.require_labels(labelled, option)
+    if not against_judge and (asked or fit):
+        gates.require_labels(labelled, "--fail-if" if asked else "--fit")
     labels_win = section.relevance == "labels"
     options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
     subjects = _subjects(settings, pipeline)

@@ -66,14 +66,15 @@ class Summary:
         # Which version of a model judges is known from its replies only.
         is_judged = record.outcome is Outcome.SCORED or record.usage.calls
         found = self.metrics[record.application, record.judge.label if is_judged else _NOBODY]
-        if record.outcome in _FAILED:
-            for name in record.scores or CATALOGUE:
+        is_failed = record.outcome in _FAILED
+        for name in record.scores or (CATALOGUE if is_failed else ()):
+            score = record.scores.get(name)
+            if isinstance(score, float):
+                if name in CATALOGUE:
+                    _add(found[name], as_worse(score, CATALOGUE[name].higher_is_better), "")
+            elif is_failed:
                 _add(found[name], None, str(record.reason))
-            return
-        for name, score in record.scores.items():
-            if isinstance(score, float) and name in CATALOGUE:
-                _add(found[name], as_worse(score, CATALOGUE[name].higher_is_better), "")
-            elif not isinstance(score, float):
+            elif score is not None:
                 found[name].missing[score.unscored] += 1
 
     @property

@@ -105,7 +105,7 @@ async def test_open_alarms_are_shown_with_their_worst_interactions(
     assert f"1 open of 2 alarms on {topic}; 1 records cannot be read" in shown.stderr
 
     everything = listed(broker, topic, "--all", "--claims").stdout
-    assert everything.index("open    ") < everything.index("closed  recovered at 12:00: ")
+    assert everything.index("open    ") < everything.index("closed  recovered at 12:00 UTC: ")
     assert everything.count("Returning costs \\x1b[2J5 euros  ← passage 2 (kb-7)") == 2
 
     as_json = json.loads(listed(broker, topic, "--json").stdout)

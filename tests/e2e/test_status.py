@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.baselines import QUICK, scored
-from tests.stages.command import rag_monitor
+from tests.stages.command import ROOT, rag_monitor
 from tests.stages.process import MonitorProcess, until
 from tests.stages.topics import MakeTopics, Topics
 
@@ -103,6 +105,18 @@ async def test_a_running_monitor_is_asked(
         )
         assert "score and export, ready" in shown.stdout
         assert "1.000 n=20" in shown.stdout
+        watching = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "monitor", "status", "--watch", "--json"),
+            *("--url", monitor.url),
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **environ},
+            cwd=ROOT,
+        )
+        assert watching.stdout is not None
+        looks = [json.loads(await watching.stdout.readline()) for _ in range(2)]
+        watching.terminate()
+        assert await watching.wait() == 0
+        assert [each["interactions"]["consumed"] for each in looks] == [20, 20]
         status, page = await monitor.get("/")
         assert status == 200
         assert "20 scored" in page

@@ -50,6 +50,7 @@ BREACHES = [
     ("judge/limits/quota.py", "throttled", "Only judge.limits.redis_limiter"),
     ("control/follower.py", "prometheus_client", "Only exporter and telemetry"),
     ("exporter/serve/http.py", "jinja2", "Only exporter.serve.front_page"),
+    ("lookup/reading.py", "pyarrow", "Only evaluate.rows"),
     ("runtime/health.py", "structlog", "Only runtime.logs"),
     ("doctor/report.py", "typer", "Only cli imports typer"),
     ("doctor/table.py", "rich", "Only cli, demo, status and"),

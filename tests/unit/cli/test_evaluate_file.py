@@ -334,9 +334,7 @@ def test_it_names_its_judge_and_ends_with_a_table(tmp_path: Path) -> None:
     file = _written(tmp_path / "in.jsonl", lines(*rows, body("e", response="!", reference=None)))
     result = rag_monitor("evaluate", file, "--out", tmp_path / "out.jsonl")
     first, *rest = result.stderr.splitlines()
-    assert (
-        first == "judge: offline, a lexical check: it compares words and numbers, no model reads"
-    )
+    assert first == "judge: offline, a lexical check: it compares words and numbers, no model reads"
     (title,) = [line for line in rest if line.startswith("default, judged by offline@")]
     assert title
     (row,) = [line.split() for line in rest if line.split()[:1] == ["noise_sensitivity_irrelevant"]]
