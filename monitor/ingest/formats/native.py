@@ -102,7 +102,7 @@ def _id(longest: int | None, shortest: int = 0) -> core_schema.CoreSchema:
 
 
 _INTERACTION_ID = _id(1_000, shortest=1)
-_InteractionId = Annotated[str, GetPydanticSchema(lambda *_: _INTERACTION_ID)]
+_LoggedId = Annotated[str, GetPydanticSchema(lambda *_: _INTERACTION_ID)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 # A number or its text, as loggers write both; true is neither.
 _SCORE = core_schema.custom_error_schema(
@@ -171,7 +171,7 @@ _LoggedPassage = Annotated[dict[str, Any], GetPydanticSchema(lambda *_: _PASSAGE
 class _Logged(BaseModel):
     model_config = ConfigDict(extra="allow")
 
-    interaction_id: _InteractionId | None = None
+    interaction_id: _LoggedId | None = None
     timestamp: Any = None
     application: Name | None = None
     user_input: str
