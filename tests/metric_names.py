@@ -128,6 +128,5 @@ def metrics_mentioned_in(text: str) -> set[str]:
     >>> sorted(metrics_mentioned_in("`rag_score` and topic:rag_monitor_ready:max, not rag_score_*"))
     ['rag_score', 'topic:rag_monitor_ready:max']
     """
-    return set(
-        re.findall(r"(?<![\w:])(?:\w+:)?rag_[a-z0-9_]*[a-z0-9](?::\w+)?(?![\w:*]|_\*)", text)
-    )
+    found = re.findall(r"(?<![\w:])(?:\w+:)?rag_[a-z0-9_]*[a-z0-9](?::\w+)?(?![\w:*]|_\*)", text)
+    return set(found) - {"rag_monitor"}  # the package

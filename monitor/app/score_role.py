@@ -57,6 +57,20 @@ BACKLOG_LIMIT_S = 30.0
 PAUSES_KNOWN_S = 5.0
 
 
+def tell_judge(configured: ConfiguredJudge) -> None:
+    """Named as its series will be; before a model's first reply nobody knows its version."""
+    identity, section = configured.judge.identity, configured.section
+    if section.kind == "offline" or section.version_from == "configured":
+        logger().info("scorer_starting", judge=identity.label, model=identity.model)
+        return
+    logger().info(
+        "scorer_starting",
+        judge=identity.name,
+        model=identity.model,
+        what="the version, as in judge=NAME@VERSION, is known after the first reply",
+    )
+
+
 class ScoreRole:
     """Consumes, judges, writes score records.
 
@@ -122,8 +136,7 @@ class ScoreRole:
             budget = build_budget(self._settings)
             judges = self._judges_of(caches, budget)
             for each in judges:
-                identity = each.judge.identity
-                logger().info("scorer_starting", judge=identity.label, model=identity.model)
+                tell_judge(each)
                 stack.push_async_callback(each.provider_gates.aclose)
                 stack.push_async_callback(each.judge.aclose)
                 for aside in (each.recheck, each.canaries):

@@ -163,10 +163,11 @@ def _print_gauges(
     text = gauges(
         found.scores,
         found.baselines,
-        _lines("--from-file", file),
+        _scores(file),
         moment,
         decided,
         promises(settings),
+        f"--from-file {file}",
     )
     typer.echo(text, nl=False)
 
@@ -185,6 +186,18 @@ def _moment(at: str) -> float:
             f"--at: found {at!r}, expected RFC 3339 with an offset, like 2026-11-20T12:00:00Z"
         )
     return found.timestamp()
+
+
+def _scores(file: Path) -> Iterator[bytes]:
+    """The lines of the file; raises ``ConfigurationError`` where there are none."""
+    from monitor.errors import ConfigurationError
+
+    lines = _lines("--from-file", file)
+    first = next(lines, None)
+    if first is None:
+        raise ConfigurationError(f"--from-file {file}: the file is empty, expected score records")
+    yield first
+    yield from lines
 
 
 def _lines(option: str, file: Path) -> Iterator[bytes]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor.cli.common import ConfigFile, Overrides, settings_of
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
 
 app = typer.Typer(help="Write the rules of Prometheus.", no_args_is_help=True)
 
@@ -34,15 +37,28 @@ def render(
     from monitor.errors import ConfigurationError
     from monitor.rules.render import rendered
 
-    files = rendered(settings_of(config, set_))
+    settings = settings_of(config, set_)
+    files = rendered(settings)
     if check and out == "-":
         raise ConfigurationError("--check: needs --out, the directory to compare with")
     if check:
         _compare(files, Path(out))
-    elif out == "-":
+        return
+    if out == "-":
         typer.echo("---\n".join(files.values()), nl=False)
     else:
         _write(files, Path(out))
+    _tell_defaults(settings)
+
+
+def _tell_defaults(settings: Settings) -> None:
+    """Links that lead nowhere are found at 3 a.m., unless it is said now."""
+    fields = type(settings.alerts).model_fields
+    for name, what in (("runbook_url", "runbook"), ("dashboard_url", "dashboard")):
+        address = getattr(settings.alerts, name)
+        if address == fields[name].default:
+            host = address.split("/")[2]
+            typer.echo(f"{what} links lead to {host}, an example: set alerts.{name}", err=True)
 
 
 def _compare(files: Mapping[str, str], directory: Path) -> None:

@@ -58,8 +58,10 @@ class Access(Section):
     @classmethod
     def _addresses(cls, servers: str) -> str:
         for address in servers.split(","):
-            if not re.fullmatch(r"\S+:[0-9]{1,5}", address.strip(), re.ASCII):
-                raise ValueError(f"found {address!r}, expected host:port")
+            if (scheme := re.match(r"\s*([A-Za-z_]+)://", address)) is not None:
+                raise ValueError(f"expected host:port without {scheme[1].lower()}://")
+            if not re.fullmatch(r"[^\s;]+:[0-9]{1,5}", address.strip(), re.ASCII):
+                raise ValueError(f"found {address!r}, expected host:port[,host:port…]")
             if not 1 <= int(address.strip().rpartition(":")[2]) <= 65_535:
                 raise ValueError(f"found {address!r}, expected a port from 1 to 65535")
         return servers
@@ -116,7 +118,10 @@ class Access(Section):
 
     def _unused(self, key: str, protocols: str) -> str:
         """In the clear, where somebody meant otherwise."""
-        return f"{key} is set, but security_protocol is {self.security_protocol}, not {protocols}"
+        return (
+            f"{key} is set, but security_protocol is {self.security_protocol}, not {protocols}; "
+            f"set it, or leave {key} out"
+        )
 
 
 class KafkaOutput(Access):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
@@ -11,6 +12,9 @@ from pydantic.fields import FieldInfo
 
 from monitor.config.base import Section
 from monitor.config.sections import Settings
+
+#: Words that may stand in one line beside the likeliest.
+_FEW = 6
 
 
 def paths(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -44,23 +48,43 @@ def _explained_one(item: Any) -> str:
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] == "value_error":
         return f"{path}: {message}" if path else message
-    return (
-        f"{path}: found {_shown(item['loc'], item['input'])}, "
-        f"expected: {message[0].lower()}{message[1:]}"
-    )
+    return f"{path}: found {_shown(item['loc'], item['input'])}, {_expected(item)}"
+
+
+def _expected(item: Any) -> str:
+    """What belongs there; of many words only the likeliest."""
+    message = item["msg"].removeprefix("Input should be ").partition(", unable to parse")[0]
+    if item["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        return "expected settings below it, like {name: value}"
+    if item["type"].startswith(("less_than", "greater_than")):
+        return f"expected a number {message}"
+    wanted = f"expected {message[0].lower()}{message[1:]}"
+    if item["type"] == "literal_error":
+        names = re.findall("'([^']*)'", item["ctx"]["expected"])
+        near = difflib.get_close_matches(str(item["input"]), names, n=1, cutoff=0.8)
+        if near:
+            return f"did you mean {near[0]}?" + (f" {wanted}" if len(names) <= _FEW else "")
+    return wanted
 
 
 def _meant(loc: Sequence[str | int], path: str) -> str:
-    """The likeliest setting; within a list one of the entry's, since its number says the rest."""
-    if not any(isinstance(part, int) for part in loc):
-        near = difflib.get_close_matches(path, [p for p, _ in paths()], n=1)
-        return f", did you mean {near[0]}?" if near else ""
+    """The likeliest setting: of the same section, or of this very name in one other section.
+
+    Within a list only of the entry, since its number says the rest.
+    """
     section, _ = _place(loc[:-1])
-    names = [f.alias or name for name, f in section.model_fields.items()] if section else []
-    near = difflib.get_close_matches(str(loc[-1]), names, n=1)
-    if near:
-        return f", did you mean {near[0]}?"
-    return f", expected {', '.join(names)}" if names else ""
+    fields = section.model_fields.items() if section else ()
+    names = [field.alias or name for name, field in fields]
+    in_list = any(isinstance(part, int) for part in loc)
+    beside = "" if in_list else path.rpartition(".")[0]
+    if near := difflib.get_close_matches(str(loc[-1]), names, n=1):
+        return f", did you mean {beside}{'.' * bool(beside)}{near[0]}?"
+    if in_list:
+        return f", expected {', '.join(names)}" if names else ""
+    elsewhere = [each for each, _ in paths() if each.rpartition(".")[2] == loc[-1]]
+    if len(elsewhere) == 1:
+        return f", did you mean {elsewhere[0]}?"
+    return "; rag-monitor config reference lists them all"
 
 
 def _place(loc: Sequence[str | int]) -> tuple[type[BaseModel] | None, FieldInfo | None]:
@@ -84,6 +108,8 @@ def _inner(field: FieldInfo) -> type[Section] | None:
 def _shown(loc: Sequence[str | int], value: Any) -> str:
     section, field = _place(loc)
     if section is not None:
-        return f"a {type(value).__name__}"  # in place of a section: a secret may stand in it
+        # In place of a section: a secret may stand in it.
+        name = type(value).__name__
+        return f"{'an' if name == 'int' else 'a'} {name}"
     secret = field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
     return "a secret" if secret or "headers" in loc else repr(value)[:80]

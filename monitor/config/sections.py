@@ -46,12 +46,19 @@ class Topics(Section):
     )
     alarms: str = Field("rag.alarms.v1", description="drift alarms (compacted)")
 
+    @field_validator("scores", "dead_letters", "control", "alarms")
+    @classmethod
+    def _is_a_topic(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name):
+            raise ValueError(f"found {name[:80]!r}, expected letters, digits, dots, - and _")
+        return name
+
     @field_validator("interactions")
     @classmethod
     def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if not names or "" in names or len(set(names)) != len(names):
             raise ValueError(f"found {list(names)}, expected at least one name, each once")
-        return names
+        return tuple(map(cls._is_a_topic, names))
 
     @model_validator(mode="after")
     def _outputs_differ(self) -> Self:
@@ -234,7 +241,7 @@ class Settings(Section):
             if (name := getattr(topics, key)) in topics.interactions:
                 raise ValueError(
                     f"kafka.topics.{key}: {name!r} is also in kafka.topics.interactions, and the "
-                    "monitor would read what it writes"
+                    "monitor would read what it writes; set another name"
                 )
         return self
 

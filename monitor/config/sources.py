@@ -19,6 +19,7 @@ from monitor.config.base import is_numbered
 from monitor.config.explain import explained, listed, paths
 from monitor.config.judging import OF_MODELS
 from monitor.config.sections import Settings
+from monitor.config.yaml_errors import broken
 from monitor.errors import ConfigurationError
 
 ENV_PREFIX = "RAG_MONITOR_"
@@ -82,10 +83,7 @@ def _yaml_tree(path: Path) -> Tree:
     except OSError as error:
         raise ConfigurationError(f"config file {path}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError) as error:
-        # The parser's own message quotes the file, and a secret may stand in it.
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigurationError(f"config file {path}: not YAML{where}") from None
+        raise ConfigurationError(f"config file {path}: not YAML{broken(error)}") from None
     if not isinstance(tree, dict):
         raise ConfigurationError(
             f"config file {path}: expected sections, found {type(tree).__name__}"

@@ -75,6 +75,7 @@ class Digest:
     ``sampling_key`` is the setting ``sampling.key``, ``let_through`` what ``ingest`` filters;
     ``is_too_large`` says what no judge would be asked about, ``segment_by`` gives the attributes
     of an interaction's segment; ``now_ms`` is epoch milliseconds.
+    ``examples`` is what was said of the first record of each error, as ``redacted`` leaves it.
     """
 
     now_ms: int
@@ -82,10 +83,12 @@ class Digest:
     let_through: Filter = EVERYTHING
     is_too_large: Callable[[Interaction], bool] = lambda _: False
     segment_by: Callable[[Interaction], Sequence[str]] = lambda _: ()
+    redacted: Callable[[MessageRejected], MessageRejected] = lambda error: error
     records: int = 0
     tombstones: int = 0
     decoded: int = 0
     errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], str] = field(default_factory=dict)
     keys: Keys = field(default_factory=Keys)
     headers: Keys = field(default_factory=Keys)
     key_is_id: int = 0
@@ -117,12 +120,18 @@ class Digest:
         try:
             found = native.decode(record.value, source, min(record.timestamp, newest_ms))
         except MessageRejected as error:
-            self.errors[_field(error), error.cause] += 1
+            self._note_error(error)
             return
         self.decoded += 1
         if found.timestamp_replaced:
             self.replaced[found.timestamp_replaced] += 1
         self._note(found.interaction, record)
+
+    def _note_error(self, error: MessageRejected) -> None:
+        kind = _field(error), error.cause
+        self.errors[kind] += 1
+        if kind not in self.examples:
+            self.examples[kind] = str(self.redacted(error)).partition(": ")[2]
 
     def _note(self, interaction: Interaction, record: KafkaRecord) -> None:
         self.with_contexts += bool(interaction.retrieved_contexts)

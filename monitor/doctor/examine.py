@@ -27,7 +27,9 @@ async def examine(
     try:
         sites = _sites(settings)
         policies.require_addresses(settings)
-        configured_judges = policies.build_judges(settings, ScorerTelemetry(new_registry()))
+        telemetry = ScorerTelemetry(new_registry())
+        configured_judges = policies.build_judges(settings, telemetry)
+        policies.build_redactor(settings, telemetry)  # as a scorer's start would refuse it
     except ConfigurationError as error:
         yield [wrong_setting(error)]
         return

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.app.policies import ingest_filter, segment_attributes
+from monitor.app.policies import ingest_filter, redaction_rules, segment_attributes
 from monitor.config import Settings
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import ReportLine, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
@@ -37,12 +38,15 @@ async def examine(
 ) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
     let_through = ingest_filter(settings)
+    # Names of fields are shown, and people use the oddest keys.
+    redactor = Redactor(redaction_rules(settings))
     digest = Digest(
         int(now_s * 1000),
         settings.sampling.key,
         let_through,
         is_too_large,
         segment_attributes(settings),
+        redactor.message,
     )
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
@@ -114,10 +118,21 @@ def _decoded(topic: str, digest: Digest) -> list[ReportLine]:
     say = fail if bad > _MANY_ERRORS * whole else warn
     found = [say("decode", topic, decoded, "records that cannot be decoded become dead letters")]
     for (path, cause), n in digest.errors.most_common(_ERRORS_SHOWN):
-        where = "the record" if path == "record" else path
-        mend = _MENDS.get(cause, "send one JSON object a record").format(where)
-        found.append(say("decode", topic, f"{n} × {cause.replace('_', ' ')}: {where}", mend))
+        what, mend = _of_error(path, cause, digest.examples[path, cause])
+        found.append(say("decode", topic, f"{n} × {what}", mend))
     return found
+
+
+def _of_error(path: str, cause: str, example: str) -> tuple[str, str]:
+    """What is wrong with some records, by what was said of the first, and what to do."""
+    where = "the record" if path == "record" else path
+    what = f"{cause.replace('_', ' ')}: {where}"
+    if cause in _MENDS:
+        said, _, there = example.partition("; there: ")
+        detail = f"the first has {there}" if there else f"the first: {said}"
+        return f"{what}; {detail}", _MENDS[cause].format(where)
+    said, _, mend = example.rpartition(": ")
+    return f"{what}; the first: {said or example}", mend or "send one JSON object a record"
 
 
 def _filtered(topic: str, digest: Digest) -> list[ReportLine]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -30,20 +30,24 @@ def gauges(
     at: float,
     control: Iterable[bytes] | None = None,
     promised: Promised = lambda _application: (),
+    source: str = "score records",
 ) -> str:
     """Prometheus text of the quality families at ``at`` (epoch seconds).
 
     Baselines are those of the ``control`` records; without any they are learned from the scores as
     of that time. ``rag_monitor_score_records_total`` and ``rag_monitor_control_records_total`` in
-    it count the lines that were left out, and why.
+    it count the lines that were left out, and why. Raises ``ConfigurationError`` where there are
+    lines and not one is a score record: then another file is meant than ``source``.
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
     # First, so that records count as they come, and not all at once at the end.
     aggregator.advance(at)
     with no_garbage():
-        for result, number in Counter(_apply(aggregator, line) for line in _filled(lines)).items():
-            telemetry.records.labels(result).inc(number)
+        results = Counter(_apply(aggregator, line) for line in _filled(lines))
+    _require_scores(source, results)
+    for result, number in results.items():
+        telemetry.records.labels(result).inc(number)
     aggregator.advance(at)
     state = control_state(baselines)
     for line in _filled(control or ()):
@@ -63,6 +67,15 @@ def exposition(aggregator: ScoreAggregator, baselines: Baselines, at: float) -> 
     show(baselines, aggregator, ExporterTelemetry(registry))
     registry.register(QualityCollector(aggregator, lambda: at, lambda: True))
     return generate_latest(registry).decode()
+
+
+def _require_scores(source: str, results: Counter[str]) -> None:
+    if results and not results["read"]:
+        why = ", ".join(f"{number} {result}" for result, number in results.items())
+        raise ConfigurationError(
+            f"{source}: no line is a score record ({why}); expected what evaluate --out writes, "
+            "or the values of the scores topic"
+        )
 
 
 def _apply(aggregator: ScoreAggregator, line: bytes) -> str:

@@ -112,9 +112,8 @@ async def patiently(
         except (errors.KafkaError, OSError, TimeoutError) as error:
             finding = await _cause(connection, error)
             problems.meet(connection.name, part, finding)
-            health.waits(
-                part, f"Kafka {finding.broker or connection.bootstrap_servers}: {finding.found}"
-            )
+            where = finding.broker or connection.bootstrap_servers
+            health.waits(part, f"Kafka {where}: {finding.found}; {finding.mend}")
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
         except ConfigurationError as error:

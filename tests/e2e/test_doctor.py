@@ -148,8 +148,9 @@ async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker
     assert said.status("size", topics["kafka__topics__dead_letters"]) == {"WARN"}
     assert [line["found"] for line in said.of("decode", name)] == [
         "95 % of 42 decoded",
-        "1 × invalid json: the record",
-        "1 × wrong value: response",
+        "1 × invalid json: the record; the first: not JSON (EOF while parsing an object at line 1 "
+        "column 1), expected a JSON object in UTF-8",
+        "1 × wrong value: response; the first: found a number, expected a valid string",
     ]
     assert said.status("sampling", name) == said.status("ids", name) == {"WARN"}
     assert all(line["mend"] for line in said.lines if line["status"] != "OK")

@@ -57,7 +57,8 @@ DAMAGED = (
 )
 
 ENCODINGS = (
-    Kind("byte_order_mark", INVALID_JSON, fixed(b"\xef\xbb\xbf" + _TEXT.encode())),
+    Kind("byte_order_mark", SCORED, fixed(b"\xef\xbb\xbf" + _TEXT.encode())),
+    Kind("two_marks", INVALID_JSON, fixed(b"\xef\xbb\xbf" * 2 + _TEXT.encode())),
     Kind("utf_16", INVALID_JSON, fixed(_TEXT.encode("utf-16"), _TEXT.encode("utf-16-le"))),
     Kind("utf_32", INVALID_JSON, fixed(_TEXT.encode("utf-32-le"))),
     Kind("latin_1", INVALID_JSON, fixed(_TEXT.encode("latin-1"))),
@@ -106,12 +107,15 @@ NUMBERS = (
 
 _NO_TEXT: tuple[Any, ...] = (5, True, [], {}, 0.5, ["x"], {"text": "x"})
 _NO_NAME: tuple[Any, ...] = (*_NO_TEXT, "x" * (LONGEST_NAME + 1))
+_NO_ID: tuple[Any, ...] = (*(each for each in _NO_NAME if each != 5), 2**63, 5.0)
 _NO_LIST: tuple[Any, ...] = (5, True, "text", {}, [5], [None], [[]], [True])
 _NO_PASSAGE: tuple[Any, ...] = (
     {"text": 5},
     {"text": None},
-    {"text": "x", "id": 5},
+    {"text": "x", "id": True},
+    {"text": "x", "id": 5.0},
     {"text": "x", "score": "high"},
+    {"text": "x", "score": True},
     {"text": "x", "score": []},
     {"text": "x", "relevant": 1},
     {"text": "x", "relevant": "yes"},
@@ -136,7 +140,7 @@ FIELDS = (
     Kind("wrong_user_input", WRONG_VALUE, any_of("user_input", (*_NO_TEXT, None))),
     Kind("wrong_response", WRONG_VALUE, any_of("response", (*_NO_TEXT, None))),
     Kind("wrong_reference", WRONG_VALUE, any_of("reference", _NO_TEXT)),
-    Kind("wrong_interaction_id", WRONG_VALUE, any_of("interaction_id", _NO_NAME)),
+    Kind("wrong_interaction_id", WRONG_VALUE, any_of("interaction_id", _NO_ID)),
     Kind("wrong_application", WRONG_VALUE, any_of("application", (*_NO_NAME, ""))),
     Kind("wrong_contexts", WRONG_VALUE, any_of("retrieved_contexts", _NO_LIST)),
     Kind("wrong_passage", WRONG_VALUE, any_of("retrieved_contexts", [[x] for x in _NO_PASSAGE])),
@@ -144,6 +148,7 @@ FIELDS = (
     Kind("wrong_timestamp", WRONG_VALUE, any_of("timestamp", _NO_TIME)),
     Kind("strange_timestamp", SCORED, any_of("timestamp", STRANGE_TIMES)),
     Kind("nan_timestamp", SCORED, with_member('"timestamp": NaN', '"timestamp": 1e999')),
+    Kind("number_id", SCORED, any_of("interaction_id", [42, -1, 2**63 - 1])),
     Kind("null_id", SCORED, with_fields(interaction_id=None)),
     Kind("empty_id", WRONG_VALUE, with_fields(interaction_id="")),
     Kind("strange_id", SCORED, any_of("interaction_id", ["/", "a\nb", "😀" * LONGEST_NAME, " "])),

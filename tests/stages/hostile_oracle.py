@@ -66,7 +66,9 @@ def fate(value: bytes | None) -> Fate:
 
 
 def _strictly(value: bytes) -> Any:
-    found = json.loads(value.decode("utf-8", "strict"), object_pairs_hook=_members)
+    # One mark of the byte order is passed over, as many tools write it.
+    text = value.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "strict")
+    found = json.loads(text, object_pairs_hook=_members)
     _no_half_pairs(found)
     if _depth(found) > DEEPEST_JSON:
         raise ValueError("too deep")
@@ -103,7 +105,8 @@ def _depth(found: Any) -> int:
 
 def _faults(found: dict[str, Any]) -> Iterator[Fate]:
     """What is wrong with the fields, in their documented order."""
-    yield from _name(found.get("interaction_id"))
+    if not _is_number_id(found.get("interaction_id")):
+        yield from _name(found.get("interaction_id"))
     yield from _name(found.get("application"))
     yield from _text(found, "user_input")
     yield from _text(found, "response")
@@ -147,14 +150,22 @@ def _contexts(found: dict[str, Any]) -> Iterator[Fate]:
 
 
 def _passage(passage: dict[str, Any]) -> Iterator[Fate]:
-    yield from _unless(isinstance(passage.get("id"), str | None))
+    name = passage.get("id")
+    yield from _unless(isinstance(name, str | None) or _is_number_id(name))
     yield from _text(passage, "text")
     yield from _unless(_is_score(passage.get("score")))
     yield from _unless(isinstance(passage.get("relevant"), bool | None))
 
 
+def _is_number_id(found: Any) -> bool:
+    """Databases number their rows; true is no number, whatever Python says."""
+    return isinstance(found, int) and not isinstance(found, bool) and abs(found) < 2**63
+
+
 def _is_score(found: Any) -> bool:
     """Finite; a number as text is taken, since loggers write both."""
+    if isinstance(found, bool):
+        return False
     try:
         return found is None or math.isfinite(float(found))
     except (OverflowError, TypeError, ValueError):

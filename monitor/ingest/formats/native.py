@@ -7,9 +7,8 @@ list); unknown fields are kept in ``attributes``.
 from __future__ import annotations
 
 import math
-import re
 from datetime import datetime
-from typing import Annotated, Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -29,12 +28,13 @@ from monitor.ingest.event_time import (
     parse_any_unit,
     parse_timestamp,
 )
+from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK
+from monitor.ingest.formats.rejection import LARGEST_INTEGER, named, rejected
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
 DEFAULT_APPLICATION = "default"
 _DEEPEST = 20
-_LARGEST_INTEGER = 2**63
 #: Each is an object: with so many a record takes a third of a second, on the event loop.
 MOST_PASSAGES = 100_000
 
@@ -76,12 +76,48 @@ def _plain(found: Any, depth: int = 0) -> Any:
             _plain(value, depth + 1)
     elif isinstance(found, float) and not math.isfinite(found):
         raise PydanticCustomError("number", "finite numbers")
-    elif isinstance(found, int) and abs(found) >= _LARGEST_INTEGER:
+    elif isinstance(found, int) and abs(found) >= LARGEST_INTEGER:
         raise PydanticCustomError("number", "integers of at most 64 bits")
     return found
 
 
+def _id(longest: int | None, shortest: int = 0) -> core_schema.CoreSchema:
+    """A text, or a whole number as its decimal text: databases number their rows and passages."""
+    number = core_schema.int_schema(strict=True, gt=-LARGEST_INTEGER, lt=LARGEST_INTEGER)
+    return core_schema.custom_error_schema(
+        core_schema.union_schema(
+            [
+                core_schema.str_schema(strict=True, min_length=shortest, max_length=longest),
+                core_schema.no_info_after_validator_function(str, number),
+            ],
+            mode="left_to_right",
+        ),
+        "id",
+        custom_error_message=(
+            f"a text of {shortest} to {longest:,} characters or an integer of at most 64 bits"
+            if longest
+            else "a text or an integer of at most 64 bits"
+        ),
+    )
+
+
+_INTERACTION_ID = _id(1_000, shortest=1)
+_LoggedId = Annotated[str, GetPydanticSchema(lambda *_: _INTERACTION_ID)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+# A number or its text, as loggers write both; true is neither.
+_SCORE = core_schema.custom_error_schema(
+    core_schema.union_schema(
+        [
+            core_schema.float_schema(strict=True, allow_inf_nan=False),
+            core_schema.chain_schema(
+                [core_schema.str_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)]
+            ),
+        ],
+        mode="left_to_right",
+    ),
+    "score",
+    custom_error_message="a finite number",
+)
 
 
 # Parsing alone, without making anything of the other fields: an eighth of the time of decoding.
@@ -89,8 +125,7 @@ _validate_id = SchemaValidator(
     core_schema.typed_dict_schema(
         {
             "interaction_id": core_schema.typed_dict_field(
-                core_schema.nullable_schema(core_schema.str_schema(min_length=1, max_length=1_000)),
-                required=False,
+                core_schema.nullable_schema(_INTERACTION_ID), required=False
             )
         }
     )
@@ -103,7 +138,7 @@ def logged_id(value: bytes) -> str | None:
     Raises ``ValueError`` when there is no JSON object or its id is no id; ``decode`` refuses such a
     record, and says why.
     """
-    found: str | None = _validate_id(value).get("interaction_id")
+    found: str | None = _validate_id(value.removeprefix(BYTE_ORDER_MARK)).get("interaction_id")
     return found
 
 
@@ -123,9 +158,9 @@ def _optional(schema: core_schema.CoreSchema) -> core_schema.TypedDictField:
 # No model: of a hundred thousand of them it would be an object each that nobody keeps.
 _PASSAGE = core_schema.typed_dict_schema(
     {
-        "id": _optional(core_schema.str_schema()),
+        "id": _optional(_id(None)),
         "text": core_schema.typed_dict_field(core_schema.str_schema()),
-        "score": _optional(core_schema.float_schema(allow_inf_nan=False)),
+        "score": _optional(_SCORE),
         "relevant": _optional(core_schema.bool_schema(strict=True)),
     },
     extra_behavior="ignore",
@@ -136,7 +171,7 @@ _LoggedPassage = Annotated[dict[str, Any], GetPydanticSchema(lambda *_: _PASSAGE
 class _Logged(BaseModel):
     model_config = ConfigDict(extra="allow")
 
-    interaction_id: Name | None = None
+    interaction_id: _LoggedId | None = None
     timestamp: Any = None
     application: Name | None = None
     user_input: str
@@ -168,13 +203,14 @@ def decode(value: bytes, source: Source, broker_ms: int, *, of_file: bool = Fals
     Raises ``MessageRejected`` naming the field, what was found and what was expected; texts are
     described by their length, never quoted.
     """
+    value = value.removeprefix(BYTE_ORDER_MARK)
     try:
         logged = _Logged.model_validate_json(value)
         attributes = {**_extras(logged), **_checked(logged.attributes, "attributes")}
         found = logged.timestamp
         time = None if found is None else _checked_timestamp(found, of_file=of_file)
     except ValidationError as error:
-        _reject(error)
+        raise rejected(error, value) from None
     event_time, replaced = choose_event_time(
         time, broker_ms, present=found is not None, trusts=of_file
     )
@@ -197,12 +233,7 @@ def decode(value: bytes, source: Source, broker_ms: int, *, of_file: bool = Fals
 
 
 def _extras(logged: _Logged) -> dict[str, Any]:
-    return {key: _checked(value, _named(key)) for key, value in (logged.model_extra or {}).items()}
-
-
-def _named(key: str) -> str:
-    """An unknown field's name, unless it may be a text that somebody used as a key."""
-    return key if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII) else "an unknown field"
+    return {key: _checked(value, named(key)) for key, value in (logged.model_extra or {}).items()}
 
 
 def _checked(value: Any, path: str) -> Any:
@@ -223,38 +254,3 @@ def _at(path: str, value: Any, error: PydanticCustomError) -> ValidationError:
     return ValidationError.from_exception_data(
         "interaction", [{"type": error, "loc": (path,), "input": value}]
     )
-
-
-def _reject(error: ValidationError) -> NoReturn:
-    first = error.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in first["loc"])
-    kind = first["type"]
-    if kind == "json_invalid":
-        raise MessageRejected(
-            f"record: {first['msg']}", stage="decode", cause="invalid_json"
-        ) from None
-    if not path:
-        raise MessageRejected(
-            f"record: found {_described(first['input'])}, expected a JSON object",
-            stage="decode",
-            cause="not_an_object",
-        ) from None
-    expected = "a value" if kind == "missing" else first["msg"].removeprefix("Input should be ")
-    found = "nothing" if kind == "missing" else _described(first["input"])
-    raise MessageRejected(
-        f"{path}: found {found}, expected {expected}",
-        stage="validate",
-        cause="missing_field" if kind == "missing" else "wrong_value",
-    ) from None
-
-
-def _described(found: Any) -> str:
-    if isinstance(found, str):
-        return f"a text of {len(found)} characters"
-    if isinstance(found, list | dict | bytes):
-        return f"{type(found).__name__} of {len(found)}"
-    if isinstance(found, int) and abs(found) >= _LARGEST_INTEGER:
-        return "an integer of more than 64 bits"
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return "a number"
-    return "null" if found is None else str(found).lower()

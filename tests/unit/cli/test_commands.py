@@ -17,6 +17,10 @@ from monitor.records import Outcome, SamplingRecord, ScoreRecord, Source
 from tests.stages.command import one_line, rag_monitor, started
 from tests.stages.records import JUDGE, NOON
 
+#: No line of this file is a score record.
+WRONG_FILE = Path(__file__)
+WRONG_LINES = sum(bool(line.strip()) for line in WRONG_FILE.read_bytes().splitlines())
+
 
 def scored(name: str, faithfulness: float) -> bytes:
     """The line of one scored interaction at noon."""
@@ -94,6 +98,11 @@ def test_a_file_without_a_time_is_read_as_of_now(scores: Path) -> None:
     [
         (["--from-file", "/absent.jsonl", "--print"], "--from-file /absent.jsonl: No such file"),
         (["--from-file", "/", "--print"], "--from-file /: Is a directory"),
+        (["--from-file", "/dev/null", "--print"], "--from-file /dev/null: the file is empty"),
+        (
+            ["--from-file", str(WRONG_FILE), "--print"],
+            f"--from-file {WRONG_FILE}: no line is a score record ({WRONG_LINES} malformed)",
+        ),
         (["--from-file", "SCORES", "--at", "noon", "--print"], "--at: found 'noon', expected RFC"),
         (["--from-file", "SCORES", "--at", "", "--print"], "--at: found '', expected RFC"),
         (

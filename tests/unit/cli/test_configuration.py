@@ -193,7 +193,7 @@ def test_check_shows_an_absent_secret_as_absent() -> None:
         (
             [],
             {"RAG_MONITOR_SAMPLING__RATE": "2"},
-            "sampling.rate: found '2', expected: input should be less than or equal to 1",
+            "sampling.rate: found '2', expected a number less than or equal to 1",
         ),
         (
             ["--config", "/absent.yaml"],

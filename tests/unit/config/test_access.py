@@ -67,11 +67,12 @@ def test_what_is_whole(section: str, settings: dict[str, str]) -> None:
         (
             {"sasl_mechanism": "PLAIN"},
             "sasl_mechanism is set, but security_protocol is PLAINTEXT, not SASL_SSL or "
-            "SASL_PLAINTEXT",
+            "SASL_PLAINTEXT; set it, or leave sasl_mechanism out",
         ),
         (
             {"ssl_cafile": "ca.pem"},
-            "ssl_cafile is set, but security_protocol is PLAINTEXT, not SSL or SASL_SSL",
+            "ssl_cafile is set, but security_protocol is PLAINTEXT, not SSL or SASL_SSL; set it, "
+            "or leave ssl_cafile out",
         ),
         (
             {"sasl_oauth": "oidc"},
@@ -133,7 +134,7 @@ def test_without_addresses_the_output_is_on_the_same_cluster() -> None:
         load({"RAG_MONITOR_KAFKA_OUTPUT__SECURITY_PROTOCOL": "SSL"})
     assert str(caught.value) == said
     assert refusal("kafka_output", {"bootstrap_servers": "nowhere"}) == (
-        "kafka_output.bootstrap_servers: found 'nowhere', expected host:port"
+        "kafka_output.bootstrap_servers: found 'nowhere', expected host:port[,host:port…]"
     )
 
 
@@ -192,3 +193,19 @@ def test_all_settings_are_documented() -> None:
     keys = [path.partition(".")[2] for path, _ in paths() if path.startswith("kafka_output.")]
     assert len(keys) > 15
     assert [key for key in keys if key not in DOCS and key.upper() not in DOCS] == []
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "kafka", "PLAINTEXT", "sasl_ssl"])
+def test_an_address_of_kafka_has_no_scheme(scheme: str) -> None:
+    """It would be looked up as a name; a listener's name before it is as wrong."""
+    said = f"expected host:port without {scheme.lower()}://"
+    address = f"a:9092, {scheme}://user:secret@b:9092"
+    assert refusal("kafka", {"bootstrap_servers": address}) == f"kafka.bootstrap_servers: {said}"
+
+
+@pytest.mark.parametrize("separator", [";", " ", "; "])
+def test_addresses_are_separated_by_commas(separator: str) -> None:
+    """Anything else would be a part of a name that nobody can look up."""
+    address = f"a:9092{separator}b:9092"
+    said = refusal("kafka", {"bootstrap_servers": address})
+    assert said.endswith(f"found '{address}', expected host:port[,host:port…]")

@@ -208,7 +208,7 @@ def test_a_wrong_value_does_not_quote_a_secret(tmp_path: Path) -> None:
         ),
         (
             {"application": "a", "judge": {"claims_per_call": 13}},
-            "applications.0.judge.claims_per_call: found 13, expected: input should be less",
+            "applications.0.judge.claims_per_call: found 13, expected a number less",
         ),
         (
             {"application": "a", "sampling": {"rate": 2}},
@@ -220,7 +220,7 @@ def test_a_wrong_value_does_not_quote_a_secret(tmp_path: Path) -> None:
         ),
         (
             {"application": "a", "metrics": ["faith"]},
-            "applications.0.metrics.0: found 'faith', expected: input should be 'faithfulness',",
+            "applications.0.metrics.0: found 'faith', expected 'faithfulness',",
         ),
         ({"application": "a", "metrics": []}, "applications.0.metrics: found [], expected at le"),
         (

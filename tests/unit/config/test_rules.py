@@ -99,7 +99,7 @@ def test_rules_come_from_the_environment_as_json() -> None:
         ),
         (
             {"attribute": "a", "exists": "perhaps"},
-            "ingest.include.0.exists: found 'perhaps', expected: input should be a valid boolean",
+            "ingest.include.0.exists: found 'perhaps', expected a valid boolean",
         ),
         (
             {"attribute": "a", "regex": "("},
@@ -124,7 +124,7 @@ def test_rules_come_from_the_environment_as_json() -> None:
             "ingest.include.0.attribute: response is no attribute: rules see attributes and "
             "application (an attribute of that name is attributes.response)",
         ),
-        ("tenant=acme", "ingest.include.0: found a str, expected: input should be a valid dict"),
+        ("tenant=acme", "ingest.include.0: found a str, expected settings below it"),
     ],
 )
 def test_a_wrong_rule_is_said_with_its_path(rule: Any, message: str, tmp_path: Path) -> None:

@@ -125,6 +125,26 @@ def test_no_key_is_overlooked(tmp_path: Path) -> None:
     assert refusal(environ={"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVER_FILE": str(secret)}) == said
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("judg.kind", "judg: unknown setting, did you mean judge?"),
+        ("kafka.topic.scores", "kafka.topic: unknown setting, did you mean kafka.topics?"),
+        (
+            "judge.usd_per_day",
+            "judge.usd_per_day: unknown setting, did you mean limits.usd_per_day?",
+        ),
+        (
+            "ingest.mapping",
+            "ingest.mapping: unknown setting; rag-monitor config reference lists them all",
+        ),
+    ],
+)
+def test_the_likeliest_setting_is_named_and_no_other(name: str, meant: str) -> None:
+    """Of the same section, or of the same name in another; a section has one too."""
+    assert refusal(flags={name: "x"}) == meant
+
+
 @pytest.mark.parametrize("text", ["kafak: {group_id: x}", "zzz: 1", "kafka: {topics: {zzz: 1}}"])
 def test_unknown_sections_are_errors_too(text: str, tmp_path: Path) -> None:
     """At any depth, also where nothing similar exists."""
@@ -165,10 +185,40 @@ def test_a_section_given_as_a_value_is_an_error(
     [
         ("- a\n- b\n", "expected sections, found list"),
         ("just text\n", "expected sections, found str"),
-        ("http:\n  port: [1\n", "not YAML in line 3, column 1"),
-        ("http: *nothing\n", "not YAML in line 1, column 7"),
-        ("http: {port: 2026-13-45}\n", "not YAML"),
-        ("\x00", "not YAML"),
+        (
+            "http:\n  port: [1\n",
+            "not YAML in line 3, column 1: a bracket is not closed, or a comma is missing",
+        ),
+        (
+            "http: *nothing\n",
+            "not YAML in line 1, column 7: * or & begins an alias; put the text in quotes",
+        ),
+        (
+            "http: {port: 2026-13-45}\n",
+            "not YAML: a date or a number that is none; put the text in quotes",
+        ),
+        ("\x00", "not YAML: a control character stands there; save it as plain text in UTF-8"),
+        (
+            "http:\n\tport: 1\n",
+            "not YAML in line 2, column 1: a tab stands there; indent with spaces",
+        ),
+        (
+            'kafka: {ssl_cafile: "C:\\Users\\sre\\ca.pem"}\n',
+            "not YAML in line 1, column 26: a backslash in double quotes begins an escape; "
+            "use single quotes",
+        ),
+        (
+            "judge: {model: @nobody}\n",
+            "not YAML in line 1, column 16: a sign that begins no value; put the text in quotes",
+        ),
+        (
+            'judge: {model: "openai/m}\n',
+            "not YAML in line 2, column 1: a quote is not closed; look at the lines above",
+        ),
+        (
+            "judge:\n  model: a: b\n",
+            "not YAML in line 2, column 11: a colon where none may be; put the text in quotes",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(text: str, message: str, tmp_path: Path) -> None:
@@ -242,6 +292,18 @@ def test_headers_are_secrets(tmp_path: Path) -> None:
         f"judge: {{headers: {SECRET}}}",
         f"judge: {{headers: {{x: [{SECRET}]}}}}",
         f"judge: {{api_kee: {SECRET}}}",
+        f'judge: {{api_key: "\\{SECRET}"}}',
+        f"judge: {{api_key: @{SECRET}}}",
+        f"judge: {{api_key: &{SECRET}! x}}",
+        f"judge: {{api_key: %{SECRET}}}",
+        f"judge:\n\tapi_key: {SECRET}",
+        f"%{SECRET}\n---\na: 1",
+        f"? {{{SECRET}: 1}}\n: 2",
+        f"a: 'x' {SECRET}",
+        f"a: !!int {SECRET}",
+        f"a: !!float {SECRET}",
+        f"a: !!binary {SECRET}",
+        f"a: !!{SECRET}!x 1",
     ],
 )
 def test_no_message_quotes_a_secret(text: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from monitor.doctor.digest import Digest
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.doctor.size import too_large_for
 from monitor.doctor.traffic import lines
+from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import Interaction
 from monitor.sampling.rules import Filter
 from monitor.telemetry import ScorerTelemetry
@@ -72,9 +74,12 @@ def test_errors_are_counted_by_field_and_cause() -> None:
     found = said([*good(), *bad], "decode")
     assert [line.found for line in found] == [
         "94 % of 106 decoded",
-        "3 × missing field: response",
-        "2 × wrong value: retrieved_contexts.*.text",
-        "1 × invalid json: the record",
+        "3 × missing field: response; "
+        "the first has interaction_id, user_input, retrieved_contexts, timestamp",
+        "2 × wrong value: retrieved_contexts.*.text; "
+        "the first: found a number, expected a valid string",
+        "1 × invalid json: the record; the first: not JSON (EOF while parsing a value at line 1 "
+        "column 18), expected a JSON object in UTF-8",
     ]
     assert all(line.status is CheckStatus.WARN and line.mend for line in found)
     assert {line.status for line in said([*good(5), *bad], "decode")} == {CheckStatus.FAIL}
@@ -90,6 +95,37 @@ def test_no_text_and_no_key_is_ever_said() -> None:
         *(Read(logged(f"{secret}{n}", reference=secret), b"SECRET") for n in range(30)),
     ]
     assert "SECRET" not in json.dumps(lines("in.v1", digest(records, "record_key"), 0.1))
+
+
+def test_a_log_of_another_shape_shows_its_keys_once() -> None:
+    """All that is missing and all that is there, in one line; never a value."""
+    other = b'{"id": 1, "input": {"messages": ["SECRET"]}, "output": "SECRET", "docs": []}'
+    line = said([Read(other)] * 200, "decode")[1]
+    assert line.found == (
+        "200 × missing field: user_input, response, retrieved_contexts; "
+        "the first has id, input, output, docs"
+    )
+    assert line.mend == "let the sender log user_input, response, retrieved_contexts"
+
+
+def test_what_a_disguised_record_is_stands_with_the_mend_for_it() -> None:
+    """By the first bytes of the first one."""
+    packed = gzip.compress(logged("i"))
+    line = said([Read(packed)], "decode")[1]
+    assert line.found == (
+        "1 × invalid json: the record; the first: found gzip, expected a JSON object in UTF-8"
+    )
+    assert "compression.type" in line.mend
+
+
+def test_names_of_fields_are_redacted_too() -> None:
+    """By the rules of the settings, as in dead letters."""
+    redactor = Redactor(RedactionRules(kinds=(), patterns={"client": "acme"}))
+    found = Digest(NOW_MS, redacted=redactor.message)
+    found.add(Read(b'{"acme_query": "x"}'))
+    (line,) = [each for each in lines("in.v1", found, 0.1) if "missing" in each.found]
+    assert "acme" not in line.found
+    assert "the first has <CLIENT:" in line.found
 
 
 def test_tombstones_are_neither_decoded_nor_errors() -> None:

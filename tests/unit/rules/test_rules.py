@@ -209,6 +209,18 @@ def test_render_prints_writes_and_checks(tmp_path: Path) -> None:
     assert rag_monitor("rules", "render", "--check").returncode == 2
 
 
+def test_links_that_lead_nowhere_are_told_when_rules_are_written() -> None:
+    """On stderr, one line each, until the addresses are set."""
+    told = rag_monitor("rules", "render").stderr.splitlines()
+    assert told == [
+        "runbook links lead to runbooks.example.com, an example: set alerts.runbook_url",
+        "dashboard links lead to grafana.example.com, an example: set alerts.dashboard_url",
+    ]
+    ours = ("alerts.runbook_url=https://wiki/x", "alerts.dashboard_url=https://grafana/d")
+    options = [part for setting in ours for part in ("--set", setting)]
+    assert rag_monitor("rules", "render", *options).stderr == ""
+
+
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """One line, exit code 2."""
     (tmp_path / "file").write_text("")

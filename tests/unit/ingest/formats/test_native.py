@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.native import MOST_PASSAGES, Decoded, decode
+from monitor.ingest.formats.native import MOST_PASSAGES, Decoded, decode, logged_id
 from monitor.records import Interaction, Passage, Source
 from tests.stages.records import JSON_VALUES, TEXTS
 
@@ -90,6 +91,27 @@ def test_null_is_absent(field: str) -> None:
     assert read({**LEAST, field: None}) == read(LEAST)
 
 
+def test_a_whole_number_is_an_id_and_a_text_is_a_score() -> None:
+    """Databases number rows and passages; both forms of an id are the same, also for sampling."""
+    found = read(
+        {
+            **LEAST,
+            "interaction_id": 42,
+            "retrieved_contexts": [{"id": -7, "text": "x", "score": "0.7"}],
+        }
+    ).interaction
+    assert found.interaction_id == "42"
+    assert found.retrieved_contexts == (Passage(id="-7", text="x", score=0.7),)
+    assert logged_id(b'{"interaction_id": 42}') == logged_id(b'{"interaction_id": "42"}') == "42"
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    """Some editors and .NET write one; it says nothing."""
+    marked = b"\xef\xbb\xbf" + json.dumps({**LEAST, "interaction_id": "i"}).encode()
+    assert decode(marked, SOURCE, NOON_MS) == read({**LEAST, "interaction_id": "i"})
+    assert logged_id(marked) == "i"
+
+
 def test_null_contexts_are_none_retrieved() -> None:
     """Null is an empty list; an absent field is an error."""
     assert read({**LEAST, "retrieved_contexts": None}) == read(LEAST)
@@ -105,14 +127,49 @@ def test_an_attribute_wins_over_an_unknown_field() -> None:
 def test_a_required_field_that_is_absent_is_named(field: str) -> None:
     """Never an empty string in its place."""
     error = refused({key: value for key, value in LEAST.items() if key != field})
-    assert str(error) == f"{field}: found nothing, expected a value"
+    there = ", ".join(name for name in REQUIRED if name != field)
+    assert str(error) == f"{field}: found nothing, expected a value; there: {there}"
     assert (error.stage, error.cause) == ("validate", "missing_field")
+
+
+def test_all_that_is_missing_is_named_at_once_with_what_is_there() -> None:
+    """Names and no values, so that one look shows which field is meant by which."""
+    nested = {"input": {"messages": [MARKER]}, "docs": [{"page_content": MARKER}], "id": 1}
+    assert str(refused(nested)) == (
+        "user_input, response, retrieved_contexts: found nothing, expected a value; "
+        "there: input, docs, id"
+    )
+    wrong = {"user_input": [MARKER], "answer": MARKER}
+    assert str(refused(wrong)) == (
+        "user_input: found list of 1, expected a valid string; "
+        "missing: response, retrieved_contexts"
+    )
+    assert refused(wrong).cause == "wrong_value"
+
+
+@given(st.dictionaries(TEXTS | st.sampled_from(["+49 151 1234567", "a@b.org", "tel12345"]), TEXTS))
+def test_names_that_are_there_are_bounded_and_are_names(fields: dict[str, str]) -> None:
+    """A key that may be somebody's text, number or address is counted and not shown."""
+    there = str(refused(fields)).partition("there: ")[2]
+    shown = set(re.findall(r"[\w.+@-]+", there, re.ASCII))
+    shown -= {"and", "more", "no", "field", "fields", *map(str, range(100))}
+    assert all(re.fullmatch("[A-Za-z_][A-Za-z0-9_.-]{0,39}", name) for name in shown)
+    assert shown <= {re.sub("[0-9]{5}.*", "", key) for key in fields}
+    assert len(shown) <= 12
+
+
+def test_a_record_of_many_fields_names_a_handful() -> None:
+    """However long the names are, and however many."""
+    many = {f"{'x' * 30}_{n}": 1 for n in range(2_000)}
+    said = str(refused(many))
+    assert said.endswith("_11 and 1988 more")
+    assert len(said) < 550
 
 
 def test_a_passage_needs_a_text() -> None:
     """The path goes into the list."""
     error = refused({**LEAST, "retrieved_contexts": ["x", {"id": "doc-7"}]})
-    assert str(error) == "retrieved_contexts.1.text: found nothing, expected a value"
+    assert str(error) == ("retrieved_contexts.1.text: found nothing, expected a value; there: id")
     assert error.cause == "missing_field"
 
 
@@ -138,6 +195,17 @@ def test_a_passage_needs_a_text() -> None:
             {"retrieved_contexts": [""] * (MOST_PASSAGES + 1)},
             "retrieved_contexts: found list of 100001, expected at most 100000 passages",
         ),
+        (
+            {"retrieved_contexts": [{"text": "x", "score": True}]},
+            "retrieved_contexts.0.score: found true, expected a finite number",
+        ),
+        (
+            {"retrieved_contexts": [{"text": "x", "id": 7.0}]},
+            "retrieved_contexts.0.id: found a number, expected a text or an integer",
+        ),
+        ({"interaction_id": False}, "interaction_id: found false, expected a text of 1 to 1,000"),
+        ({"interaction_id": 42.0}, "interaction_id: found a number, expected a text of 1 to 1,000"),
+        ({"interaction_id": 2**63}, "interaction_id: found an integer of more than 64 bits"),
         ({"interaction_id": ""}, "interaction_id: found a text of 0 characters"),
         ({"interaction_id": "x" * 1001}, "interaction_id: found a text of 1001 characters"),
         ({"application": ""}, "application: found a text of 0 characters"),

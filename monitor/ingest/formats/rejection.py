@@ -1,0 +1,131 @@
+"""What is said of a record that is no interaction: where, what was found, what was expected.
+
+A name of a field is named, a value never is: texts are described by their length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from monitor.errors import MessageRejected
+from monitor.ingest.formats.first_bytes import looks_like
+
+LARGEST_INTEGER = 2**63
+UNKNOWN = "an unknown field"
+#: Names in one message, and how many are looked at for them: an object may have a million.
+_MOST_NAMES, _MOST_LOOKED_AT = 12, 200
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,39}", re.ASCII)
+#: A telephone number, an account, an id: no name of a field.
+_NUMBER = re.compile(r"[0-9]{5}")
+_INTERACTION = "a JSON object in UTF-8"
+
+
+def named(key: str) -> str:
+    """An unknown field's name, unless it may be a text that somebody used as a key.
+
+    >>> named("prompt_version"), named("Is it safe?"), named("tel_4915112345678")
+    ('prompt_version', 'an unknown field', 'an unknown field')
+    """
+    return key if _NAME.fullmatch(key) and not _NUMBER.search(key) else UNKNOWN
+
+
+def listed(names: Iterable[str], number: int) -> str:
+    """The names of an object's ``number`` fields, as far as they can be shown.
+
+    >>> listed(["id", "my question?"], 2), listed([], 0), listed(["what now?"], 1)
+    ('id and 1 more', 'no field', '1 field')
+    """
+    shown = [each for each in map(named, islice(names, _MOST_LOOKED_AT)) if each != UNKNOWN]
+    shown = shown[:_MOST_NAMES]
+    more = number - len(shown)
+    if shown:
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+    return "no field" if not more else f"{more} field{'s' * (more > 1)}"
+
+
+def rejected(error: ValidationError, value: bytes) -> MessageRejected:
+    """The error of a record with this value; all fields that are missing stand in it."""
+    errors = error.errors(include_url=False)
+    first = errors[0]
+    if first["type"] == "json_invalid":
+        return MessageRejected(_not_json(first["msg"], value), stage="decode", cause="invalid_json")
+    if not first["loc"]:
+        said = f"record: {_not_an_object(first['input'])}"
+        return MessageRejected(said, stage="decode", cause="not_an_object")
+    if first["type"] == "missing":
+        cause, said = "missing_field", _missing(errors)
+    else:
+        cause, said = "wrong_value", _wrong(errors)
+    return MessageRejected(said, stage="validate", cause=cause)
+
+
+def _not_json(message: str, value: bytes) -> str:
+    if found := looks_like(value):
+        what, mend = found
+        return f"record: found {what}, expected {_INTERACTION}: {mend}"
+    why = message.removeprefix("Invalid JSON: ")
+    mend = "write it with a JSON encoder"
+    if why.startswith("trailing characters") and value.lstrip().startswith(b"{"):
+        mend = "send one object a record"
+    elif why.startswith("EOF"):
+        mend = "look for what cuts it off"
+    return f"record: not JSON ({why}), expected {_INTERACTION}: {mend}"
+
+
+def _not_an_object(found: Any) -> str:
+    mend = "send one object a record"
+    if isinstance(found, str) and found.lstrip().startswith("{"):
+        mend = "it is encoded twice, encode it once"
+    elif isinstance(found, list):
+        mend = "send each item as a record of its own"
+    return f"found {described(found)}, expected a JSON object: {mend}"
+
+
+def _missing(errors: Sequence[Any]) -> str:
+    """All missing fields beside the first one, and the names of those that are there."""
+    first = errors[0]
+    there: Mapping[str, Any] = first["input"] if isinstance(first["input"], Mapping) else {}
+    paths = _all_missing(errors) if len(first["loc"]) == 1 else [_path(first["loc"])]
+    return f"{', '.join(paths)}: found nothing, expected a value; there: " + listed(
+        there, len(there)
+    )
+
+
+def _wrong(errors: Sequence[Any]) -> str:
+    first = errors[0]
+    expected = first["msg"].removeprefix("Input should be ")
+    said = f"{_path(first['loc'])}: found {described(first['input'])}, expected {expected}"
+    if absent := _all_missing(errors):
+        said += f"; missing: {', '.join(absent)}"
+    return said
+
+
+def _all_missing(errors: Sequence[Any]) -> list[str]:
+    """The fields of the interaction itself that are not there."""
+    return [_path(e["loc"]) for e in errors if e["type"] == "missing" and len(e["loc"]) == 1]
+
+
+def _path(loc: Sequence[str | int]) -> str:
+    return ".".join(str(part) for part in loc)
+
+
+def described(found: Any) -> str:
+    """A value without its content.
+
+    >>> described("secret"), described([1, 2]), described(True), described(None)
+    ('a text of 6 characters', 'list of 2', 'true', 'null')
+    """
+    if isinstance(found, str):
+        return f"a text of {len(found)} characters"
+    if isinstance(found, list | dict | bytes):
+        return f"{type(found).__name__} of {len(found)}"
+    if isinstance(found, int) and abs(found) >= LARGEST_INTEGER:
+        return "an integer of more than 64 bits"
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return "a number"
+    return "null" if found is None else str(found).lower()
