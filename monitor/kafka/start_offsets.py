@@ -15,6 +15,11 @@ from aiokafka import TopicPartition, errors
 from monitor.runtime.logs import logger
 
 REQUEST_LIMIT_S: Final = 10.0
+_REFUSED = (
+    errors.TopicAuthorizationFailedError,
+    errors.GroupAuthorizationFailedError,
+    errors.ClusterAuthorizationFailedError,
+)
 #: Kafka's own names for the two ends of a partition, in the place of a time.
 LATEST, EARLIEST = -1, -2
 
@@ -57,8 +62,11 @@ class Offsets(Protocol):
 
 async def chosen(
     client: Offsets, rule: StartRule, partitions: Collection[TopicPartition]
-) -> dict[TopicPartition, int]:
-    """Partition → offset, committed already; empty where that cannot be done now."""
+) -> dict[TopicPartition, int] | None:
+    """Partition → offset, committed already; empty where that cannot be done now.
+
+    None where a right is missing: whoever reads on meets the same refusal, and says it.
+    """
     try:
         async with asyncio.timeout(REQUEST_LIMIT_S):
             topics = {part.topic for part in partitions}
@@ -66,6 +74,9 @@ async def chosen(
             found = await begun(client, rule, sorted(partitions), read)
             await client.commit(found)
             ends = await client.end_offsets(list(found))
+    except _REFUSED as error:
+        logger().debug("start_not_chosen", error=f"{type(error).__name__}: {error}")
+        return None
     except (errors.KafkaError, TimeoutError) as error:  # a rebalance, or away: it is asked again
         logger().debug("start_not_chosen", error=f"{type(error).__name__}: {error}")
         return {}

@@ -31,7 +31,8 @@ from monitor.kafka.start_offsets import StartRule, chosen
 from monitor.runtime.logs import logger
 
 #: Gives partitions of which nothing is committed their place; those left out are asked for again.
-Begin = Callable[[Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, int]]]
+#: None: the client does as it would without.
+Begin = Callable[[Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, int] | None]]
 
 #: Of one answer of a broker: all of it is held, packed as it is.
 FETCH_BYTES = 50 * 1_048_576
@@ -312,6 +313,8 @@ class BoundedFetcher(Fetcher):
         if not new:
             return False
         found = await begin(new)
+        if found is None:
+            return False
         if not found:
             await asyncio.sleep(self._retry_backoff)
         for partition, offset in found.items():
