@@ -66,7 +66,7 @@ def agreement() -> Json:
     """Agreement with itself, with its interval."""
     texts = Texts(
         "Agreement with itself",
-        "Share of equal verdicts in the latest second judgements (`rag_monitor_judge_agreement`) "
+        "Share of equal verdicts in the latest rechecks (`rag_monitor_judge_agreement`) "
         "with its 95 % interval (`_lower`, `_upper`; thin), by what claims were checked against. "
         "`_interactions` says how many it was.",
         "percentunit",
@@ -141,7 +141,7 @@ def checks() -> Json:
     )
     own = per_minute("rag_monitor_judge_self_check_misses_total", "")
     again = per_minute("rag_monitor_judge_recheck_misses_total", "")
-    return lines(texts, Query(own, "first judgement"), Query(again, "second judgement"), min=0)
+    return lines(texts, Query(own, "first judgement"), Query(again, "recheck"), min=0)
 
 
 def cache() -> Json:

@@ -648,7 +648,7 @@ class AsideTelemetry:
             Gauge(f"rag_monitor_judge_{gauge}{end}", text, ["kind", "judge"], registry=registry)
             for end, text in zip(ends, meanings, strict=True)
         ]
-        what = {"recheck": "second judgements", "canary": "canaries"}[name]
+        what = {"recheck": "rechecks", "canary": "canaries"}[name]
         self.calls = Counter(
             f"rag_monitor_judge_{name}_calls",
             f"Calls for {what}, by result (ok or the error).",
@@ -691,12 +691,11 @@ class AsideTelemetry:
 
 
 class RecheckTelemetry(AsideTelemetry):
-    """The recheck: what a second judgement, one passage a call, says of the first."""
+    """Rechecks: what one passage a call says of the first judgement."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         meanings = (
-            "Share of equal verdicts in the latest second judgements, by what claims were "
-            "checked against.",
+            "Share of equal verdicts in the latest rechecks, by what claims were checked against.",
             "Lower bound of its 95 % interval, clustered by interaction.",
             "Upper bound of its 95 % interval, clustered by interaction.",
             "Pairs of verdicts behind it.",
@@ -705,13 +704,13 @@ class RecheckTelemetry(AsideTelemetry):
         super().__init__(registry, "agreement", meanings, "recheck")
         self.results = Counter(
             "rag_monitor_judge_rechecks",
-            "Second judgements, by result: done, dropped, or why they failed.",
+            "Rechecks, by result: done, dropped, or why they failed.",
             ["result"],
             registry=registry,
         )
         self.misses = Counter(
             "rag_monitor_judge_recheck_misses",
-            "Claims that a second judgement does not find in the text they were extracted from.",
+            "Claims that a recheck does not find in the text they were extracted from.",
             registry=registry,
         )
 

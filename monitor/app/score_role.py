@@ -153,7 +153,7 @@ class ScoreRole:
                 await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
 
     def _judges_of(self, caches: Caches, budget: Budget | None) -> list[ConfiguredJudge]:
-        """All that the settings name, with second judgements; what is unused is said."""
+        """All that the settings name, with rechecks; what is unused is said."""
         judges = build_judges(
             self._settings,
             self._telemetry,

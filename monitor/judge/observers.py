@@ -108,7 +108,7 @@ class CountedAside:
 
 
 class CountedRecheck(CountedAside):
-    """The same of second judgements, with what they miss."""
+    """The same of rechecks, with what they miss."""
 
     def __init__(
         self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None

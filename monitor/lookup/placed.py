@@ -52,14 +52,14 @@ class LookupFindings(NamedTuple):
     """All that the topics hold of an id.
 
     ``scores`` are its own, ``slot`` the record of another one that was judged for its slot.
-    ``letters`` are its dead letters as rows. ``paused`` says what is paused now, for its
+    ``dead_letters`` are its dead letters as rows. ``paused`` says what is paused now, for its
     application. ``searched`` are the topics that were read.
     """
 
     interaction_id: str
     scores: tuple[PlacedScore, ...] = ()
     inputs: tuple[PlacedInput, ...] = ()
-    letters: tuple[dict[str, object], ...] = ()
+    dead_letters: tuple[dict[str, object], ...] = ()
     slot: PlacedScore | None = None
     paused: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()

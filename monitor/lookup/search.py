@@ -58,13 +58,13 @@ async def findings(
     topics = access.settings.kafka.topics
     found = await scores_of(access, interaction_id, application, since)
     inputs = await _Inputs(access, interaction_id, now).found(since)
-    letters = await _letters(access, interaction_id, inputs)
+    dead_letters = await _dead_letters(access, interaction_id, inputs)
     slot = None if found else await _slot_of(access, inputs)
     return LookupFindings(
         interaction_id,
         tuple(found),
         tuple(inputs),
-        tuple(letters),
+        tuple(dead_letters),
         slot,
         tuple(await _paused(access, inputs, now)),
         (topics.scores, *topics.interactions, topics.dead_letters),
@@ -190,7 +190,7 @@ async def _committed(access: LookupAccess) -> dict[Partition, int]:
     return found
 
 
-async def _letters(
+async def _dead_letters(
     access: LookupAccess, interaction_id: str, inputs: Sequence[PlacedInput]
 ) -> list[dict[str, Any]]:
     """Its dead letters: of the places where it was logged, or with its id in key or value."""
@@ -201,12 +201,12 @@ async def _letters(
         places.add((place[1], int(place[2]), int(place[3])))
     async with scanned(access, access.output) as scan:
         async for record in scan.records(topic):
-            letter = headers.read_dead_letter(record)
-            if letter is None:
+            dead_letter = headers.read_dead_letter(record)
+            if dead_letter is None:
                 continue
-            is_its = letter.history.origin[:3] in places or record.key == key
+            is_its = dead_letter.history.origin[:3] in places or record.key == key
             if is_its or _has_id(record.value or b"", interaction_id):
-                found.append(row(record, letter))
+                found.append(row(record, dead_letter))
     return sorted(found, key=lambda each: (each["attempts"], each["offset"]))
 
 

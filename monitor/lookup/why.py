@@ -47,7 +47,7 @@ def answer(found: LookupFindings) -> WhyAnswer:
         return _judged(found, latest_first(found.scores)[0])
     # One that was sent back is on its topic again.
     sent_back = [each for each in found.inputs if each.is_read is False and each.error is None]
-    if found.letters and not sent_back:
+    if found.dead_letters and not sent_back:
         return _dead_lettered(found)
     if found.inputs:
         return _logged(found, found.inputs[-1])
@@ -162,20 +162,20 @@ def _unscored(record: ScoreRecord) -> dict[str, list[str]]:
 
 
 def _dead_lettered(found: LookupFindings) -> WhyAnswer:
-    letter = found.letters[-1]
-    reason = f"{letter['stage']}/{letter['class']}"
-    place = f"{letter['partition']}/{letter['offset']}"
+    dead_letter = found.dead_letters[-1]
+    reason = f"{dead_letter['stage']}/{dead_letter['class']}"
+    place = f"{dead_letter['partition']}/{dead_letter['offset']}"
     facts = (
-        f"{letter['message']}",
-        f"failed first at {letter['first_failed_at']}, attempts {letter['attempts']}",
+        f"{dead_letter['message']}",
+        f"failed first at {dead_letter['first_failed_at']}, attempts {dead_letter['attempts']}",
         f"rag-monitor dead-letters show {place} shows it; redrive sends it back once it is mended",
     )
     return WhyAnswer(
         Outcome.DEAD_LETTERED,
-        str(letter["class"]),
+        str(dead_letter["class"]),
         f"dead_lettered ({reason})",
         facts,
-        {"dead_letter": letter},
+        {"dead_letter": dead_letter},
     )
 
 

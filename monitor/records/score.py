@@ -80,7 +80,7 @@ class RunMark(Frozen):
 class ScoreRecord(Frozen):
     """One line of ``rag.scores.v1``: outcome, scores, weights and the evidence for them.
 
-    ``rechecks_usd`` is what second judgements, of whatever interactions, have cost the scorer since
+    ``rechecks_usd`` is what rechecks, of whatever interactions, have cost the scorer since
     its last record; it stands only where there is something. So does ``run``, on the records that
     ``evaluate`` writes to a file.
     """

@@ -131,8 +131,8 @@ def _enough_or_long(plan: AlertPlan, counted: str, judged: str, by: str) -> str:
 
 
 def _dead(plan: AlertPlan) -> Recording:
-    letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
-    return Recording(DEAD, plan.summed(letters, "stage", "cause"))
+    dead_letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
+    return Recording(DEAD, plan.summed(dead_letters, "stage", "cause"))
 
 
 def _by_application(plan: AlertPlan) -> list[Recording]:

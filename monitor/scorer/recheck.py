@@ -1,6 +1,6 @@
 """The recheck: a share of the judged interactions is judged again, after its record.
 
-The second judgement takes the same claims, asks about one passage a call (``single``), and shows
+The recheck takes the same claims, asks about one passage a call (``single``), and shows
 passages in the opposite order. So where the two differ, batching or the order has cost accuracy.
 It changes no score and no record, and is dropped at shutdown.
 """
@@ -82,7 +82,7 @@ class AgreementTracker:
 
 
 class Rechecks:
-    """The second judgements of one judge: one at a time, in a place that nobody else waits for.
+    """The rechecks of one judge: one at a time, in a place that nobody else waits for.
 
     And none when the day's money is gone, as ``affords`` says.
     """
@@ -155,5 +155,5 @@ class Rechecks:
 
 
 def _cost_meter(asked: Usage) -> CostMeter:
-    """That of a second judgement, after so much was asked for the first."""
+    """That of a recheck, after so much was asked for the first."""
     return CostMeter(allowance=Allowance(Demand(asked.calls, asked.prompt_tokens)))

@@ -248,7 +248,7 @@ class Scorer:
         self._count(interaction, ending)
         if policy.canaries is not None:
             policy.canaries.judged(ending)
-        # Of the preferred model: against another one, a second judgement says nothing of batching.
+        # Of the preferred model: against another one, a recheck says nothing of batching.
         preferred = ending.judge == policy.judge.identity
         if policy.recheck and ending.judgement and preferred:
             policy.recheck.offer(judge_input(interaction), ending.judgement, ending.asked)
@@ -328,7 +328,7 @@ class Scorer:
                 return
 
     def _spent_beside(self, interaction: Interaction, policy: ScoringPolicy) -> float:
-        """What second judgements have cost that stands on no record yet."""
+        """What rechecks have cost that stands on no record yet."""
         if policy.budget is None:
             return 0.0
         source = interaction.source

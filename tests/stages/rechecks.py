@@ -1,4 +1,4 @@
-"""A scorer with a live self-check, and a judge that waits for a word."""
+"""A scorer with live rechecks, and a judge that waits for a word."""
 
 from __future__ import annotations
 

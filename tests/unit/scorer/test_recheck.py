@@ -1,4 +1,4 @@
-"""The live self-check: what it measures, what it costs, and that scores do not feel it."""
+"""Live rechecks: what they measure, what they cost, and that scores do not feel it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tiring(Truthful):
 
 
 class Second:
-    """The ``single`` pipeline over a model, as the live self-check has it."""
+    """The ``single`` pipeline over a model, as live rechecks have it."""
 
     def __init__(
         self, model: Truthful, telemetry: RecheckTelemetry, ceiling: Ceiling | None = None

@@ -1,4 +1,4 @@
-"""The scorer and the live self-check: the record comes first, and waits for nothing."""
+"""The scorer and live rechecks: the record comes first, and waits for nothing."""
 
 from __future__ import annotations
 
