@@ -95,6 +95,8 @@ async def test_a_baseline_is_learned_published_once_and_the_same_everywhere(
             await produce(broker, scores, bad)
             await until(lambda: _alarm_is(first, 1), "an alarm")
             await until(lambda: _read(second, 150), "the second has read it, too")
+            # What is told of the alarm goes by its topic, which both have to read.
+            await until(lambda: _tells(first, second), "the alarm on both")
             assert await second.lines() == await first.lines()
         lines = await first.lines()
     async with exporter(broker, topics, lambda: now) as again:
@@ -118,6 +120,11 @@ async def _alarm_is(seen: Seen, value: int) -> bool:
         "direction": "worse",
     }
     return samples.get(("rag_drift_alarm", frozenset(labels.items()))) == value
+
+
+async def _tells(*all_of: Seen) -> bool:
+    found = [await one.lines() for one in all_of]
+    return all(any(line.startswith("rag_drift_change_info") for line in each) for each in found)
 
 
 async def _read(seen: Seen, count: int) -> bool:

@@ -190,7 +190,8 @@ async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
                 panel["title"]
                 for panel in shown
                 for expression, is_instant in expressions(panel, values)
-                if not _numbers(await _answer(asked, expression, is_instant, at))
+                if "_canary_" not in expression  # the demo asks none
+                and not _numbers(await _answer(asked, expression, is_instant, at))
             }
             assert still == set()
 
