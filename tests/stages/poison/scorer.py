@@ -154,9 +154,11 @@ def _ended(samples: Samples) -> float:
 def settings(judge: JudgeServer) -> dict[str, Any]:
     """A scorer's with an LLM judge, all other things as they are by default.
 
-    But for canaries: this judge says yes to everything, and would be found out.
+    But for canaries: this judge says yes to everything, and would be found out. And but for age:
+    some records have a fixed date, and what they are made to strain comes after it is looked at.
     """
     return {
+        "ingest__start": "earliest",
         "judge__canaries": 0,
         "judge__kind": "llm",
         "judge__model": "openai/judge",
