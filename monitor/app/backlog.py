@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from monitor.app.connections import connection
 from monitor.app.policies import build_budget, build_judges, traffic, unpriced, with_dry_run_judges
 from monitor.app.start import start_rule
 from monitor.config import Settings
@@ -14,6 +13,7 @@ from monitor.errors import TooLarge
 from monitor.ingest.formats import native
 from monitor.judge.protocol import CostMeter
 from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan, Unread
 from monitor.records.spans import in_words
@@ -77,14 +77,19 @@ class Backlog(NamedTuple):
 
 
 async def backlog(
-    settings: Settings, clock: Callable[[], float], health: Health, limit_s: float
+    settings: Settings,
+    clock: Callable[[], float],
+    inputs: Connection,
+    health: Health,
+    limit_s: float,
 ) -> Backlog:
     """Look at the input topics; nothing is joined, committed or asked of a model.
 
-    ``clock`` gives epoch seconds. Raises ``DependencyRefused``.
+    ``inputs`` is the cluster they are on. ``clock`` gives epoch seconds. Raises
+    ``DependencyRefused``.
     """
     group, topics = settings.kafka.group_id, settings.kafka.topics.interactions
-    scan = await one_shot.scan(connection(settings), health, limit_s)
+    scan = await one_shot.scan(inputs, health, limit_s)
     try:
         now, start = clock(), start_rule(settings, clock)
         found = await scan.unread(group, topics, start, int((now - DAY_S) * 1000))

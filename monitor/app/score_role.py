@@ -183,7 +183,9 @@ class ScoreRole:
         await self._topics_are_there.wait()
         try:
             own = Health(time.monotonic)
-            found = await backlog(self._settings, self._broker_time, own, BACKLOG_LIMIT_S)
+            found = await backlog(
+                self._settings, self._broker_time, self._shared.connection, own, BACKLOG_LIMIT_S
+            )
         except DependencyRefused as error:
             logger().info("backlog_unknown", error=str(error))
             return

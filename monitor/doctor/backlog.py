@@ -10,16 +10,19 @@ from monitor.app.backlog import Backlog, backlog
 from monitor.config import Settings
 from monitor.doctor.report import ReportLine, ok, warn
 from monitor.errors import DependencyRefused
+from monitor.kafka.connection import Connection
 from monitor.runtime.health import Health
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
 
 
-async def examine(settings: Settings, clock: Callable[[], float]) -> list[ReportLine]:
+async def examine(
+    settings: Settings, clock: Callable[[], float], inputs: Connection
+) -> list[ReportLine]:
     """Lines of what the group has not read; ``clock`` gives epoch seconds."""
     try:
-        found = await backlog(settings, clock, Health(time.monotonic), LIMIT_S)
+        found = await backlog(settings, clock, inputs, Health(time.monotonic), LIMIT_S)
     except DependencyRefused as error:
         mend = "grant Read on the topics and Describe on the group, if they are not granted"
         return [warn("backlog", settings.kafka.group_id, f"not told: {error}", mend)]

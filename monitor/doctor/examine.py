@@ -103,7 +103,7 @@ async def _clusters(
             async for lines in _records(cluster, settings, clock, is_too_large):
                 yield lines
         if _can_be_read(clusters[0], settings):
-            yield await backlog.examine(settings, clock)
+            yield await backlog.examine(settings, clock, clusters[0].site.connection)
 
 
 def _can_be_read(cluster: Cluster, settings: Settings) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from aiokafka.admin import NewPartitions
 
 from monitor.app.backlog import Backlog, backlog
+from monitor.app.connections import connection
 from monitor.config import load
 from monitor.plan.dry_run import dry_run
 from monitor.runtime.health import Health
@@ -120,7 +121,8 @@ async def test_what_is_unread_and_what_it_costs_is_known_before(
     async def found(**more: str) -> Backlog:
         told = {key.replace("__", "."): value for key, value in more.items()}
         settings = load({}, flags={**flags, **told})
-        return await backlog(settings, time.time, Health(time.monotonic), 10.0)
+        inputs, health = connection(settings), Health(time.monotonic)
+        return await backlog(settings, time.time, inputs, health, 10.0)
 
     whole = await found()
     assert (whole.is_new, whole.unread, whole.per_day) == (True, 5, 5)

@@ -32,7 +32,7 @@ _as_worse = lru_cache(16_384)(as_worse)
 class _TermsByValue(dict[float | None, Sums]):
     """Value → what it adds to the sums, for slots that are alike and of which nothing is expected.
 
-    >>> _Terms(1, 0.5, 1.0, False)[0.25] == terms(1, 0.5, 1.0, 0.0, 0.0, 0.25, False)
+    >>> _TermsByValue(1, 0.5, 1.0, False)[0.25] == terms(1, 0.5, 1.0, 0.0, 0.0, 0.25, False)
     True
     """
 

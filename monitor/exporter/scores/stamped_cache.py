@@ -12,7 +12,7 @@ ValueT = TypeVar("ValueT")
 class StampedCache(Generic[CacheKeyT, ValueT]):
     """A value for each key, made anew only when the stamps are not those of the last time.
 
-    >>> memo, made = Memo[str, int](), []
+    >>> memo, made = StampedCache[str, int](), []
     >>> for stamp in (1, 1, 2):
     ...     _ = memo.get("a", (stamp,), lambda: made.append(stamp) or stamp)
     >>> made

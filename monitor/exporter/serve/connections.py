@@ -62,7 +62,7 @@ class ConnectionState(NamedTuple):
 def overdue(state: ConnectionState, now: float) -> ClosedReason | None:
     """Why a connection is closed now; None while it may stay.
 
-    >>> asks = Standing(ConnectionStep.ASKS, 5.0)
+    >>> asks = ConnectionState(ConnectionStep.ASKS, 5.0)
     >>> overdue(asks, 14.0), overdue(asks, 15.0)
     (None, 'slow_request')
     """
@@ -85,7 +85,7 @@ def in_the_way(states: Iterable[ConnectionState], now: float) -> list[int]:
     Not those that wait for an answer or read one, and not those that have just come, unless there
     are too many even for that.
 
-    >>> old, new = Standing(ConnectionStep.ASKS, 0.0), Standing(ConnectionStep.ASKS, 9.9)
+    >>> old, new = (ConnectionState(ConnectionStep.ASKS, since) for since in (0.0, 9.9))
     >>> in_the_way([old] * 2 + [new] * 63, 10.0)
     [0]
     """

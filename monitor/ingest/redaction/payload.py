@@ -75,8 +75,8 @@ def redacted_json(text: str, redactor: Redactor) -> str:
     texts begin. What is not escaped there is left to the second look, at the whole: own patterns
     alone may hold on to where a text begins.
 
-    >>> from monitor.ingest.redaction.redactor import Rules
-    >>> redactor = Redactor(Rules(kinds=("email",)))
+    >>> from monitor.ingest.redaction.redactor import RedactionRules
+    >>> redactor = Redactor(RedactionRules(kinds=("email",)))
     >>> redacted_json('{"user_input":  "a\\u0040b.org", "interaction_id": "a@b.org"}', redactor)
     '{"user_input":  "<EMAIL:9e4577>", "interaction_id": "a@b.org"}'
     """
@@ -200,8 +200,8 @@ def _content(raw: str, redactor: Redactor, *, escaped_only: bool = False) -> str
 
     Half a character has no bytes in UTF-8, so it is never read: no letter could be written.
 
-    >>> from monitor.ingest.redaction.redactor import Rules
-    >>> _content(r"\ud800 \q a\u0040b.org \n", Redactor(Rules(kinds=("email",))))
+    >>> from monitor.ingest.redaction.redactor import RedactionRules
+    >>> _content(r"\ud800 \q a\u0040b.org \n", Redactor(RedactionRules(kinds=("email",))))
     '\\ud800 \\q <EMAIL:9e4577> \\n'
     """
 

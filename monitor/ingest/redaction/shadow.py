@@ -146,7 +146,7 @@ def _within(odd: _Odd, place: int, inside: int) -> int:
 def shadow(text: str) -> Shadow:
     """The shadow of a text, which is the text itself where all of it is plain.
 
-    >>> shadow("4111\u202f1111\u202f1111\u202f1111 bob\uff20example.com").said
+    >>> shadow("4111\u202f1111\u202f1111\u202f1111 bob\uff20example.com").plain
     '4111 1111 1111 1111 bob@example.com'
     >>> found = shadow("a\u00adb c&#64;d")
     >>> found.plain, found.place(0, 2), found.place(3, 6)

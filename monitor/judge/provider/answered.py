@@ -49,7 +49,7 @@ def error_in(text: str) -> tuple[int, ErrorBody] | None:
     """The error that an answer holds, and the status that it would have had; None without one.
 
     >>> error_in('{"error": {"code": 402, "message": "Insufficient credits"}}')
-    (402, Said(codes=frozenset(), message='insufficient credits', wait_s=None))
+    (402, ErrorBody(codes=frozenset(), message='insufficient credits', wait_s=None))
     >>> error_in('{"choices": [{"message": {"content": "{}"}}], "error": null}') is None
     True
     """

@@ -163,9 +163,9 @@ _TABLE = (
 def action_for(status: int, error_body: ErrorBody) -> tuple[Action, str]:
     """What to do, and the reason for counting.
 
-    >>> action_for(429, Said(frozenset({"insufficient_quota"})))
+    >>> action_for(429, ErrorBody(frozenset({"insufficient_quota"})))
     (<Action.STOP: 'stop'>, 'auth')
-    >>> action_for(429, Said())
+    >>> action_for(429, ErrorBody())
     (<Action.WAIT: 'wait'>, 'rate_limited')
     """
     found = next((row for row in _TABLE if row.matches(status, error_body)), None)
@@ -181,7 +181,7 @@ def read_body(text: str) -> ErrorBody:
     """The codes and the message of an error's body; of one that is not JSON, the text.
 
     >>> read_body('{"error": {"message": "No.", "code": "Bad", "status": 400}}')
-    Said(codes=frozenset({'bad'}), message='no.', wait_s=None)
+    ErrorBody(codes=frozenset({'bad'}), message='no.', wait_s=None)
     """
     try:
         body = json.loads(text)
