@@ -14,8 +14,8 @@ from monitor.ingest.formats import native
 from monitor.judge.protocol import CostMeter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
-from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan, Unread
+from monitor.records import Interaction
 from monitor.records.spans import in_words
 from monitor.runtime.health import Health
 from monitor.scorer.intake import Policies
@@ -35,6 +35,8 @@ class Backlog(NamedTuple):
     ``is_new``: the group has committed nothing. ``usd_each`` is the mean cost of a record, with
     those that are not sampled; None: the price of a model is not known, or there was nothing to
     price. ``is_asked``: a model is asked. ``has_budget``: it is bounded by ``limits.usd_per_day``.
+    ``too_old`` is about how many of those unread are too old to be judged. ``is_priced``: the price
+    of every model is known.
     """
 
     group_id: str
@@ -45,16 +47,30 @@ class Backlog(NamedTuple):
     usd_each: float | None
     is_asked: bool
     has_budget: bool
+    too_old: int = 0
+    is_priced: bool = True
 
     @property
     def usd(self) -> float | None:
         """What judging all that is unread costs; None: not known."""
-        return None if self.usd_each is None else self.unread * self.usd_each
+        judged = self.unread - self.too_old
+        return None if self.usd_each is None else judged * self.usd_each
 
     @property
     def usd_per_day(self) -> float | None:
         """What a day like the last one costs; None: not known."""
         return None if self.usd_each is None else self.per_day * self.usd_each
+
+    def unbounded(self) -> str | None:
+        """What a day costs that no budget bounds; None where one does, or nothing is paid for.
+
+        A model whose price nobody knows has its own line.
+        """
+        if not self.is_asked or self.has_budget or not self.is_priced:
+            return None
+        if not self.usd_per_day:
+            return "nothing came in the last day, so what a day costs is not known"
+        return f"a day like the last one costs about {self.usd_per_day:.2f} USD"
 
     def in_words(self) -> str:
         """One line for people.
@@ -72,6 +88,8 @@ class Backlog(NamedTuple):
             )
         new = f"group {self.group_id} is new: " if self.is_new else ""
         age = "" if self.oldest_s is None else f", the oldest {in_words(self.oldest_s)} old"
+        if self.too_old:
+            age += f", about {self.too_old:,} too old to be judged"
         cost = "" if not self.usd else f"; judging them costs about {self.usd:.2f} USD"
         return f"{new}{self.unread:,} unread{age}{cost}"
 
@@ -98,18 +116,21 @@ async def backlog(
         times = [head.timestamp / 1000 for head in heads if head is not None and head.timestamp > 0]
         judges = build_judges(settings, ScorerTelemetry(new_registry()))
         is_asked = any(each.section.kind == "llm" for each in judges)
-        usd_each = await _priced(settings, scan, found) if is_asked else 0.0
+        sample = await _sampled(settings, scan, found, now)
     finally:
         await scan.stop()
+    unread = sum(one.end - one.start for one in found)
     return Backlog(
         group,
         all(one.is_new for one in found),
-        sum(one.end - one.start for one in found),
+        unread,
         max(0.0, now - min(times)) if times else None,
         sum(one.end - one.recent for one in found),
-        usd_each,
+        sample.usd_each if is_asked else 0.0,
         is_asked,
         build_budget(settings) is not None,
+        round(unread * sample.too_old),
+        sample.is_priced,
     )
 
 
@@ -117,19 +138,33 @@ def _place(one: Unread, offset: int) -> tuple[str, int, int]:
     return one.topic, one.partition, offset
 
 
-async def _priced(settings: Settings, scan: TopicScan, found: Sequence[Unread]) -> float | None:
-    """US dollars for a record, on average, sampled or not; None where that is not known."""
+class _Sample(NamedTuple):
+    """What some records show: the mean cost of one that is not too old, the share that is."""
+
+    usd_each: float | None
+    too_old: float
+    is_priced: bool
+
+
+async def _sampled(
+    settings: Settings, scan: TopicScan, found: Sequence[Unread], now: float
+) -> _Sample:
     judges = with_dry_run_judges(settings, build_judges(settings, ScorerTelemetry(new_registry())))
     for each in judges:
         await each.judge.prepare()
-    if unpriced(judges):
-        return None
-    policies, costs = traffic(settings, judges, None), []
-    for place in _spread(found):
-        record = await scan.one(*place)
-        if record is not None:
-            costs.append(await _cost(policies, record))
-    return sum(costs) / len(costs) if costs else None
+    policies, costs, ages = traffic(settings, judges, None), [], []
+    oldest, starts = policies.oldest(now), {(one.topic, one.partition): one.start for one in found}
+    for topic, partition, offset in _spread(found):
+        record = await scan.one(topic, partition, offset)
+        interaction = None if record is None else native.interaction_of(record)
+        is_too_old = interaction is not None and interaction.event_time.timestamp() < oldest
+        if offset >= starts[topic, partition]:
+            ages.append(is_too_old)
+        if record is not None and not is_too_old:
+            costs.append(0.0 if interaction is None else await _cost(policies, interaction))
+    is_priced = not unpriced(judges)
+    usd_each = sum(costs) / len(costs) if costs and is_priced else None
+    return _Sample(usd_each, sum(ages) / len(ages) if ages else 0.0, is_priced)
 
 
 def _spread(found: Sequence[Unread]) -> list[tuple[str, int, int]]:
@@ -146,10 +181,9 @@ def _spread(found: Sequence[Unread]) -> list[tuple[str, int, int]]:
     return places
 
 
-async def _cost(policies: Policies, record: KafkaRecord) -> float:
-    """What a record is expected to cost: nothing where it is not decoded, or held back."""
-    interaction = native.interaction_of(record)
-    if interaction is None or policies.filter.against(interaction) is not None:
+async def _cost(policies: Policies, interaction: Interaction) -> float:
+    """What an interaction is expected to cost: nothing where a rule holds it back."""
+    if policies.filter.against(interaction) is not None:
         return 0.0
     policy, spent = policies.policy(interaction), CostMeter()
     with suppress(TooLarge):  # what was asked before that was known is paid for

@@ -191,10 +191,9 @@ class ScoreRole:
             return
         numbers = {"unread": found.unread, "new_group": found.is_new, "usd": found.usd}
         logger().info("backlog", what=found.in_words(), **numbers)
-        if found.usd_per_day and not found.has_budget:
-            usd = round(found.usd_per_day, 4)
-            what = f"a day like the last one costs about {usd:.2f} USD; set limits.usd_per_day"
-            logger().warning("no_budget_of_the_day", what=what, usd_per_day=usd)
+        if cost := found.unbounded():
+            what = f"{cost}; set limits.usd_per_day"
+            logger().warning("no_budget_of_the_day", what=what, usd_per_day=found.usd_per_day)
 
     def _broker_time(self) -> float:
         """Epoch seconds by the clock of the brokers that interactions come from."""

@@ -181,12 +181,16 @@ def _access(config: Path | None, overrides: list[str] | None, limit_s: float) ->
 
 def _directed(metric: str) -> str:
     """A metric of which one value is worse than another."""
+    import difflib
+
     from monitor.errors import ConfigurationError
     from monitor.metrics.catalogue import CATALOGUE
 
     directed = [name for name, each in CATALOGUE.items() if each.higher_is_better is not None]
     if metric not in directed:
-        raise ConfigurationError(f"--metric: found {metric!r}, expected {', '.join(directed)}")
+        near = difflib.get_close_matches(metric, directed, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"expected {', '.join(directed)}"
+        raise ConfigurationError(f"--metric: found {metric!r}, {meant}")
     return metric
 
 

@@ -15,6 +15,7 @@ from monitor.demo.traffic import DemoTraffic
 from monitor.kafka import one_shot
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+from monitor.kafka.topics import TopicSpec, create_missing
 from monitor.runtime.health import Health
 from monitor.runtime.shutdown import stop_on_signals, until
 
@@ -75,6 +76,8 @@ async def send(
         nonlocal sent
         where, health = connection(settings), Health(time.monotonic)
         async with one_shot.in_time(where, health, limit_s, "connecting"):
+            if settings.kafka.create_topics:
+                await create_missing(where, [TopicSpec(topic)], health)
             await wait_for_topics(where, [topic], health, "traffic")
             producer = await Producer.start(where, health)
         traffic = DemoTraffic(seed, schedule.mix_at)

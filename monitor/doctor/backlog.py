@@ -35,8 +35,7 @@ def lines(found: Backlog, start: str) -> list[ReportLine]:
     if found.is_new and found.unread:
         shown += f" (ingest.start: {start})"
     said = [ok("backlog", found.group_id, shown)]
-    if found.usd_per_day and not found.has_budget:
+    if cost := found.unbounded():
         mend = "set limits.usd_per_day; rag-monitor plan says what a budget buys"
-        cost = f"none: a day like the last one costs about {found.usd_per_day:.2f} USD"
-        said.append(warn("budget", "limits.usd_per_day", cost, mend))
+        said.append(warn("budget", "limits.usd_per_day", f"none: {cost}", mend))
     return said

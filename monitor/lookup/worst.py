@@ -31,18 +31,22 @@ class WorstQuery(NamedTuple):
     segment: str | None = None
 
     def takes(self, record: ScoreRecord) -> bool:
-        """Whether a record is of the time, application and segment."""
-        return (
-            record.event_time >= self.since
-            and self.application in (None, record.application)
-            and (self.segment is None or self._is_in_segment(record, self.segment))
-        )
+        """Whether a record is of the time and application."""
+        return record.event_time >= self.since and self.application in (None, record.application)
+
+    def is_in_segment(self, record: ScoreRecord) -> bool:
+        """Whether it is of the segment, where one is asked for."""
+        return self.segment is None or self._is_in_segment(record, self.segment)
 
     @staticmethod
     def _is_in_segment(record: ScoreRecord, segment: str) -> bool:
         name, equals, value = segment.partition("=")
         found = record.attributes.get(name) if equals else None
         return record.segment == segment or (found is not None and str(found) == value)
+
+
+#: Names of attributes in one line.
+_MOST_NAMES = 12
 
 
 @dataclass
@@ -55,12 +59,19 @@ class WorstAnswers:
     query: WorstQuery
     valued: int = 0
     imperfect: int = 0
+    #: With a value, but in another segment than is asked for; and the attributes of those.
+    elsewhere: int = 0
+    attributes: set[str] = field(default_factory=set)
     _kept: dict[tuple[str, str, str], tuple[float, ScoreRecord]] = field(default_factory=dict)
 
     def add(self, record: ScoreRecord) -> None:
         """Take a score record into account."""
         value = record.scores.get(self.query.metric)
         if not isinstance(value, float) or not self.query.takes(record):
+            return
+        if not self.query.is_in_segment(record):
+            self.elsewhere += 1
+            self.attributes |= record.attributes.keys()
             return
         key = record.application, record.interaction_id, record.judge.label
         badness = as_worse(value, CATALOGUE[self.query.metric].higher_is_better)
@@ -157,6 +168,13 @@ def summary(found: WorstAnswers, shown: Sequence[ScoreRecord]) -> str:
     """How many there are beside those that are shown."""
     query = found.query
     since = query.since.strftime("%Y-%m-%d %H:%M:%S UTC")
+    if not found.valued and found.elsewhere:
+        names = ", ".join(sorted(found.attributes)[:_MOST_NAMES]) or "none"
+        return (
+            f"no score record since {since} is in the segment {query.segment!r}: "
+            f"{found.elsewhere:,} with a value of {query.metric} are in others; their attributes: "
+            f"{names}"
+        )
     if not found.valued:
         return f"no score record since {since} has a value of {query.metric}"
     return (

@@ -275,7 +275,7 @@ async def test_a_topic_that_does_not_answer_is_said(
 
 def test_what_is_asked_for_wrongly_ends_with_two() -> None:
     """Unknown metric, one without a direction, and a time that is none."""
-    assert "--metric: found 'faithfulnes', expected faithfulness, " in one_line(
+    assert "--metric: found 'faithfulnes', did you mean faithfulness?" in one_line(
         rag_monitor("worst", "--metric", "faithfulnes")
     )
     undirected = rag_monitor("worst", "--metric", "self_knowledge")

@@ -141,6 +141,23 @@ async def test_what_is_unread_and_what_it_costs_is_known_before(
 
 
 @pytest.mark.timeout(120)
+async def test_what_will_be_too_old_is_not_priced(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Only records of four days ago: they are read, since a broker may know no times, and end."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    old = [logged(f"old{n}", 4 * DAY_S - n) for n in range(12)]
+    await produce(broker, topics["kafka__topics__interactions"], old)
+    flags = {key.replace("__", "."): value for key, value in topics.items()}
+    settings = load({}, flags={"kafka.bootstrap_servers": broker, **flags, **ASKING})
+    inputs, health = connection(settings), Health(time.monotonic)
+    found = await backlog(settings, time.time, inputs, health, 10.0)
+    assert (found.unread, found.too_old, found.usd) == (12, 12, None)
+    assert "about 12 too old to be judged" in found.in_words()
+    assert "nothing came in the last day" in (found.unbounded() or "")
+
+
+@pytest.mark.timeout(120)
 async def test_a_partition_that_is_added_is_read_from_its_first_record(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -27,7 +27,23 @@ def test_nobody_is_warned_of_what_costs_nothing_or_is_bounded() -> None:
     for fine in (
         NEW._replace(has_budget=True),
         NEW._replace(usd_each=0.0, is_asked=False),
-        NEW._replace(usd_each=None),
+        NEW._replace(usd_each=None, is_priced=False),
     ):
         (line,) = lines(fine, "latest")
         assert line.status is CheckStatus.OK
+
+
+def test_a_topic_without_traffic_has_no_budget_either() -> None:
+    """Day one: what a day costs is not known, and nothing bounds it."""
+    _, second = lines(NEW._replace(unread=0, per_day=0, usd_each=None), "horizon")
+    assert second.status is CheckStatus.WARN
+    assert "nothing came in the last day" in second.found
+
+
+def test_what_is_too_old_costs_nothing() -> None:
+    """It will not be judged, and its price is no reason to fear the start."""
+    (line, *_) = lines(NEW._replace(unread=120, too_old=120), "horizon")
+    assert line.found == (
+        "group g is new: 120 unread, the oldest 20 h old, about 120 too old to be judged "
+        "(ingest.start: horizon)"
+    )
