@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from monitor.lookup.claims import claim_lines, passage_lines, reference_lines, tables
@@ -10,6 +11,11 @@ from monitor.lookup.placed import PlacedScore
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.offending import judged_claims, reference_claims
 from monitor.records import ScoreRecord
+
+
+def shown_time(moment: datetime) -> str:
+    """For people, in UTC and said so."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def latest_first(found: Sequence[PlacedScore]) -> list[PlacedScore]:
@@ -59,7 +65,7 @@ def lines(found: Sequence[PlacedScore]) -> Iterator[str]:
 
 
 def _head(record: ScoreRecord) -> Iterator[str]:
-    when = record.event_time.strftime("%Y-%m-%d %H:%M:%S UTC")
+    when = shown_time(record.event_time)
     segment = f", segment {record.segment}" if record.segment else ""
     yield f"{record.interaction_id} of {record.application}{segment}, {when}"
     reason = f" ({record.reason})" if record.reason else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
-from monitor.lookup.shown import latest_first
+from monitor.lookup.shown import latest_first, shown_time
 from monitor.records import Outcome, Reason, ScoreRecord
 
 #: What has become of an interaction, beside the outcomes.
@@ -144,10 +144,10 @@ def _judging_facts(record: ScoreRecord) -> Iterator[str]:
     )
     timings = ", ".join(f"{name} {s:.2f}" for name, s in record.timings.items())
     spent = f"{usage.calls} calls, {usage.usd:.4f} USD"
-    yield f"judged at {record.judged_at.isoformat()}, {spent}{f', {timings}' if timings else ''}"
+    yield f"judged at {shown_time(record.judged_at)}, {spent}{f', {timings}' if timings else ''}"
     yield (
         f"logged at {source.topic}/{source.partition}/{source.offset}, happened at "
-        f"{record.event_time.isoformat()}"
+        f"{shown_time(record.event_time)}"
     )
     for why, names in _unscored(record).items():
         yield f"no value ({why}): {', '.join(names)}"
@@ -279,5 +279,5 @@ def _untold(found: LookupFindings, one: PlacedInput) -> _Ending:
 def _place_facts(one: PlacedInput) -> Iterator[str]:
     yield f"logged at {one.topic}/{one.partition}/{one.offset}"
     if one.interaction is not None:
-        happened = one.interaction.event_time.isoformat()
+        happened = shown_time(one.interaction.event_time)
         yield f"for {one.interaction.application}, happened at {happened}"

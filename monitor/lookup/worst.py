@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from monitor.lookup.claims import named_passages, verdict_said
+from monitor.lookup.shown import shown_time
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.offending import OFFENDS, judged_claims, offending, reference_claims
 from monitor.records import ScoreRecord
@@ -141,7 +142,7 @@ def lines(number: int, record: ScoreRecord, metric: str) -> Iterator[str]:
     """One answer for people: what was asked, what was said, and what of it is wrong."""
     found = as_json(record, metric)
     segment = f"  segment {found['segment']}" if found["segment"] else ""
-    when = record.event_time.strftime("%Y-%m-%d %H:%M:%S UTC")
+    when = shown_time(record.event_time)
     yield (
         f"{number:>3}  {metric} {found['value']:.2f}  {record.interaction_id}  "
         f"{record.application}{segment}  {when}  {found['judge']}"
@@ -167,7 +168,7 @@ def shortened(text: str, most: int = MOST_SHOWN) -> str:
 def summary(found: WorstAnswers, shown: Sequence[ScoreRecord]) -> str:
     """How many there are beside those that are shown."""
     query = found.query
-    since = query.since.strftime("%Y-%m-%d %H:%M:%S UTC")
+    since = shown_time(query.since)
     if not found.valued and found.elsewhere:
         names = ", ".join(sorted(found.attributes)[:_MOST_NAMES]) or "none"
         return (

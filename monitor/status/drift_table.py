@@ -25,7 +25,7 @@ def learning_line(learning: Learning | None, more: str = "") -> Text:
     line = Text(f" {learning_words(learning)} ", no_wrap=True, overflow="ellipsis")
     if learning is not None:
         line.append_text(progress(learning.slots, learning.needed, _PROGRESS))
-    return line.append(f"  until then no alarm{more}", style="dim")
+    return line.append(f"  no alarm until it is learned{more}", style="dim")
 
 
 class Columns(NamedTuple):

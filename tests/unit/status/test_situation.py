@@ -97,7 +97,7 @@ def test_the_picture_answers_is_it_working_and_how_good() -> None:
     assert "0.900 n=40" in text
     assert "0.800–0.950" in text
     assert "learning baseline 118/1000" in text
-    assert "until then no alarm, from scores 10m old" in text
+    assert "no alarm until it is learned, from scores 10m old" in text
     assert "faithfulness of shop is worse than normal" in text
     assert "judged by offline@2: a lexical check, no model reads" in text
     assert "= consumed" in text
