@@ -196,6 +196,8 @@ async def test_a_judge_that_guesses_fails_by_default(tmp_path: Path, habit: str)
         asked: list[str | Path] = [
             "judge-check", path, "--judge", "llm", "--model", "judge", "--no-extraction",
             "--set", f"judge.api_base={server.url}",
+            # One after the other: in any other order whoever alternates may be right by chance.
+            "--set", "judge.concurrency=1",
         ]  # fmt: skip
         result = await asyncio.to_thread(rag_monitor, *asked)
         other = await asyncio.to_thread(rag_monitor, *asked, "--fail-if", "failed>0")
