@@ -152,7 +152,7 @@ async def test_a_good_judge_keeps_its_traffic(
             await scorer.end()
     assert outcomes(samples) == {"scored": 300}
     assert total(samples, "rag_monitor_judge_canary_accuracy", kind="passage") > 0.8
-    asked = [m for m in model.asked if "warranty" not in json.dumps(m)]
+    asked = [m for m in model.asked if str(TEXTS["user_input"]) not in json.dumps(m)]
     canaries = total(samples, "rag_monitor_judge_canaries_total")
     assert 8 <= canaries <= 40
     assert len(asked) >= canaries == total(samples, "rag_monitor_judge_canary_calls_total")
