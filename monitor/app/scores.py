@@ -19,7 +19,7 @@ from monitor.exporter.scores.folding import MOST_JUDGES
 from monitor.exporter.scores.series_count import SeriesCount, series_count
 from monitor.exporter.serve.objectives import Objective, Promised, promised_by
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.sums import as_worse
 
 #: Applications and judges that are remembered with what is fixed for them.
@@ -165,7 +165,7 @@ def _drift(settings: Settings) -> DriftSettings:
         metrics=drift.metrics,
         false_alarms_per_week=drift.false_alarms_per_week,
         judged_per_week=drift.judged_per_week,
-        tolerate=drift.tolerate,
+        tolerance=Tolerance(*drift.tolerated),
         period_s=seconds(drift.period),
         settle_s=seconds(drift.settle),
     )

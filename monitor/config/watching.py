@@ -139,13 +139,30 @@ class Burst(Section):
         return 0 if self.per_day == NEVER or self.times == 1 else seconds(self.per_day)
 
 
+def _loss_or_share(value: Any) -> str:
+    """A loss from 0 to 1, or a share of the mean as a percentage."""
+    text = str(value).strip()
+    number, is_share = text.removesuffix("%"), text.endswith("%")
+    try:
+        found = float(number)
+    except ValueError:
+        found = -1.0
+    if isinstance(value, bool) or not 0.0 <= found <= (100.0 if is_share else 1.0):
+        raise ValueError(f"found {value!r}, expected a percentage (10%), or a number from 0 to 1")
+    return text
+
+
 class Drift(Section):
     """What is told from chance, and what it is held against."""
 
     false_alarms_per_week: float = Field(
         1.0, gt=0, allow_inf_nan=False, description="at most so many on average, over everything"
     )
-    tolerate: Fraction = Field(0.0, description="loss against the baseline that is no drift yet")
+    tolerate: Annotated[str, BeforeValidator(_loss_or_share)] = Field(
+        "10%",
+        description="how much worse is no drift yet: a share of the normal mean (10%), or a loss "
+        "(0.02)",
+    )
     judged_per_week: float | None = Field(
         None,
         gt=0,
@@ -173,6 +190,13 @@ class Drift(Section):
         description="the metrics that are watched; an empty list: none",
     )
     burst: Burst = Burst()
+
+    @property
+    def tolerated(self) -> tuple[float, float]:
+        """``tolerate`` as a loss and a share of the mean, of which one is 0."""
+        share = self.tolerate.removesuffix("%")
+        is_share = share != self.tolerate
+        return (0.0, float(share) / 100.0) if is_share else (float(share), 0.0)
 
     @field_validator("period")
     @classmethod

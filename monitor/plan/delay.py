@@ -36,7 +36,7 @@ class WatchSettings:
     threshold: float
     learn_slots: int = 1_000
     members: int = 1
-    tolerate: float = 0.0
+    tolerance: Tolerance = NOTHING
 
 
 class Simulation:
@@ -85,7 +85,7 @@ class Simulation:
     def _slots(self, known: Known, pool: Pool, random: Random) -> list[Deviation]:
         # A baseline is learned from the pool: against it, all means are as far off as the pool's.
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
-        return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerate, mean)
+        return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
 
     def _quiet(self, known: Known, random: Random) -> BetEvidence | None:
         """The evidence after normal traffic; None after an alarm."""

@@ -123,7 +123,7 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
         threshold(week, len(drift.metrics), drift.false_alarms_per_week),
         0 if drift.baselines else drift.learn_slots,
         max(1, round(1 / probability)),
-        drift.tolerate,
+        Tolerance(*drift.tolerated),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from monitor.sampling.picks import MOST_EXPECTED, weights
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, ScoredPick, learned
+from monitor.stats.baseline import Baseline, Tolerance, ScoredPick, learned
 from monitor.stats.calibration import Calibration, JudgedPick
 from monitor.stats.drift import Deviation, directed, uniform
 
@@ -113,13 +113,13 @@ class Known:
         return cls(baseline, calibration.learned(picks, [_METRIC]))
 
     def slots(
-        self, number: int, pool: Pool, members: int, random: Random, tolerate: float, mean: float
+        self, number: int, pool: Pool, members: int, random: Random, tolerance: Tolerance, mean: float
     ) -> list[Deviation]:
         """So many slots, moved to the ``mean`` value that is known: what is drawn of it is noise.
 
         Where all are moved down, so is the least that one can be.
         """
-        own = {str(n): self.baseline.of(str(n), tolerate) for n in range(pool.segments)}
+        own = {str(n): self.baseline.of(str(n), tolerance) for n in range(pool.segments)}
         found = [self._slot(pool, members, random, own) for _ in range(number)]
         drawn = math.fsum(each.by for each in found) / number
         move = mean - math.fsum(own.values()) / len(own) - drawn

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 PRIOR_WEIGHT: Final = 5.0
@@ -23,25 +23,97 @@ class ScoredPick(NamedTuple):
     value: float
 
 
+#: Standard errors that a learned mean may be too low by: with one, one baseline in six was.
+STANDARD_ERRORS: Final = 2.0
+#: Standard deviations of the daily means that a usual day may lie above the mean.
+DAY_SPREADS: Final = 1.5
+#: What a baseline that has not seen a whole day tolerates of its mean at least.
+PROVISIONAL: Final = 0.25
+#: Standard errors of the mix of the recent traffic, where that is the larger margin.
+MIX_ERRORS: Final = 1.5
+
+
+class Tolerance(NamedTuple):
+    """How much worse than usual is no drift: the larger of a loss and a share of the mean.
+
+    >>> Tolerance(0.0, 0.1).of(0.5), Tolerance(0.125).of(0.5)
+    (0.05, 0.125)
+    """
+
+    loss: float = 0.0
+    share: float = 0.0
+
+    def of(self, mean: float) -> float:
+        """The loss that is tolerated; ``mean`` is what is usual, larger meaning worse."""
+        return max(self.loss, self.share * mean)
+
+
+NOTHING: Final = Tolerance()
+
+
+class SegmentSpread(NamedTuple):
+    """What learning has seen of a segment: its share of the picks, and SE of its mean."""
+
+    share: float
+    se: float
+
+
 @dataclass(frozen=True)
 class Baseline:
-    """b of a segment is its mean + SE + tolerate; a segment that is not known has the mean."""
+    """What is normal. A segment that is not known has the mean of all.
+
+    ``se`` is the standard error of the mean, ``day_spread`` τ, how far whole days lie from it.
+    ``hours`` is what each hour of the day (UTC) adds to the mean, 24 numbers or none. ``spreads``
+    has the known segments, and "" for all others; none where nothing was learned of them. A
+    ``provisional`` one was learned from less than a day. ``dependence`` is V, how many times the
+    variance of a sum is what it would be for independent scores.
+    """
 
     mean: float
     se: float
     segments: Mapping[str, float]
+    day_spread: float = 0.0
+    hours: tuple[float, ...] = ()
+    spreads: Mapping[str, SegmentSpread] = field(default_factory=dict)
+    provisional: bool = False
+    dependence: float = 1.0
 
-    def of(self, segment: str, tolerate: float = 0.0) -> float:
-        """B of a segment, at most 1.
+    def margin(self, tolerance: Tolerance = NOTHING) -> float:
+        """What a segment's usual mean is exceeded by before it counts as worse.
+
+        2·SE + 1.5·τ + what is tolerated; a provisional baseline tolerates a quarter of its mean.
+
+        >>> Baseline(0.5, 0.125, {}).margin(), Baseline(0.5, 0.0, {}, provisional=True).margin()
+        (0.25, 0.125)
+        """
+        tolerated = tolerance.of(self.mean)
+        if self.provisional:
+            tolerated = max(tolerated, PROVISIONAL * self.mean)
+        return STANDARD_ERRORS * self.se + DAY_SPREADS * self.day_spread + tolerated
+
+    def of(self, segment: str, tolerance: Tolerance = NOTHING, event_time: float = 0.0) -> float:
+        """B of a segment at an event time (epoch seconds), at most 1.
 
         >>> Baseline(0.25, 0.125, {"acme": 0.5}).of("acme"), Baseline(0.25, 0.0, {}).of("acme")
-        (0.625, 0.25)
+        (0.75, 0.25)
         """
-        return min(1.0, self.segments.get(segment, self.mean) + self.se + tolerate)
+        usual = self.segments.get(segment, self.mean)
+        if self.hours:
+            usual = max(0.0, usual + self.hours[hour_of_day(event_time)])
+        return min(1.0, usual + self.margin(tolerance))
 
-    def overall(self, tolerate: float = 0.0) -> float:
-        """The mean + SE + tolerate, at most 1: what is shown."""
-        return min(1.0, self.mean + self.se + tolerate)
+    def overall(self, tolerance: Tolerance = NOTHING) -> float:
+        """The mean and the margin, at most 1: what is shown."""
+        return min(1.0, self.mean + self.margin(tolerance))
+
+
+def hour_of_day(event_time: float) -> int:
+    """The hour of the day in UTC, 0 to 23.
+
+    >>> hour_of_day(86_399.5), hour_of_day(86_400.0)
+    (23, 0)
+    """
+    return math.floor(event_time) // 3_600 % 24
 
 
 def learned(picks: Iterable[ScoredPick]) -> Baseline | None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.drift import Deviation, combined, directed, uniform, weighted
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
@@ -29,8 +29,8 @@ class Counted(NamedTuple):
 class Detector:
     """Slots come and go, and so does the baseline; without one there is no evidence."""
 
-    def __init__(self, metric: str, tolerate: float) -> None:
-        self._metric, self._tolerate = metric, tolerate
+    def __init__(self, metric: str, tolerance: Tolerance) -> None:
+        self._metric, self._tolerance = metric, tolerance
         #: By hours of event time, so that a period is dropped without looking at its slots.
         self._slots: dict[int, dict[PickPlace, Entry]] = {}
         self._number = 0
@@ -134,10 +134,10 @@ class Detector:
         ]
 
     def _deviation(self, baseline: Baseline, slot: Observation, value: float | None) -> Deviation:
-        own = baseline.of(slot.segment, self._tolerate)
+        own = baseline.of(slot.segment, self._tolerance)
         if self._metric not in slot.expected:
             return uniform(value, own) if slot.u == 1.0 else weighted(value, slot.u, own)
         members = slot.segments or {slot.segment: 1}
-        total = sum(n * baseline.of(name, self._tolerate) for name, n in members.items())
+        total = sum(n * baseline.of(name, self._tolerance) for name, n in members.items())
         f_mean, f = slot.expected[self._metric]
         return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))

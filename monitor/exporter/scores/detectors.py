@@ -16,7 +16,7 @@ from monitor.exporter.scores.detector import Counted, Detector
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.candidates import Candidate
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 from monitor.stats.sums import as_worse
@@ -35,7 +35,7 @@ class DriftSettings:
     metrics: tuple[str, ...]
     false_alarms_per_week: float
     judged_per_week: float | None
-    tolerate: float
+    tolerance: Tolerance
     period_s: int
     settle_s: int
 
@@ -246,7 +246,7 @@ class DriftDetectors:
                 starts = self._starts(held.effective_from, now)
                 found = detector.evidence(starts, now - self.settings.settle_s, a)
                 shown = as_worse(
-                    held.baseline.overall(self.settings.tolerate),
+                    held.baseline.overall(self.settings.tolerance),
                     CATALOGUE[key.metric].higher_is_better,
                 )
                 evidence = None if found is None else math.log10(found)
@@ -274,7 +274,7 @@ class DriftDetectors:
     def _change(self, key: DriftKey, place: PickPlace, entry: Entry, sign: int) -> None:
         detector = self._detectors.get(key)
         if detector is None:
-            detector = self._detectors[key] = Detector(key.metric, self.settings.tolerate)
+            detector = self._detectors[key] = Detector(key.metric, self.settings.tolerance)
             held = self._held(key)
             detector.hold_against(None if held is None else held.baseline)
         if sign > 0:
