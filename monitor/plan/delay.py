@@ -13,8 +13,8 @@ from random import Random
 from typing import Final
 
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
-from monitor.stats.baseline import Baseline
-from monitor.stats.drift import NO_EVIDENCE, BetEvidence, Deviation, after, combined
+from monitor.stats.baseline import NOTHING, Baseline, Tolerance
+from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after
 
 #: Normal slots before the change.
 _BEFORE: Final = 2_000
@@ -72,7 +72,7 @@ class Simulation:
         random, p = Random(self._seed + 2), self._normal.mean
         # Against a baseline of 0 everywhere the deviation is the pick's own term of the estimate.
         bare = Known(Baseline(0.0, 0.0, {}), self._known(random).calibration)
-        slots = bare.slots(4_000, self._pool, self._members, random, 0.0, p)
+        slots = bare.slots(4_000, self._pool, self._members, random, NOTHING, p)
         return math.fsum((slot.by - p) ** 2 for slot in slots) / len(slots) / (p * (1 - p))
 
     def _known(self, random: Random) -> Known:
@@ -87,21 +87,21 @@ class Simulation:
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
         return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
 
-    def _quiet(self, known: Known, random: Random) -> BetEvidence | None:
+    def _quiet(self, known: Known, random: Random) -> Evidence | None:
         """The evidence after normal traffic; None after an alarm."""
         evidence, threshold = NO_EVIDENCE, self._watch.threshold
         for slot in random.choices(self._slots(known, self._pool, random), k=_BEFORE):
             evidence = after(evidence, slot, threshold)
-            if combined(evidence) >= threshold:
+            if evidence.is_open:
                 return None
         return evidence
 
     def _until_alarm(
-        self, evidence: BetEvidence, slots: Sequence[Deviation], random: Random
+        self, evidence: Evidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
         for judged in range(1, _PATIENCE + 1):
             evidence = after(evidence, random.choice(slots), self._watch.threshold)
-            if combined(evidence) >= self._watch.threshold:
+            if evidence.is_open:
                 return judged
         return None
 

@@ -12,6 +12,7 @@ from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
 from monitor.records import spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
+from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson
 from monitor.stats.threshold import WEEK_S, threshold
 
@@ -120,7 +121,7 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
     drift = settings.drift
     week = drift.judged_per_week or found.per_minute * WEEK_S / 60
     return WatchSettings(
-        threshold(week, len(drift.metrics), drift.false_alarms_per_week),
+        threshold(week * len(drift.metrics), drift.false_alarms_per_week),
         0 if drift.baselines else drift.learn_slots,
         max(1, round(1 / probability)),
         Tolerance(*drift.tolerated),

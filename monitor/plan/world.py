@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from monitor.sampling.picks import MOST_EXPECTED, weights
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, Tolerance, ScoredPick, learned
+from monitor.stats.baseline import Baseline, ScoredPick, Tolerance, learned
 from monitor.stats.calibration import Calibration, JudgedPick
 from monitor.stats.drift import Deviation, directed, uniform
 
@@ -113,7 +113,13 @@ class Known:
         return cls(baseline, calibration.learned(picks, [_METRIC]))
 
     def slots(
-        self, number: int, pool: Pool, members: int, random: Random, tolerance: Tolerance, mean: float
+        self,
+        number: int,
+        pool: Pool,
+        members: int,
+        random: Random,
+        tolerance: Tolerance,
+        mean: float,
     ) -> list[Deviation]:
         """So many slots, moved to the ``mean`` value that is known: what is drawn of it is noise.
 
@@ -123,7 +129,7 @@ class Known:
         found = [self._slot(pool, members, random, own) for _ in range(number)]
         drawn = math.fsum(each.by for each in found) / number
         move = mean - math.fsum(own.values()) / len(own) - drawn
-        return [Deviation(by + move, reach + max(0.0, -move)) for by, reach in found]
+        return [one._replace(by=one.by + move, reach=one.reach + max(0.0, -move)) for one in found]
 
     def _slot(
         self, pool: Pool, members: int, random: Random, own: Mapping[str, float]

@@ -29,13 +29,14 @@ NAME_CHARACTERS: Final = 200
 _MOST_HIDDEN: Final = 9.99
 
 State = Literal["open", "closed"]
-Cause = Literal["recovered", "not_watched", "new_baseline"]
+Cause = Literal["recovered", "not_watched", "new_baseline", "threshold_raised"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 _CLOSED: Final[dict[Cause, str]] = {
     "recovered": "recovered",
     "not_watched": "no longer watched",
     "new_baseline": "held against another baseline",
+    "threshold_raised": "no longer evidence enough for a threshold that rose",
 }
 
 

@@ -5,6 +5,9 @@ evidence R_L by 1 + min(L, 0.95/reach)·d, which is an e-value while the mean of
 is at most the baseline, and starts anew from 1 in every step. The mean over bets crosses A at most
 once in A slots on average, whatever the distribution of the scores.
 
+An alarm is open from R ≥ A until R < A/10. With its end all evidence begins anew (renewal), so
+that each opening takes A slots on average, and not only the first one.
+
 Larger x means worse throughout.
 """
 
@@ -15,7 +18,7 @@ from typing import Final, NamedTuple
 BETS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: One per bet.
 BetEvidence = tuple[float, float, float, float, float]
-NO_EVIDENCE: Final[BetEvidence] = (0.0, 0.0, 0.0, 0.0, 0.0)
+_NOTHING: Final[BetEvidence] = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 _BOLDEST: Final = 0.95
 """Of the largest loss that one slot can bring: a factor is never below 0.05."""
@@ -23,29 +26,72 @@ _DIRECTED_REACH: Final = 0.25
 """By how much u·f may lower d below −b̄; the sampling keeps u·f ≤ 1/4."""
 MOST_WEIGHT: Final = 5.0
 """Of a pick, u: the sampling keeps to it."""
-CEILING: Final = 100.0
+CEILING: Final = 30.0
 """Evidence is scaled down at this multiple of the threshold, so that an alarm can clear."""
+CLOSING: Final = 0.1
+"""An alarm ends below this share of the threshold: near the threshold evidence goes to and fro."""
+
+
+class Evidence(NamedTuple):
+    """How things stand after a slot: R_L per bet, and whether the alarm is open.
+
+    ``reached`` is R with the slot, before the ceiling and before an alarm's end took it away.
+    """
+
+    bets: BetEvidence
+    is_open: bool
+    reached: float
+
+    @property
+    def combined(self) -> float:
+        """R, the mean over the bets.
+
+        >>> Evidence((1.0, 2.0, 3.0, 4.0, 5.0), is_open=False, reached=3.0).combined
+        3.0
+        """
+        return _combined(self.bets)
+
+
+NO_EVIDENCE: Final = Evidence(_NOTHING, is_open=False, reached=0.0)
 
 
 class Deviation(NamedTuple):
     """How much worse than its baseline one slot was, and the most it can be better.
 
     ``by`` ≥ −``reach``, and its mean given the past is ≤ 0 while nothing has become worse.
+    ``starts`` is what it adds as a possible start of a change: 1, and 0 without a value, for
+    picks that fail are no evidence, however many they are. A baseline that is higher by δ makes
+    it ``by`` − δ·``by_slope``, and the reach greater by δ·``reach_slope``.
     """
 
     by: float
     reach: float
+    starts: float = 1.0
+    by_slope: float = 1.0
+    reach_slope: float = 1.0
+
+    def against_more(self, margin: float) -> Deviation:
+        """The same slot, held against a baseline that is higher by ``margin``.
+
+        >>> uniform(0.5, 0.25).against_more(0.125) == uniform(0.5, 0.375)
+        True
+        """
+        return self._replace(
+            by=self.by - margin * self.by_slope, reach=self.reach + margin * self.reach_slope
+        )
 
 
 def uniform(value: float | None, baseline: float) -> Deviation:
     """The deviation of a pick drawn uniformly; ``baseline`` is b of the pick's segment.
 
-    A pick without a value (None) is taken for one at the baseline.
+    A pick without a value (None) changes nothing.
 
-    >>> uniform(0.5, 0.125), uniform(None, 0.125)
-    (Deviation(by=0.375, reach=0.125), Deviation(by=0.0, reach=0.125))
+    >>> uniform(0.5, 0.125)[:3], uniform(None, 0.125)[:3]
+    ((0.375, 0.125, 1.0), (0.0, 0.125, 0.0))
     """
-    return Deviation((baseline if value is None else value) - baseline, baseline)
+    if value is None:
+        return Deviation(0.0, baseline, 0.0, 0.0)
+    return Deviation(value - baseline, baseline)
 
 
 def weighted(value: float | None, u: float, baseline: float) -> Deviation:
@@ -55,10 +101,13 @@ def weighted(value: float | None, u: float, baseline: float) -> Deviation:
     of the pick's segment. The reach is the same for all members of a slot, so that no bet goes by
     who was picked: u is at most ``MOST_WEIGHT``.
 
-    >>> weighted(0.5, 1.0, 0.125), weighted(None, 2.0, 0.125)
-    (Deviation(by=0.375, reach=0.625), Deviation(by=0.0, reach=0.625))
+    >>> weighted(0.5, 1.0, 0.125)[:3], weighted(None, 2.0, 0.125)[:3]
+    ((0.375, 0.625, 1.0), (0.0, 0.625, 0.0))
     """
-    return Deviation(u * uniform(value, baseline).by, max(MOST_WEIGHT, u) * baseline)
+    most = max(MOST_WEIGHT, u)
+    if value is None:
+        return Deviation(0.0, most * baseline, 0.0, 0.0, most)
+    return Deviation(u * (value - baseline), most * baseline, 1.0, u, most)
 
 
 def directed(
@@ -68,54 +117,61 @@ def directed(
 
     ``baseline`` is b of the pick's segment, ``slot_baseline`` the mean b̄ over the slot's members;
     ``f_mean`` and ``f`` are what the risk signal expected of the slot and of the pick, u·f ≤ 1/4.
+    A pick without a value is taken for one at the baseline.
 
-    >>> directed(0.5, 1.0, 0.0, 0.0, 0.125, 0.125)
-    Deviation(by=0.375, reach=0.375)
+    >>> directed(0.5, 1.0, 0.0, 0.0, 0.125, 0.125)[:3]
+    (0.375, 0.375, 1.0)
     """
-    found, reach = baseline if value is None else value, slot_baseline + _DIRECTED_REACH
+    reach = slot_baseline + _DIRECTED_REACH
+    starts, found, slope = (0.0, baseline, 1.0 - u) if value is None else (1.0, value, 1.0)
     # A record with u·f above 1/4 breaks the sampling's promise: it must not end all evidence.
-    return Deviation(max(-reach, f_mean - slot_baseline + u * (found - f)), reach)
+    return Deviation(
+        max(-reach, f_mean - slot_baseline + u * (found - f)), reach, starts, slope, 1.0
+    )
 
 
-def after(evidence: BetEvidence, deviation: Deviation, threshold: float) -> BetEvidence:
-    """The evidence after one more slot; ``threshold`` is A.
+def after(
+    evidence: Evidence, deviation: Deviation, threshold: float, dependence: float = 1.0
+) -> Evidence:
+    """How things stand after one more slot; ``threshold`` is A, ``dependence`` V.
 
-    >>> after(NO_EVIDENCE, Deviation(0.5, 0.25), 1e4)
+    Scores that repeat each other are evidence only once: each factor counts to the power of 1/V
+    (products of factors to 1/V keep a mean of at most 1, by Hölder's inequality).
+
+    >>> after(NO_EVIDENCE, Deviation(0.5, 0.25), 1e4).bets
     (1.125, 1.25, 1.5, 2.0, 2.9)
-    >>> after((1e6,) * 5, Deviation(0.0, 0.25), 1e4) == (1e6,) * 5
+    >>> after(Evidence((1e4,) * 5, True, 1e4), Deviation(-0.25, 0.25), 1e4).is_open
     True
     """
-    by, reach = deviation
+    by, reach, starts, _, _ = deviation
     most = _BOLDEST / reach if reach > 0.0 else BETS[-1]
     a, b, c, d, e = BETS
-    r, s, t, u, v = evidence
+    r, s, t, u, v = evidence.bets
+    f, g, h, i, j = (
+        1.0 + min(a, most) * by,
+        1.0 + min(b, most) * by,
+        1.0 + min(c, most) * by,
+        1.0 + min(d, most) * by,
+        1.0 + min(e, most) * by,
+    )
+    if dependence != 1.0:
+        power = 1.0 / dependence
+        f, g, h, i, j = f**power, g**power, h**power, i**power, j**power
     grown = (
-        (1.0 + r) * (1.0 + min(a, most) * by),
-        (1.0 + s) * (1.0 + min(b, most) * by),
-        (1.0 + t) * (1.0 + min(c, most) * by),
-        (1.0 + u) * (1.0 + min(d, most) * by),
-        (1.0 + v) * (1.0 + min(e, most) * by),
-    )
-    total = combined(grown)
+        (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
+    )  # fmt: skip
+    reached = _combined(grown)
+    if not (reached >= threshold or (evidence.is_open and reached >= CLOSING * threshold)):
+        return Evidence(_NOTHING if evidence.is_open else grown, False, reached)
     ceiling = CEILING * threshold
-    if total <= ceiling:
-        return grown
-    shrink = ceiling / total
-    return (
-        grown[0] * shrink,
-        grown[1] * shrink,
-        grown[2] * shrink,
-        grown[3] * shrink,
-        grown[4] * shrink,
-    )
+    if reached > ceiling:
+        shrink = ceiling / reached
+        r, s, t, u, v = grown
+        grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
+    return Evidence(grown, True, reached)
 
 
-def combined(evidence: BetEvidence) -> float:
-    """R, the mean over the bets; the alarm is open while R ≥ A.
-
-    >>> combined((1.0, 2.0, 3.0, 4.0, 5.0))
-    3.0
-    """
-    a, b, c, d, e = evidence
+def _combined(bets: BetEvidence) -> float:
+    a, b, c, d, e = bets
     # Not by ``sum``, which adds up floats differently from Python 3.12 on.
     return (a + b + c + d + e) / 5.0

@@ -1,56 +1,68 @@
 """The evidence of one series over its slots in the order of their event times.
 
 Slots come and go in any order; the evidence is a function of the slots held, the start, the end
-and the threshold. A slot that comes late recomputes from its minute.
+and the threshold. A slot that comes late recomputes from its ten minutes.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
-from monitor.stats.drift import CEILING, NO_EVIDENCE, BetEvidence, Deviation, after, combined
+from monitor.stats.drift import CEILING, CLOSING, NO_EVIDENCE, Deviation, Evidence, after
+from monitor.stats.recent_mix import Parts, RecentMix
 
-MINUTE_S: Final = 60
+#: A recursion remembers how it stood this often, in seconds of event time.
+REMEMBERED_S: Final = 600
 
 #: Event time in epoch seconds and interaction id: the order of the slots.
 PickPlace = tuple[float, str]
 _LAST: Final = "\U0010ffff"
-#: Evidence that was scaled down stands within rounding of the ceiling, thus above this share of it.
-_BELOW_CEILING: Final = 0.99
+#: Rounding of a product of a threshold and a share of it, generously.
+_ROUNDING: Final = 1e-9
 #: Slots let go of in a step, which takes a millisecond.
 _LET_GO: Final = 5_000
+
+
+class Held(NamedTuple):
+    """A slot as it is held: its deviation, and what it says of the mix of the traffic."""
+
+    deviation: Deviation
+    parts: Parts = ()
 
 
 class EvidenceSequence:
     """The slots of one metric, application and judge that have a baseline.
 
+    ``mix`` is what the baseline knows of segments before the first slot, ``dependence`` V.
+
     >>> trail = EvidenceSequence()
-    >>> trail.put((60.0, "a"), Deviation(0.5, 0.25))
-    >>> trail.put((0.0, "b"), Deviation(0.0, 0.25))
-    >>> trail.evidence(0.0, 59.0, 1e4), trail.evidence(0.0, 60.0, 1e4)[3]
-    ((1.0, 1.0, 1.0, 1.0, 1.0), 4.0)
+    >>> trail.put((60.0, "a"), Held(Deviation(0.5, 0.25)))
+    >>> trail.put((0.0, "b"), Held(Deviation(0.0, 0.25)))
+    >>> trail.evidence(0.0, 59.0, 1e4).combined, trail.evidence(0.0, 60.0, 1e4).bets[3]
+    (1.0, 4.0)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mix: RecentMix | None = None, dependence: float = 1.0) -> None:
+        self._mix, self._dependence = mix, dependence
         self._places: list[PickPlace] = []
-        self._deviations: list[Deviation] = []
+        self._held: list[Held] = []
         self._runs: dict[float, _Run] = {}
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def put(self, place: PickPlace, deviation: Deviation) -> None:
+    def put(self, place: PickPlace, held: Held) -> None:
         """Take in a slot; its place must be free."""
         if not self._places or place > self._places[-1]:
             self._places.append(place)
-            self._deviations.append(deviation)
+            self._held.append(held)
         else:
             index = bisect_left(self._places, place)
             self._places.insert(index, place)
-            self._deviations.insert(index, deviation)
+            self._held.insert(index, held)
         self._forget_from(place)
 
     def take(self, place: PickPlace) -> None:
@@ -58,10 +70,10 @@ class EvidenceSequence:
         index = bisect_left(self._places, place)
         if self._places[index : index + 1] != [place]:
             raise KeyError(place)
-        del self._places[index], self._deviations[index]
+        del self._places[index], self._held[index]
         self._forget_from(place)
 
-    def evidence(self, start: float, end: float, threshold: float) -> BetEvidence | None:
+    def evidence(self, start: float, end: float, threshold: float) -> Evidence | None:
         """Over the slots with start ≤ event time ≤ end, beginning with none; None without a slot.
 
         ``threshold`` is A. Starts that are not asked for again should be dropped by ``keep``.
@@ -81,29 +93,43 @@ class EvidenceSequence:
         """Take at most so many steps towards what ``evidence`` will be asked for later."""
         self._follow(start, end, threshold, most)
 
-    def _follow(self, start: float, end: float, threshold: float, most: int) -> BetEvidence | None:
+    def _follow(self, start: float, end: float, threshold: float, most: int) -> Evidence | None:
         run = self._runs.get(start)
         if run is None:
-            run = self._runs[start] = _Run(threshold)
+            mix = None if self._mix is None else self._mix.copy()
+            run = self._runs[start] = _Run(threshold, self._dependence, mix)
         run.hold_for(threshold)
         first = bisect_left(self._places, (start, ""))
         beyond = bisect_right(self._places, (end, _LAST))
         run.rewind(end)
         following = max(first, bisect_right(self._places, run.place))
         for index in range(following, min(beyond, following + most)):
-            run.step(self._places[index], self._deviations[index])
+            run.step(self._places[index], self._held[index])
         return run.evidence if beyond > first else None
 
-    def between(self, start: float, end: float) -> list[tuple[PickPlace, Deviation]]:
-        """The slots with start ≤ event time ≤ end, in their order."""
-        first = bisect_left(self._places, (start, ""))
+    def snapshot(self, start: float, end: float) -> Callable[[], list[tuple[PickPlace, Deviation]]]:
+        """The slots up to ``end`` in their order; those from ``start`` on as evidence has them.
+
+        They are those of now, put together when they are asked for, in any thread.
+        """
         beyond = bisect_right(self._places, (end, _LAST))
-        return list(zip(self._places[first:beyond], self._deviations[first:beyond], strict=True))
+        first = min(beyond, bisect_left(self._places, (start, "")))
+        slots = self._places[:beyond], self._held[:beyond]
+        known = self._mix
+
+        def made() -> list[tuple[PickPlace, Deviation]]:
+            mix = None if known is None else known.copy()
+            return [
+                (place, _deviation(held, mix if number >= first else None))
+                for number, (place, held) in enumerate(zip(*slots, strict=True))
+            ]
+
+        return made
 
     def drop_before(self, event_time: float) -> None:
         """Forget the slots before this time; a start before it is not asked for any more."""
         gone = bisect_left(self._places, (event_time, ""))
-        del self._places[:gone], self._deviations[:gone]
+        del self._places[:gone], self._held[:gone]
 
     def emptied(self) -> Iterator[None]:
         """Let go of all slots step by step; nothing is asked for any more.
@@ -111,7 +137,7 @@ class EvidenceSequence:
         Whoever drops a day of them at once waits a tenth of a second.
         """
         while self._places:
-            del self._places[-_LET_GO:], self._deviations[-_LET_GO:]
+            del self._places[-_LET_GO:], self._held[-_LET_GO:]
             yield
 
     def keep(self, starts: set[float]) -> None:
@@ -123,58 +149,100 @@ class EvidenceSequence:
             run.forget_from(place)
 
 
-class _Run:
-    """One recursion: where it stands, and how it stood when each minute began."""
+def _deviation(held: Held, mix: RecentMix | None) -> Deviation:
+    """The slot's deviation beside the mix before it, which the slot then joins."""
+    deviation = held.deviation
+    if mix is not None:
+        margin = mix.margin()
+        if margin > 0.0:
+            deviation = deviation.against_more(margin)
+        mix.add(held.parts)
+    return deviation
 
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
-        self.evidence: BetEvidence = NO_EVIDENCE
+
+class _Remembered(NamedTuple):
+    """How a recursion stood before a slot; ``low`` < A ≤ ``high`` leads there, too."""
+
+    evidence: Evidence
+    place: PickPlace
+    low: float
+    high: float
+    mix: RecentMix | None
+
+    def holds_for(self, threshold: float) -> bool:
+        return self.low < threshold <= self.high
+
+
+class _Run:
+    """One recursion: where it stands, and how it stood when each ten minutes began.
+
+    What is asked of R is whether it is at least A, A/10 and 30·A. So the steps are the same at any
+    threshold of a range that the answers so far leave open, and only others go back.
+    """
+
+    def __init__(self, threshold: float, dependence: float, mix: RecentMix | None) -> None:
+        self._threshold, self._dependence = threshold, dependence
+        self.evidence = NO_EVIDENCE
         self.place: PickPlace = (-math.inf, "")
-        self._peak = 0.0
-        self._minutes: list[int] = []
-        #: Evidence, place of the last slot and peak when the minute began.
-        self._stood: list[tuple[BetEvidence, PickPlace, float]] = []
+        self._mix = mix
+        self._low, self._high = -math.inf, math.inf
+        self._spans: list[int] = []
+        self._stood: list[_Remembered] = []
 
     def hold_for(self, threshold: float) -> None:
-        """Go back as far as the steps would not have been the same at another threshold.
+        """Go back as far as the steps would not have been the same at another threshold."""
+        if threshold != self._threshold and not self._low < threshold <= self._high:
+            same = bisect_left(self._stood, True, key=lambda stood: not stood.holds_for(threshold))
+            self._back_to(self._spans[same - 1])
+        self._threshold = threshold
 
-        Only the ceiling depends on it, and it was not reached before a step came near it: back to
-        the beginning of the minute of the first such step, and not to the start.
-        """
-        most = _BELOW_CEILING * CEILING * min(threshold, self.threshold)
-        if threshold != self.threshold and self._peak > most:
-            near = bisect_right(self._stood, most, key=lambda stood: stood[2]) - 1
-            self._back_to(self._minutes[near])
-        self.threshold = threshold
-
-    def step(self, place: PickPlace, deviation: Deviation) -> None:
+    def step(self, place: PickPlace, held: Held) -> None:
         """One slot further."""
-        minute = _minute(place[0])
-        if not self._minutes or minute > self._minutes[-1]:
-            self._minutes.append(minute)
-            self._stood.append((self.evidence, self.place, self._peak))
-        self.evidence = after(self.evidence, deviation, self.threshold)
+        span = _span(place[0])
+        if not self._spans or span > self._spans[-1]:
+            self._spans.append(span)
+            self._stood.append(self._standing())
+        was_open = self.evidence.is_open
+        deviation = held.deviation if self._mix is None else _deviation(held, self._mix)
+        self.evidence = after(self.evidence, deviation, self._threshold, self._dependence)
         self.place = place
-        reached = combined(self.evidence)
-        if reached > self._peak:
-            self._peak = reached
+        reached = self.evidence.reached
+        if not was_open and reached < self._threshold:
+            if reached > self._low:
+                self._low = reached
+        else:
+            self._narrow(reached, was_open=was_open)
+
+    def _narrow(self, reached: float, *, was_open: bool) -> None:
+        """Which thresholds would have opened, kept or closed an alarm with R as this one did."""
+        bound = reached / CLOSING if was_open else reached
+        if not self.evidence.is_open:
+            self._low = max(self._low, bound * (1.0 + _ROUNDING))
+            return
+        self._high = min(self._high, bound * (1.0 - _ROUNDING) if was_open else bound)
+        scaled = reached > CEILING * self._threshold
+        self._low = math.inf if scaled else max(self._low, reached / CEILING * (1.0 + _ROUNDING))
 
     def forget_from(self, place: PickPlace) -> None:
-        """Back to the beginning of the place's minute, if that far has been gone already."""
+        """Back to the beginning of the place's ten minutes, if that far has been gone already."""
         if place <= self.place:
-            self._back_to(_minute(place[0]))
+            self._back_to(_span(place[0]))
 
     def rewind(self, end: float) -> None:
         """Back, if further has been gone than to ``end`` (the clock was set back)."""
         if self.place[0] > end:
-            self._back_to(_minute(end))
+            self._back_to(_span(end))
 
-    def _back_to(self, minute: int) -> None:
-        index = bisect_left(self._minutes, minute)
-        if index < len(self._minutes):
-            self.evidence, self.place, self._peak = self._stood[index]
-            del self._minutes[index:], self._stood[index:]
+    def _standing(self) -> _Remembered:
+        mix = None if self._mix is None else self._mix.copy()
+        return _Remembered(self.evidence, self.place, self._low, self._high, mix)
+
+    def _back_to(self, span: int) -> None:
+        index = bisect_left(self._spans, span)
+        if index < len(self._spans):
+            self.evidence, self.place, self._low, self._high, self._mix = self._stood[index]
+            del self._spans[index:], self._stood[index:]
 
 
-def _minute(event_time: float) -> int:
-    return math.floor(event_time) // MINUTE_S
+def _span(event_time: float) -> int:
+    return math.floor(event_time) // REMEMBERED_S

@@ -15,60 +15,45 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
-from monitor.stats.drift import BETS, NO_EVIDENCE, BetEvidence, Deviation, after, combined
+from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after
 
 _BETS: Final = range(len(BETS))
 #: Slots in a row that a change would not begin with.
 LONG_ROW: Final = 8
 
 
-class Course(NamedTuple):
-    """What the evidence went through; both are indices into the deviations.
+def onset(deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0) -> int | None:
+    """Which of the deviations, in their order, is the first of the change; None without one.
 
-    ``onset`` is the first slot that belongs to the change. ``crossed`` is the slot with which the
-    evidence came to the threshold for good; None while it is below.
-    """
-
-    onset: int
-    crossed: int | None
-
-
-def course(deviations: Iterable[Deviation], threshold: float) -> Course | None:
-    """Onset and crossing over the deviations in their order; None without one.
-
-    ``threshold`` is A.
+    ``threshold`` is A, ``dependence`` V.
 
     >>> quiet, worse = Deviation(-0.125, 0.125), Deviation(0.5, 0.125)
-    >>> course([quiet] * 20 + [worse] * 12, 1e4)
-    Course(onset=20, crossed=28)
+    >>> onset([quiet] * 20 + [worse] * 12, 1e4)
+    20
     >>> never, always = Deviation(-0.005, 0.005), Deviation(0.995, 0.005)
-    >>> course([never] * 100 + [always] * 9, 1e6)
-    Course(onset=100, crossed=107)
-    >>> course([quiet], 1e4), course([], 1e4)
-    (Course(onset=0, crossed=None), None)
+    >>> onset([never] * 100 + [always] * 9, 1e6)
+    100
+    >>> onset([quiet], 1e4), onset([], 1e4)
+    (0, None)
     """
-    evidence: BetEvidence = NO_EVIDENCE
-    crossed: int | None = None
+    evidence = NO_EVIDENCE
     #: All steps, one behind the other: a day of slots in a few megabytes.
-    steps, worse = array("d"), bytearray()
-    for index, deviation in enumerate(deviations):
-        evidence = after(evidence, deviation, threshold)
-        steps.extend(evidence)
+    steps, worse, starts = array("d"), bytearray(), bytearray()
+    for deviation in deviations:
+        evidence = after(evidence, deviation, threshold, dependence)
+        steps.extend(evidence.bets)
         worse.append(deviation.by > 0.0)
-        if combined(evidence) < threshold:
-            crossed = None
-        elif crossed is None:
-            crossed = index
+        starts.append(deviation.starts > 0.0)
     if not steps:
         return None
-    median = _median(steps)
+    median = _median(steps, starts)
     first = worse.find(True, median)
-    return Course(first if first - median >= LONG_ROW else median, crossed)
+    return first if first - median >= LONG_ROW else median
 
 
-def _median(steps: array[float]) -> int:
+def _median(steps: array[float], starts: bytearray) -> int:
     """The last slot before whose start less than half of the evidence began.
 
     What began before a slot stands in the evidence R_L before it, times the factors since.
@@ -79,7 +64,8 @@ def _median(steps: array[float]) -> int:
     since = [1.0] * len(BETS)
     while here > 0:
         before = _at(steps, here - 1)
-        since = [since[i] * now[i] / (1.0 + before[i]) for i in _BETS]
+        # Where nothing was there before, and nothing started, there is nothing of before.
+        since = [since[i] * now[i] / ((starts[here] + before[i]) or 1.0) for i in _BETS]
         if sum(before[i] * since[i] for i in _BETS) < half:
             break
         here, now = here - 1, before

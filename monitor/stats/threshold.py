@@ -7,33 +7,32 @@ from bisect import bisect_left, bisect_right, insort
 from typing import Final
 
 WEEK_S: Final = 604_800
-#: One judged interaction a second, until it is known how many there are.
-UNKNOWN_PER_WEEK: Final = 604_800.0
-_WHOLE_PERIOD_SLACK_S: Final = 3_600
+DAY_S: Final = 86_400
+#: Slots a day that are counted at least: the first ones of a new installation promise little.
+LEAST_PER_DAY: Final = 60.0
 
 
-def threshold(judged_per_week: float, metrics: int, false_alarms_per_week: float) -> float:
-    """A = N·M/F: the average run length of each detector that keeps all alarms together below F.
+def threshold(values_per_week: float, false_alarms_per_week: float) -> float:
+    """A = Σ n/F: the average run length of each detector that keeps all alarms together below F.
 
-    Applications need no further factor, as their slots add up to N.
+    ``values_per_week`` is Σ n: over the watched metrics, how many slots of all applications have a
+    value. So applications need no further factor.
 
-    >>> threshold(604_800, metrics=3, false_alarms_per_week=1.0)
+    >>> threshold(3 * 604_800, false_alarms_per_week=1.0)
     1814400.0
     """
-    return judged_per_week * metrics / false_alarms_per_week
+    return values_per_week / false_alarms_per_week
 
 
 class SlotsPerWeek:
-    """How many slots are counted in a week, seen over the current and the previous period.
-
-    What counts before them, in a horizon that is longer, says that the previous one is whole.
+    """How many slots there are in a week, seen over the current and the previous period.
 
     >>> pace = SlotsPerWeek(period_s=86_400)
-    >>> for hour in range(36): pace.add(hour * 3_600.0)
+    >>> for minute in range(2_160): pace.add(minute * 60.0)
     >>> pace.per_week(36 * 3_600.0)
-    168.0
-    >>> pace.take(0.0); pace.take(3_600.0); pace.per_week(36 * 3_600.0) == UNKNOWN_PER_WEEK
-    True
+    10080.0
+    >>> SlotsPerWeek(period_s=86_400).per_week(0.0)
+    420.0
     """
 
     def __init__(self, period_s: int) -> None:
@@ -63,18 +62,13 @@ class SlotsPerWeek:
     def per_week(self, now: float) -> float:
         """The larger of the previous period's count and this one's so far, scaled to a week.
 
-        While the oldest slot is younger than the start of the previous period and an hour, the
-        periods are not full: then one judged interaction a second is taken. So it is without a
-        slot in either.
+        At least 60 a day: false alarms of the first day are then at most
+        F/7·(1 + ln(slots of the day/60)), whatever the traffic is.
         """
         start = now // self._period_s * self._period_s
         previous = start - self._period_s
-        if not self._between(previous, now):
-            return UNKNOWN_PER_WEEK
-        if self._times[0] >= previous + _WHOLE_PERIOD_SLACK_S:
-            return UNKNOWN_PER_WEEK
         counts = (self._between(previous, start, whole=False), self._between(start, now))
-        return max(counts) * WEEK_S / self._period_s
+        return max(*counts, LEAST_PER_DAY * self._period_s / DAY_S) * WEEK_S / self._period_s
 
     def _between(self, start: float, end: float, *, whole: bool = True) -> int:
         side = bisect_right if whole else bisect_left

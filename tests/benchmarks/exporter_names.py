@@ -28,6 +28,7 @@ from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import SamplingRecord, ScoreRecord
+from monitor.stats.baseline import NOTHING
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.exporter import memory_mb
 from tests.benchmarks.exporting.traffic import ALARMED, DAY, JUDGE, START, WINDOWS
@@ -35,7 +36,7 @@ from tests.stages.score_records import record
 
 BAR: Final = 1.5
 SCRAPES: Final = 9
-DRIFT: Final = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
+DRIFT: Final = DriftSettings(ALARMED, 1.0, None, NOTHING, DAY, 60)
 
 
 class Case(NamedTuple):

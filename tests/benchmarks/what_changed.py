@@ -35,7 +35,7 @@ from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftSet
 from monitor.exporter.scores.observation import Observation
 from monitor.records import JudgeIdentity
 from monitor.records.alarm import AlarmRecord
-from monitor.stats.baseline import ScoredPick, learned
+from monitor.stats.baseline import NOTHING, ScoredPick, learned
 from monitor.stats.candidates import Candidate
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import STANDARD
@@ -46,7 +46,7 @@ KEY: Final = DriftKey(METRIC, "bot", JUDGE.label)
 DAY: Final = 86_400
 #: One judged interaction a second, from the beginning of a day on.
 START: Final = 20_000 * DAY
-SETTINGS: Final = DriftSettings((METRIC,), 1.0, 10_000.0, 0.0, DAY, 0)
+SETTINGS: Final = DriftSettings((METRIC,), 1.0, 10_000.0, NOTHING, DAY, 0)
 LEARN: Final = 1_000
 #: An alarm that comes later than this is none of the incident.
 PATIENCE: Final = 2_000
@@ -159,7 +159,7 @@ class World:
             raise SystemExit("no history of a detector")
         counted = history.counted
         return explained(
-            state, Story(counted[:began], counted[began:], None), history, self.now, "tenant"
+            state, Story(counted[:began], counted[began:]), history, self.now, "tenant"
         )
 
 

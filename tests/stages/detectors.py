@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import NOTHING, Baseline
 from tests.stages.score_records import PERIOD
 
 METRICS = ("faithfulness", "noise_sensitivity_irrelevant")
-SETTINGS = DriftSettings(METRICS, 1.0, 50.0, 0.0, PERIOD, 2)
-NORMAL = Normal({name: Baseline(0.1, 0.02, {"acme": 0.2}) for name in METRICS})
+SETTINGS = DriftSettings(METRICS, 1.0, 50.0, NOTHING, PERIOD, 2)
+NORMAL = Normal({name: Baseline(0.1, 0.01, {"acme": 0.2}) for name in METRICS})
 
 
 def drift_aggregator(

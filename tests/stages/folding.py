@@ -13,6 +13,7 @@ from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.scores.segments import SegmentLabels
 from monitor.records import JudgeIdentity, ScoreRecord
+from monitor.stats.baseline import NOTHING
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, any_records
 
 APPLICATIONS = ("bot", "bot", "bot", "bot", "ask", "ask", "hr", "it", "vip", "zoo", "other")
@@ -25,7 +26,7 @@ def judge(version: int) -> JudgeIdentity:
 
 def made(top_k: int = 2, judges: int = 2, period: int = PERIOD) -> Aggregators:
     """With learning, detectors and segments; nothing has been read."""
-    drift = DriftDetectors(DriftSettings(("faithfulness",), 1.0, None, 0.0, period, 2))
+    drift = DriftDetectors(DriftSettings(("faithfulness",), 1.0, None, NOTHING, period, 2))
     labels = SegmentLabels(most=2)
     scores = ScoreAggregator(
         WINDOWS, period, top_k, drift, segments=labels, always={"vip"}, judges=judges

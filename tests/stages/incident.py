@@ -9,12 +9,12 @@ from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Nor
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.kafka.connection import Connection
 from monitor.records import ScoreRecord
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import NOTHING, Baseline
 from tests.stages.score_records import FIRST, SECOND, record
 
 PERIOD = 3_600
-SETTINGS = DriftSettings(("faithfulness",), 1.0, 1_000.0, 0.0, PERIOD, 2)
-NORMAL = Normal({"faithfulness": Baseline(0.1, 0.02, {"acme": 0.1})})
+SETTINGS = DriftSettings(("faithfulness",), 1.0, 1_000.0, NOTHING, PERIOD, 2)
+NORMAL = Normal({"faithfulness": Baseline(0.1, 0.01, {"acme": 0.1})})
 KEY = f"faithfulness/bot/{FIRST.label}"
 
 

@@ -28,7 +28,7 @@ from monitor.stats.attribution import Shift, Split, split, standing_out
 from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.failures import fails_more
-from monitor.stats.onset import Course, course
+from monitor.stats.onset import onset
 from monitor.stats.sums import ZERO, Sums, as_worse
 
 OTHER = "other"
@@ -49,11 +49,10 @@ class _Sides(NamedTuple):
 
 
 class Story(NamedTuple):
-    """The slots of a detector before the change and since, and the course of its evidence."""
+    """The slots of a detector before the change and since."""
 
     before: list[Counted]
     since: list[Counted]
-    crossed: float | None
 
 
 def story(
@@ -65,16 +64,14 @@ def story(
     """
     counted = history.counted
     first = next((i for i, one in enumerate(counted) if one.event_time >= history.start), None)
-    found: Course | None = None
-    if first is not None:
-        found = course((one.deviation for one in counted[first:]), threshold)
-    if first is None or found is None:
+    if first is None:
         return None
-    onset = first + found.onset
+    deviations = (one.deviation for one in counted[first:])
+    later = onset(deviations, threshold, history.baseline.dependence)
     begin, end = worse_then or (1.0, 0.0)
-    before = [one for one in counted[:onset] if not begin <= one.event_time <= end]
-    crossed = None if found.crossed is None else counted[first + found.crossed].event_time
-    return Story(before, counted[onset:], crossed)
+    since = first + (later or 0)
+    before = [one for one in counted[:since] if not begin <= one.event_time <= end]
+    return Story(before, counted[since:])
 
 
 def explained(

@@ -1,25 +1,24 @@
 """When an alarm opens and closes: the last records of ``rag.alarms.v1`` against the detectors.
 
-An open alarm is one event, with the threshold it was opened at. So of a threshold that changes:
-
-- raised, it closes no open alarm: that takes evidence below the threshold of the opening, too;
-- lowered, it keeps an open alarm open while the evidence is at or above it, and does not open a
-  closed one again for slots that the closing had seen: the evidence must come up to the present
-  threshold with a later slot;
-- no record is ever written with a time in the past, or for a crossing that is over.
-
-Where no record was ever written there is no past to compare with: the present threshold decides.
+Whether it is open is part of the evidence's recursion (``monitor.stats.drift``): gauge, record,
+log and explanation go by the same bit. So it is a function of the slots and of the threshold of
+now, and a threshold that changes much opens or closes an alarm as if it had always been that one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from monitor.exporter.alarms.explanation import explained, span_of, story
 from monitor.exporter.scores.detectors import DetectorHistory, DriftKey, DriftState
 from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
+from monitor.stats.drift import CLOSING
 
+#: In log10, as evidence and thresholds are.
+_CLOSING: Final = math.log10(CLOSING)
 #: ``DriftDetectors.history``.
 Histories = Callable[[DriftKey, float], DetectorHistory | None]
 
@@ -54,11 +53,10 @@ def due(record: AlarmRecord | None, state: DriftState | None) -> State | None:
 
     Cheap, and asked at every look; a history is a day of slots.
     """
+    is_open = state is not None and state.alarm
     if record is not None and record.state == "open":
-        if state is None or state.evidence is None:
-            return "closed"
-        return "closed" if state.evidence < min(record.threshold, state.threshold) else None
-    return "open" if state is not None and state.alarm else None
+        return None if is_open else "closed"
+    return "open" if is_open else None
 
 
 def _opening(
@@ -72,9 +70,6 @@ def _opening(
     excerpt = history and story(history, 10.0**state.threshold, span_of(record))
     if history is None or excerpt is None:
         return None
-    seen = None if record is None else record.evidence_until
-    if seen is not None and excerpt.crossed is not None and excerpt.crossed <= seen.timestamp():
-        return None
     return explained(state, excerpt, history, now, segment_by)
 
 
@@ -84,8 +79,10 @@ def _closing(
     because: Cause = "recovered"
     if state is not None and state.baseline != record.baseline:
         because = "new_baseline"
-    elif state is None or state.evidence is None:
+    elif state is None or not state.is_fed:
         because = "not_watched"
+    elif state.evidence is not None and state.evidence >= record.threshold + _CLOSING:
+        because = "threshold_raised"
     history = None if state is None else histories(state.key, now)
     last = history.counted[-1].event_time if history and history.counted else None
     closed = record.model_copy(

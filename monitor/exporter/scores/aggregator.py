@@ -307,7 +307,7 @@ class ScoreAggregator:
             if event_time < dropped or not isinstance(slot, Observation):
                 continue  # over budget: such slots do not count
             if drift is not None:
-                drift.pace(event_time, sign)
+                drift.pace(event_time, slot, sign)
             if event_time >= forgotten:
                 self._census.count(event_time, slot, sign)
                 self._folding.count(event_time, candidate.application, slot.judge_label, sign)

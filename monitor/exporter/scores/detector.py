@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from monitor.exporter.scores.against import Against
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline, Tolerance
-from monitor.stats.drift import Deviation, combined, directed, uniform, weighted
+from monitor.stats.drift import Deviation, Evidence
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
@@ -36,10 +36,15 @@ class Detector:
         self._number = 0
         self._sequence = EvidenceSequence()
         self._next: Rebuilding | None = None
-        self.baseline: Baseline | None = None
+        self._against: Against | None = None
 
     def __len__(self) -> int:
         return self._number
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What the slots are held against."""
+        return None if self._against is None else self._against.baseline
 
     def hold_against(self, baseline: Baseline | None) -> EvidenceSequence:
         """Another baseline, or none: all slots are held against it anew, if they are not yet.
@@ -48,13 +53,13 @@ class Detector:
         """
         (made, self._next), old = (self._next, None), self._sequence
         if baseline is None:
-            self.baseline, self._sequence = None, EvidenceSequence()
+            self._against, self._sequence = None, EvidenceSequence()
             return old
-        if made is None or not made.is_filled or made.baseline != baseline:
+        if made is None or not made.is_filled or made.against.baseline != baseline:
             made = self._rebuilding(baseline)
             for _ in made.filled():
                 pass
-        self.baseline, self._sequence = baseline, made.sequence
+        self._against, self._sequence = made.against, made.sequence
         return old
 
     def rebuild(self, baseline: Baseline) -> Rebuilding:
@@ -72,7 +77,7 @@ class Detector:
         return self._next is not None
 
     def _rebuilding(self, baseline: Baseline) -> Rebuilding:
-        return Rebuilding(self._slots, baseline, lambda entry: self._deviation(baseline, *entry))
+        return Rebuilding(self._slots, Against(self._metric, baseline, self._tolerance))
 
     def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
@@ -82,8 +87,8 @@ class Detector:
             held = self._slots[hour] = {}
         held[place] = entry
         self._number += 1
-        if self.baseline is not None:
-            self._sequence.put(place, self._deviation(self.baseline, *entry))
+        if self._against is not None:
+            self._sequence.put(place, self._against.held(place[0], *entry))
         if self._next is not None:
             self._next.put(place, entry)
 
@@ -91,7 +96,7 @@ class Detector:
         """A slot counts no longer."""
         del self._slots[hour_of(place[0])][place]
         self._number -= 1
-        if self.baseline is not None:
+        if self._against is not None:
             self._sequence.take(place)
         if self._next is not None:
             self._next.take(place)
@@ -109,8 +114,10 @@ class Detector:
         if self._next is not None:
             self._next.drop_before(event_time)
 
-    def evidence(self, starts: tuple[float, float], end: float, threshold: float) -> float | None:
-        """R over the slots from the first start to ``end``; None without a slot.
+    def evidence(
+        self, starts: tuple[float, float], end: float, threshold: float
+    ) -> Evidence | None:
+        """That of the slots from the first start to ``end``; None without a slot.
 
         The second start is kept going, a little at a time: with the next period it becomes the
         first.
@@ -118,26 +125,19 @@ class Detector:
         self._sequence.prepare(starts[1], end, threshold, _STEPS_AHEAD)
         found = self._sequence.evidence(starts[0], end, threshold)
         self._sequence.keep(set(starts))
-        return None if found is None else combined(found)
+        return found
 
-    def counted(self, end: float) -> Callable[[], list[Counted]]:
+    def counted(self, start: float, end: float) -> Callable[[], list[Counted]]:
         """All slots up to an event time in their order; none without a baseline.
+
+        Those from ``start`` on stand to the baseline as evidence that begins there has them.
 
         They are those of now, but only put together when they are asked for: a day of them takes a
         second, which another thread may have.
         """
-        places = self._sequence.between(-math.inf, end)
+        places = self._sequence.snapshot(start, end)
         slots = {hour: held.copy() for hour, held in self._slots.items()}
         return lambda: [
             Counted(*place, *slots[hour_of(place[0])][place], deviation)
-            for place, deviation in places
+            for place, deviation in places()
         ]
-
-    def _deviation(self, baseline: Baseline, slot: Observation, value: float | None) -> Deviation:
-        own = baseline.of(slot.segment, self._tolerance)
-        if self._metric not in slot.expected:
-            return uniform(value, own) if slot.u == 1.0 else weighted(value, slot.u, own)
-        members = slot.segments or {slot.segment: 1}
-        total = sum(n * baseline.of(name, self._tolerance) for name, n in members.items())
-        f_mean, f = slot.expected[self._metric]
-        return directed(value, slot.u, f_mean, f, own, total / sum(members.values()))

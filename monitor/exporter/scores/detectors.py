@@ -62,18 +62,16 @@ class DriftKey(NamedTuple):
 class DriftState(NamedTuple):
     """What one detector says; log10 of evidence (None before the first slot) and threshold.
 
-    ``baseline`` is the application's, in the direction of the metric.
+    ``baseline`` is the application's, in the direction of the metric. ``alarm`` says whether the
+    quality is worse than it, ``is_fed`` whether there is a slot that is held against it.
     """
 
     key: DriftKey
     baseline: float
     evidence: float | None
     threshold: float
-
-    @property
-    def alarm(self) -> bool:
-        """Whether the quality is worse than the baseline."""
-        return self.evidence is not None and self.evidence >= self.threshold
+    alarm: bool
+    is_fed: bool
 
 
 class DetectorHistory(NamedTuple):
@@ -108,8 +106,11 @@ class DriftDetectors:
         self._fixed = fixed
         self._detectors: dict[DriftKey, Detector] = {}
         self._normal: dict[tuple[str, str], Normal] = {}
-        self._pace = SlotsPerWeek(settings.period_s)
+        self._paces = self._no_paces()
         self._floor = ALWAYS
+
+    def _no_paces(self) -> dict[str, SlotsPerWeek]:
+        return {metric: SlotsPerWeek(self.settings.period_s) for metric in self.settings.metrics}
 
     @property
     def held(self) -> int:
@@ -123,15 +124,15 @@ class DriftDetectors:
 
     def apply(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1), and its detectors are told."""
-        self.pace(candidate.event_time, sign)
+        self.pace(candidate.event_time, slot, sign)
         self.watch(candidate, slot, sign)
 
-    def pace(self, event_time: float, sign: int) -> None:
-        """A slot counts, or no longer: thresholds go by how many there are of all together."""
-        if sign > 0:
-            self._pace.add(event_time)
-        else:
-            self._pace.take(event_time)
+    def pace(self, event_time: float, slot: Observation, sign: int) -> None:
+        """A slot counts, or no longer: thresholds go by how many have a value of each metric."""
+        for metric, index in _watched(slot.metrics, self.settings.metrics):
+            if slot.numbers[index] is not None:
+                pace = self._paces[metric]
+                (pace.add if sign > 0 else pace.take)(event_time)
 
     def watch(self, candidate: Candidate, slot: Observation, sign: int) -> None:
         """The detectors of its application and judge take in a slot (+1), or let it go (−1)."""
@@ -145,7 +146,7 @@ class DriftDetectors:
     def begin_anew(self) -> None:
         """Forget all slots; baselines stay."""
         self._detectors.clear()
-        self._pace = SlotsPerWeek(self.settings.period_s)
+        self._paces = self._no_paces()
         self._floor = ALWAYS
 
     def pairs(self) -> set[tuple[str, str]]:
@@ -220,7 +221,8 @@ class DriftDetectors:
 
         Those from ``start`` on, where the horizon begins, still say how many there are.
         """
-        self._pace.drop_before(start)
+        for pace in self._paces.values():
+            pace.drop_before(start)
         period = self.settings.period_s
         floor = now // period * period - period
         if floor <= self._floor:
@@ -234,8 +236,11 @@ class DriftDetectors:
     def threshold(self, now: float) -> float:
         """A at a time, in epoch seconds."""
         chosen = self.settings
-        weekly = chosen.judged_per_week or self._pace.per_week(now)
-        return threshold(weekly, len(chosen.metrics), chosen.false_alarms_per_week)
+        if chosen.judged_per_week:
+            values = chosen.judged_per_week * len(chosen.metrics)
+        else:
+            values = math.fsum(pace.per_week(now) for pace in self._paces.values())
+        return threshold(values, chosen.false_alarms_per_week)
 
     def states(self, now: float) -> Iterator[DriftState]:
         """Every detector that has a baseline, in the order of the keys."""
@@ -249,8 +254,10 @@ class DriftDetectors:
                     held.baseline.overall(self.settings.tolerance),
                     CATALOGUE[key.metric].higher_is_better,
                 )
-                evidence = None if found is None else math.log10(found)
-                yield DriftState(key, shown, evidence, math.log10(a))
+                combined = 0.0 if found is None else found.combined
+                evidence = math.log10(combined) if combined else None
+                alarm, is_fed = found is not None and found.is_open, found is not None
+                yield DriftState(key, shown, evidence, math.log10(a), alarm, is_fed)
 
     def history(self, key: DriftKey, now: float) -> DetectorHistory | None:
         """What a detector with a baseline has seen by now; None when there is none."""
@@ -261,8 +268,8 @@ class DriftDetectors:
         detector, held = self._detectors.get(key), self._held(key)
         if detector is None or held is None:
             return lambda: None
-        counted = detector.counted(now - self.settings.settle_s)
         start = self._starts(held.effective_from, now)[0]
+        counted = detector.counted(start, now - self.settings.settle_s)
         return lambda: DetectorHistory(counted(), start, held.baseline)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:

@@ -7,13 +7,12 @@ holds at once, and is the same as if it had been made in one step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from monitor.exporter.scores.against import Against
 from monitor.exporter.scores.observation import Observation
-from monitor.stats.baseline import Baseline
-from monitor.stats.drift import Deviation
-from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
+from monitor.stats.evidence_sequence import PickPlace
 
 #: Slots in a step, which takes a few milliseconds.
 STEP: Final = 200
@@ -25,11 +24,9 @@ SlotsByHour = Mapping[int, Mapping[PickPlace, Entry]]
 class Rebuilding:
     """The trail of ``slots``, which may change between two steps if they are told here, too."""
 
-    def __init__(
-        self, slots: SlotsByHour, baseline: Baseline, deviation: Callable[[Entry], Deviation]
-    ) -> None:
-        self._slots, self._deviation = slots, deviation
-        self.baseline, self.sequence = baseline, EvidenceSequence()
+    def __init__(self, slots: SlotsByHour, against: Against) -> None:
+        self._slots, self.against = slots, against
+        self.sequence = against.sequence()
         #: So many slots in a step.
         self.step = STEP
         #: What came or went (None) of hours that had been looked at.
@@ -40,7 +37,7 @@ class Rebuilding:
     def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
         if self.is_filled:
-            self.sequence.put(place, self._deviation(entry))
+            self._hold(place, entry)
         elif hour_of(place[0]) <= self._hour:
             self._changes.append((place, entry))
 
@@ -62,7 +59,7 @@ class Rebuilding:
             self._hour = min(later)
             held = sorted(self._slots[int(self._hour)].items(), key=lambda item: item[0])
             for number, (place, entry) in enumerate(held, 1):
-                self.sequence.put(place, self._deviation(entry))
+                self._hold(place, entry)
                 if number % self.step == 0:
                     yield
             yield
@@ -75,8 +72,11 @@ class Rebuilding:
             if changed is None:
                 self.sequence.take(place)
             else:
-                self.sequence.put(place, self._deviation(changed))
+                self._hold(place, changed)
         self._changes.clear()
+
+    def _hold(self, place: PickPlace, entry: Entry) -> None:
+        self.sequence.put(place, self.against.held(place[0], *entry))
 
     def followed(self, starts: tuple[float, float], end: float, threshold: float) -> bool:
         """Take a step of the evidence since one of the starts; False when none is left."""

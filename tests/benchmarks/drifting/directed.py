@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.sampling.picks import LEAST_WEIGHT, MOST_EXPECTED
-from monitor.stats.baseline import PRIOR_WEIGHT
+from monitor.stats.baseline import PRIOR_WEIGHT, STANDARD_ERRORS
 from monitor.stats.calibration import BINS, JudgedPick, learned
 from tests.benchmarks.drifting.ours import Array, Detectors
 from tests.benchmarks.drifting.segmented import NORMAL, RATES, Phase, draw
@@ -83,7 +83,7 @@ class DirectedWorld:
         for number in range(len(RATES)):
             inside = x[segment == number]
             drawn = (inside.sum() + PRIOR_WEIGHT * mean) / (len(inside) + PRIOR_WEIGHT)
-            self._baselines[run, number] = drawn + se
+            self._baselines[run, number] = drawn + STANDARD_ERRORS * se
         seen = zip(self._signal(x).tolist(), x.tolist(), strict=True)
         found = learned((JudgedPick(z, 1.0, {METRIC: value}) for z, value in seen), [METRIC])
         assert found is not None

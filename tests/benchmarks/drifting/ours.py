@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.stats.drift import BETS, CEILING, NO_EVIDENCE, after, combined, uniform
+from monitor.stats.drift import BETS, CEILING, CLOSING, NO_EVIDENCE, after, uniform
 
 Array = NDArray[np.float64]
 
@@ -21,6 +21,7 @@ class Detectors:
         self.threshold = threshold
         self._bets = np.array(BETS)[:, None]
         self._evidence = np.zeros((len(BETS), runs))
+        self.is_open = np.zeros(runs, np.bool_)
 
     def step(self, by: Array, reach: Array) -> Array:
         """One slot in each run; its deviation and reach, each of shape (runs,). R, (runs,)."""
@@ -29,13 +30,17 @@ class Detectors:
         self._evidence = (1.0 + self._evidence) * (1.0 + bet * by)
         total: Array = self._evidence.mean(axis=0)
         ceiling = CEILING * self.threshold
+        was_open, closing = self.is_open, CLOSING * self.threshold
+        self.is_open = (total >= self.threshold) | (was_open & (total >= closing))
         self._evidence *= np.minimum(1.0, ceiling / np.maximum(total, ceiling))
-        found: Array = np.minimum(total, ceiling)
+        self._evidence[:, was_open & ~self.is_open] = 0.0
+        found: Array = self._evidence.mean(axis=0)
         return found
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Go on with these runs only."""
         self._evidence = self._evidence[:, which]
+        self.is_open = self.is_open[which]
 
 
 def agrees(seed: int) -> bool:
@@ -46,6 +51,6 @@ def agrees(seed: int) -> bool:
         deviation = uniform(float(x), 0.15)
         found = many.step(np.array([deviation.by]), np.array([deviation.reach]))[0]
         one = after(one, deviation, threshold)
-        if not np.isclose(found, combined(one), rtol=1e-9):
+        if not np.isclose(found, one.combined, rtol=1e-9):
             return False
     return True

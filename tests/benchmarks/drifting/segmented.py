@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.stats.baseline import PRIOR_WEIGHT
+from monitor.stats.baseline import PRIOR_WEIGHT, STANDARD_ERRORS
 from tests.benchmarks.drifting.ours import Array, Detectors
 from tests.benchmarks.drifting.streams import STANDARD
 
@@ -45,6 +45,11 @@ class World:
         baseline = self._baselines[segment, np.arange(self.runs)]
         return self._detectors.step(x - baseline, baseline)
 
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """In which runs an alarm is open, shape (runs,)."""
+        return self._detectors.is_open
+
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Go on with these runs only."""
         self._detectors.keep(which)
@@ -75,4 +80,4 @@ def _learn(rng: np.random.Generator, runs: int, learn: int) -> Array:
     mean = total.sum(axis=0) / learn
     se: Array = np.sqrt(squares - learn * mean**2 + 1) / learn
     drawn: Array = (total + PRIOR_WEIGHT * mean) / (count + PRIOR_WEIGHT)
-    return drawn + se
+    return drawn + STANDARD_ERRORS * se

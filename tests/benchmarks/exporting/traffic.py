@@ -23,7 +23,7 @@ from monitor.records import (
     Source,
     Verdicts,
 )
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import NOTHING, Baseline
 
 DAY: Final = 86_400
 #: A midnight.
@@ -57,7 +57,7 @@ def aggregators(
 
     They are ``fixed`` by the configuration, or are still to be learned.
     """
-    settings = DriftSettings(ALARMED, 1.0, None, 0.0, DAY, 60)
+    settings = DriftSettings(ALARMED, 1.0, None, NOTHING, DAY, 60)
     normal = Normal({name: Baseline(0.6, 0.01, {}) for name in ALARMED})
     drift = DriftDetectors(settings, lambda _application, _judge: normal if fixed else None)
     aggregator = ScoreAggregator(

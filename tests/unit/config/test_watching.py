@@ -18,6 +18,7 @@ from monitor.config import Settings, load
 from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
 from monitor.exporter.scores.detectors import DriftSettings
+from monitor.stats.baseline import Tolerance
 
 BASELINES = """
 drift:
@@ -46,7 +47,7 @@ def test_the_detectors_are_told_what_the_settings_say() -> None:
     said = aggregators(Settings()).drift.settings
     noise = ("noise_sensitivity_relevant", "noise_sensitivity_irrelevant")
     watched = ("faithfulness", *noise, "answered", "retrieved")
-    assert said == DriftSettings(watched, 1.0, None, 0.0, 86_400, 60)
+    assert said == DriftSettings(watched, 1.0, None, Tolerance(share=0.1), 86_400, 60)
     assert set(watched) <= set(get_args(MetricName))
 
 

@@ -80,7 +80,7 @@ def test_control_records_take_the_place_of_learning() -> None:
         metrics={"faithfulness": MetricBaseline(mean=0.5)},
     )
     found = page_of(good_then_bad(), 21.0, [b"", decided.to_json(), b"{}", b'{"kind": "pause"}'])
-    assert found["rag_score_baseline"] == 0.5
+    assert found["rag_score_baseline"] == pytest.approx(0.5 - 0.05)
     page = gauges(*made()[::2], [], START, [decided.to_json(), b"{}", b'{"kind": "pause"}'])
     for result, count in (("read", 1), ("malformed", 1), ("other_kind", 1)):
         assert f'rag_monitor_control_records_total{{result="{result}"}} {count}.0' in page
@@ -95,7 +95,7 @@ def test_a_fixed_baseline_wins_over_the_control_topic() -> None:
     found = made(**{"drift.baselines": json.dumps([entry])})
     lines = [each.to_json() for each in good_then_bad()]
     page = samples(gauges(*found[::2], lines, START + 41.0))
-    assert page["rag_score_baseline"] == pytest.approx(0.6)
+    assert page["rag_score_baseline"] == pytest.approx(0.6 - 0.04)
     assert page["rag_monitor_baseline_learning"] == 0
     assert "rag_monitor_baseline_slots" not in page
 

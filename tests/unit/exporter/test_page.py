@@ -25,7 +25,7 @@ from monitor.exporter.scores.aggregator import ScoreAggregator, SegmentLabels
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, MetricBaseline
-from monitor.stats.baseline import Baseline
+from monitor.stats.baseline import NOTHING, Baseline
 from tests.stages.page import Event, live, page, score
 from tests.stages.score_records import (
     FIRST,
@@ -41,14 +41,14 @@ from tests.stages.score_records import (
 WATCHED = ("faithfulness", "noise_sensitivity_irrelevant")
 #: The configuration knows what is normal for one judge of one application.
 FIXED = ("bot", SECOND.label)
-NORMAL = Normal({name: Baseline(0.1, 0.02, {"acme": 0.2}) for name in WATCHED})
+NORMAL = Normal({name: Baseline(0.1, 0.01, {"acme": 0.2}) for name in WATCHED})
 CLOCKS = st.integers(0, 260) | st.floats(0, 260)
 RANDOM = st.randoms(use_true_random=False)
 
 
 def made(judged_per_week: float | None = None, period: int = PERIOD) -> Aggregators:
     """An exporter that has read nothing yet."""
-    watched = DriftSettings(WATCHED, 1_000.0, judged_per_week, 0.0, period, 2)
+    watched = DriftSettings(WATCHED, 1_000.0, judged_per_week, NOTHING, period, 2)
     drift = DriftDetectors(watched, lambda *pair: NORMAL if pair == FIXED else None)
     scores = ScoreAggregator(WINDOWS, period, 1, drift, segments=SegmentLabels(most=2))
     return Aggregators(scores, drift, Baselines(drift, Learner(LearningSettings(4, 2))))

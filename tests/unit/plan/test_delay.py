@@ -21,14 +21,14 @@ def test_with_a_known_baseline(factor: float, judged: float) -> None:
 def test_with_a_learned_baseline_and_segments() -> None:
     """×2 and ×1.5 inside three segments, picks uniform: within 15 % of the benchmark."""
     found = Simulation(Quality(SEGMENTS), WatchSettings(A, learn_slots=1_000)).delays([2.0, 1.5])
-    assert found == [pytest.approx(93, rel=0.15), pytest.approx(316, rel=0.15)]
+    assert found == [pytest.approx(102, rel=0.15), pytest.approx(386, rel=0.15)]
 
 
 def test_with_directed_picks() -> None:
     """×2 at a correlation of 0.6, one of twenty: within 15 % of the benchmark."""
     watch = WatchSettings(A, learn_slots=1_000, members=20)
     (found,) = Simulation(Quality(SEGMENTS, 0.6), watch).delays([2.0])
-    assert found == pytest.approx(56, rel=0.15)
+    assert found == pytest.approx(64, rel=0.15)
 
 
 def test_a_directed_pick_is_worth_two() -> None:

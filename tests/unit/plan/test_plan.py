@@ -54,8 +54,8 @@ def test_false_alarms_are_promised_by_the_week() -> None:
     planned, told = settings(), settings(drift__judged_per_week=1_000)
     metrics, promised = len(planned.drift.metrics), planned.drift.false_alarms_per_week
     week = 40.0 * 60 * 24 * 7
-    assert watch(planned, FOUND, 0.05).threshold == threshold(week, metrics, promised)
-    assert watch(told, FOUND, 0.05).threshold == threshold(1_000, metrics, promised)
+    assert watch(planned, FOUND, 0.05).threshold == threshold(week * metrics, promised)
+    assert watch(told, FOUND, 0.05).threshold == threshold(1_000 * metrics, promised)
 
 
 def test_the_rate_bounds_what_is_judged() -> None:

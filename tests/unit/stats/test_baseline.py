@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.baseline import MOST_SEGMENTS, Baseline, ScoredPick, learned
+from monitor.stats.baseline import MOST_SEGMENTS, Baseline, ScoredPick, Tolerance, learned
 
 PICKS = st.lists(
     st.builds(
@@ -70,5 +70,5 @@ def test_nothing_learned_from_nothing() -> None:
 
 def test_a_baseline_is_at_most_one() -> None:
     """Mean, SE and tolerance together never ask for more than the worst score."""
-    assert Baseline(0.9, 0.08, {"a": 0.99}).of("a", tolerate=0.1) == 1.0
-    assert Baseline(0.9, 0.08, {}).overall(tolerate=0.1) == 1.0
+    assert Baseline(0.9, 0.08, {"a": 0.99}).of("a", Tolerance(0.1)) == 1.0
+    assert Baseline(0.9, 0.08, {}).overall(Tolerance(0.1)) == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 
 import pytest
@@ -13,10 +14,9 @@ from monitor.sampling.picks import weights
 from monitor.stats.drift import (
     BETS,
     NO_EVIDENCE,
-    BetEvidence,
     Deviation,
+    Evidence,
     after,
-    combined,
     directed,
     uniform,
     weighted,
@@ -25,32 +25,43 @@ from monitor.stats.drift import (
 UNIT = st.floats(0.0, 1.0)
 
 
-def exact_after(evidence: list[Fraction], d: Fraction, reach: Fraction) -> list[Fraction]:
+def closed(*bets: float) -> Evidence:
+    """No alarm, and so much evidence."""
+    a, b, c, d, e = bets
+    return Evidence((a, b, c, d, e), is_open=False, reached=0.0)
+
+
+def exact_after(
+    evidence: list[Fraction], d: Fraction, reach: Fraction, starts: int
+) -> list[Fraction]:
     """The formula in exact arithmetic, without the ceiling."""
     return [
-        (1 + r) * (1 + min(Fraction(bet), Fraction("0.95") / reach) * d)
+        (starts + r) * (1 + min(Fraction(bet), Fraction("0.95") / reach) * d)
         for bet, r in zip(BETS, evidence, strict=True)
     ]
 
 
 @given(st.lists(UNIT | st.none(), min_size=1, max_size=30), st.floats(0.01, 0.99))
 def test_evidence_follows_the_formula(values: list[float | None], baseline: float) -> None:
-    """R_L ← (1 + R_L)·(1 + min(L, 0.95/b)·(x − b)), to rounding, where no ceiling is near."""
-    found: BetEvidence = NO_EVIDENCE
+    """R_L ← (1 + R_L)·(1 + min(L, 0.95/b)·(x − b)), to rounding, where no ceiling is near.
+
+    A pick without a value adds no start, and changes nothing.
+    """
+    found = NO_EVIDENCE
     exact = [Fraction(0)] * len(BETS)
     for value in values:
         found = after(found, uniform(value, baseline), 1e300)
         x = Fraction(baseline if value is None else value)
-        exact = exact_after(exact, x - Fraction(baseline), Fraction(baseline))
-    assert found == pytest.approx([float(r) for r in exact], rel=1e-12)
+        starts = int(value is not None)
+        exact = exact_after(exact, x - Fraction(baseline), Fraction(baseline), starts)
+    assert found.bets == pytest.approx([float(r) for r in exact], rel=1e-12)
 
 
 @given(UNIT, UNIT)
 def test_no_factor_is_below_a_twentieth(value: float, baseline: float) -> None:
     """One slot, however good, leaves at least a twentieth of the evidence."""
-    before: BetEvidence = (10.0, 10.0, 10.0, 10.0, 10.0)
-    grown = after(before, uniform(value, baseline), 1e9)
-    assert min(grown) >= 11.0 * 0.05 * (1 - 1e-12)
+    grown = after(closed(*[10.0] * 5), uniform(value, baseline), 1e9)
+    assert min(grown.bets) >= 11.0 * 0.05 * (1 - 1e-12)
 
 
 @given(st.floats(0.2, 5.0), UNIT, st.floats(0.0, 0.25), UNIT, UNIT)
@@ -69,22 +80,100 @@ def test_evidence_stays_positive_whatever_stands_on_a_record(
 ) -> None:
     """A record that breaks u·f ≤ 1/4 costs no more than the largest loss: log10 R exists."""
     found = after(NO_EVIDENCE, directed(value, u, 0.0, f, baseline, baseline), 1e6)
-    assert min(found) >= 0.05 * (1 - 1e-12)
+    assert min(found.bets) >= 0.05 * (1 - 1e-12)
 
 
 @given(st.floats(1e3, 1e8), st.floats(1.0, 1e6))
 def test_evidence_never_passes_the_ceiling(threshold: float, excess: float) -> None:
-    """Above 100·A all bets are scaled down together: their ratios stay, their mean is 100·A."""
+    """Above 30·A all bets are scaled down together: their ratios stay, their mean is 30·A."""
     huge = threshold * 200.0 * excess
-    before: BetEvidence = (huge, huge / 2, huge / 4, huge / 8, huge * 3)
-    found = after(before, Deviation(0.0, 0.5), threshold)
-    assert combined(found) == pytest.approx(100.0 * threshold, rel=1e-12)
-    assert found[0] / found[1] == pytest.approx((1 + huge) / (1 + huge / 2), rel=1e-9)
+    found = after(
+        closed(huge, huge / 2, huge / 4, huge / 8, huge * 3), Deviation(0.0, 0.5), threshold
+    )
+    assert found.is_open
+    assert found.combined == pytest.approx(30.0 * threshold, rel=1e-12)
+    assert found.bets[0] / found.bets[1] == pytest.approx((1 + huge) / (1 + huge / 2), rel=1e-9)
+
+
+@given(st.lists(UNIT | st.none(), min_size=1, max_size=60), st.floats(2.0, 50.0))
+def test_an_alarm_is_open_from_the_threshold_to_a_tenth_of_it(
+    values: list[float | None], threshold: float
+) -> None:
+    """The bit follows R; with its end nothing is left of the evidence."""
+    found, is_open = NO_EVIDENCE, False
+    for value in values:
+        found = after(found, uniform(value, 0.1), threshold)
+        ends = is_open and found.reached < 0.1 * threshold
+        is_open = found.reached >= threshold or (is_open and not ends)
+        assert found.is_open is is_open
+        assert (found.bets == (0.0,) * 5) is (ends or found.reached == 0.0)
+
+
+def test_openings_come_once_in_a_threshold_of_slots_at_most() -> None:
+    """Not only the first one from a start: with the renewal each takes A slots on average.
+
+    At exactly the baseline, 0/1 scores, A = 300. An alarm that is open takes time, too.
+    """
+    rng, threshold, slots = random.Random(1), 300.0, 150_000
+    found, openings = NO_EVIDENCE, 0
+    for _ in range(slots):
+        was_open = found.is_open
+        found = after(found, uniform(float(rng.random() < 0.1), 0.1), threshold)
+        openings += found.is_open and not was_open
+    print(f"{openings} openings, at most {slots / threshold:.0f} promised")
+    assert 40 < openings <= slots / threshold
 
 
 def test_a_baseline_of_zero_bets_without_a_bound() -> None:
     """At b = 0 nothing can be lost, so every bet stakes its own L, and nothing divides by zero."""
-    assert after(NO_EVIDENCE, uniform(1.0, 0.0), 1e9) == tuple(1.0 + bet for bet in BETS)
+    found = after(NO_EVIDENCE, uniform(1.0, 0.0), 1e9)
+    assert found.bets == tuple(1.0 + bet for bet in BETS)
+
+
+def test_picks_that_fail_are_no_evidence() -> None:
+    """However many they are, of all kinds: nothing grows without a value."""
+    found = NO_EVIDENCE
+    for _ in range(1_000):
+        for step in (
+            uniform(None, 0.1), weighted(None, 2.0, 0.1), directed(None, 2.0, 0.1, 0.1, 0.1, 0.1)
+        ):  # fmt: skip
+            found = after(found, step, 1e9)
+    assert found.combined == 0.0
+
+
+@given(st.lists(UNIT, min_size=1, max_size=30), st.floats(1.0, 20.0))
+def test_scores_that_repeat_each_other_count_to_the_power_of_one_in_v(
+    values: list[float], dependence: float
+) -> None:
+    """R_L ← (1 + R_L)·factor^(1/V)."""
+    found = NO_EVIDENCE
+    for value in values:
+        step = uniform(value, 0.1)
+        factors = after(NO_EVIDENCE, step, 1e300).bets
+        grown = [
+            (1.0 + r) * f ** (1.0 / dependence) for r, f in zip(found.bets, factors, strict=True)
+        ]
+        found = after(found, step, 1e300, dependence)
+        assert found.bets == pytest.approx(grown, rel=1e-12)
+
+
+@given(UNIT | st.none(), st.floats(0.2, 5.0), UNIT, UNIT, st.floats(0.0, 0.5))
+def test_a_margin_is_a_higher_baseline(
+    value: float | None, u: float, f: float, baseline: float, margin: float
+) -> None:
+    """Held against more, a slot is what it were held against a baseline that is higher."""
+    more, f = baseline + margin, min(f, 0.25 / u)
+    pairs = [
+        (uniform(value, baseline), uniform(value, more)),
+        (weighted(value, u, baseline), weighted(value, u, more)),
+        (
+            directed(value, u, 0.1, f, baseline, baseline),
+            directed(value, u, 0.1, f, more, more),
+        ),
+    ]
+    for before, after_ in pairs:
+        found = before.against_more(margin)
+        assert found[:3] == pytest.approx(after_[:3], abs=1e-12)
 
 
 @given(
@@ -101,8 +190,9 @@ def test_a_directed_pick_without_expectation_is_an_e_value(
         factors = []
         for value, weight in zip(values, w, strict=True):
             step = weighted(value, 1.0 / weight, baseline)
-            factors.append((weight / len(w)) * after((0.0,) * 5, step, 1e300)[bet])
-            assert after((0.0,) * 5, step, 1e300)[bet] >= 0.05 - 1e-9
+            factor = after(NO_EVIDENCE, step, 1e300).bets[bet]
+            factors.append((weight / len(w)) * factor)
+            assert factor >= 0.05 - 1e-9
         assert math.fsum(factors) <= 1.0 + 1e-9
 
 
@@ -111,5 +201,7 @@ def test_a_step_in_expectation_is_an_e_value() -> None:
     baseline = 0.125
     worse = after(NO_EVIDENCE, uniform(1.0, baseline), 1e9)
     better = after(NO_EVIDENCE, uniform(0.0, baseline), 1e9)
-    means = [baseline * w + (1 - baseline) * b for w, b in zip(worse, better, strict=True)]
+    means = [
+        baseline * w + (1 - baseline) * b for w, b in zip(worse.bets, better.bets, strict=True)
+    ]
     assert all(math.isclose(mean, 1.0, rel_tol=1e-12) for mean in means)

@@ -8,41 +8,59 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.stats.drift import NO_EVIDENCE, BetEvidence, Deviation, after, uniform
-from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
+from monitor.stats.baseline import Baseline, SegmentSpread
+from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, uniform
+from monitor.stats.evidence_sequence import EvidenceSequence, Held, PickPlace
+from monitor.stats.recent_mix import RecentMix
 
-THRESHOLDS = st.sampled_from([20.0, 100.0, 1e4])
-SLOTS = st.lists(
-    st.tuples(st.integers(0, 2400).map(lambda t: t / 4), st.floats(0.0, 1.0)), max_size=40
-).map(lambda found: [((time, f"i{i}"), uniform(x, 0.08)) for i, (time, x) in enumerate(found)])
-Slots = list[tuple[PickPlace, Deviation]]
+THRESHOLDS = st.sampled_from([2.0, 20.0, 100.0, 1e4])
+#: Some 40 minutes, so that several steps are remembered.
+TIMES = st.integers(0, 9_600).map(lambda t: t / 4)
+SPREADS = {"a": SegmentSpread(0.9, 0.01), "b": SegmentSpread(0.1, 0.2)}
+MIX = RecentMix(Baseline(0.08, 0.01, {"a": 0.08, "b": 0.08}, spreads=SPREADS))
+SCORES = st.floats(0.0, 1.0) | st.none()
+SLOTS = st.lists(st.tuples(TIMES, SCORES, st.sampled_from("ab")), max_size=40).map(
+    lambda found: [
+        ((time, f"i{i}"), Held(uniform(x, 0.08), MIX.parts({segment: 1})))
+        for i, (time, x, segment) in enumerate(found)
+    ]
+)
+Slots = list[tuple[PickPlace, Held]]
 
 
-def straight(slots: Slots, start: float, end: float, threshold: float) -> BetEvidence | None:
+def straight(slots: Slots, start: float, end: float, threshold: float) -> Evidence | None:
     """The recursion in one go over the sorted slots: what every way must end in."""
-    within = [dev for (time, _), dev in sorted(slots) if start <= time <= end]
-    evidence: BetEvidence = NO_EVIDENCE
-    for deviation in within:
-        evidence = after(evidence, deviation, threshold)
+    within = [held for (time, _), held in sorted(slots) if start <= time <= end]
+    evidence, mix = NO_EVIDENCE, MIX.copy()
+    for held in within:
+        margin = mix.margin()
+        mix.add(held.parts)
+        deviation = held.deviation.against_more(margin) if margin else held.deviation
+        evidence = after(evidence, deviation, threshold, 1.5)
     return evidence if within else None
+
+
+def sequence() -> EvidenceSequence:
+    """One without a slot."""
+    return EvidenceSequence(MIX, 1.5)
 
 
 @settings(deadline=None)
 @given(SLOTS, st.randoms(use_true_random=False), THRESHOLDS)
 def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, threshold: float) -> None:
     """Shuffled, asked in between at any time, taken out and put back: the same evidence."""
-    trail, held = EvidenceSequence(), list(slots)
+    trail, held = sequence(), list(slots)
     rng.shuffle(held)
-    for place, deviation in held:
-        trail.put(place, deviation)
+    for place, one in held:
+        trail.put(place, one)
         if rng.random() < 0.5:
-            a = rng.choice([20.0, 100.0, threshold])
-            trail.evidence(rng.choice([0.0, 120.0]), rng.uniform(0, 700), a)
+            a = rng.choice([3.0, 20.0, 100.0, threshold])
+            trail.evidence(rng.choice([0.0, 480.0]), rng.uniform(0, 2_800), a)
         if rng.random() < 0.2:
             trail.take(place)
-            trail.put(place, deviation)
-    for start in (0.0, 120.0):
-        for end in (599.0, 300.0, 700.0):
+            trail.put(place, one)
+    for start in (0.0, 480.0):
+        for end in (2_399.0, 1_200.0, 2_800.0):
             assert trail.evidence(start, end, threshold) == straight(slots, start, end, threshold)
 
 
@@ -52,29 +70,29 @@ def test_steps_taken_ahead_change_nothing(
     slots: Slots, rng: random.Random, threshold: float
 ) -> None:
     """However few at a time and however far, and whatever slots come and go in between."""
-    trail, held = EvidenceSequence(), list(slots)
+    trail, held = sequence(), list(slots)
     rng.shuffle(held)
-    for place, deviation in held:
-        trail.put(place, deviation)
-        trail.prepare(120.0, rng.uniform(0, 700), threshold, rng.randrange(4))
-    assert trail.evidence(120.0, 599.0, threshold) == straight(slots, 120.0, 599.0, threshold)
+    for place, one in held:
+        trail.put(place, one)
+        trail.prepare(480.0, rng.uniform(0, 2_800), threshold, rng.randrange(4))
+    assert trail.evidence(480.0, 2_399.0, threshold) == straight(slots, 480.0, 2_399.0, threshold)
 
 
 @settings(deadline=None)
 @given(SLOTS, st.lists(THRESHOLDS, min_size=1, max_size=4))
 def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[float]) -> None:
     """After any changes of A the evidence is what A would have given from the beginning."""
-    trail = EvidenceSequence()
-    for place, deviation in slots:
-        trail.put(place, deviation)
+    trail = sequence()
+    for place, one in slots:
+        trail.put(place, one)
     for threshold in thresholds:
-        assert trail.evidence(0.0, 700.0, threshold) == straight(slots, 0.0, 700.0, threshold)
+        assert trail.evidence(0.0, 2_800.0, threshold) == straight(slots, 0.0, 2_800.0, threshold)
 
 
 def test_only_places_that_are_held_can_be_taken() -> None:
     """Taking out what is not there is an error, and changes nothing."""
     trail = EvidenceSequence()
-    trail.put((1.0, "a"), Deviation(0.0, 0.5))
+    trail.put((1.0, "a"), Held(Deviation(0.0, 0.5)))
     with pytest.raises(KeyError):
         trail.take((1.0, "b"))
     assert len(trail) == 1
@@ -84,8 +102,37 @@ def test_a_start_that_is_kept_goes_on_and_others_are_forgotten() -> None:
     """Dropping a recursion loses no evidence: it is computed again when it is asked for."""
     trail = EvidenceSequence()
     for second in range(100):
-        trail.put((float(second), "i"), uniform(0.5, 0.08))
+        trail.put((float(second), "i"), Held(uniform(0.5, 0.08)))
     before = trail.evidence(0.0, 99.0, 1e4)
     trail.evidence(60.0, 99.0, 1e4)
     trail.keep({60.0})
     assert trail.evidence(0.0, 99.0, 1e4) == before
+
+
+@settings(deadline=None)
+@given(SLOTS, THRESHOLDS)
+def test_a_snapshot_has_the_deviations_of_the_evidence(slots: Slots, threshold: float) -> None:
+    """From the start on; what comes later changes nothing of it."""
+    trail = sequence()
+    for place, one in slots:
+        trail.put(place, one)
+    snapshot = trail.snapshot(480.0, 2_000.0)
+    trail.put((0.0, "late"), Held(uniform(1.0, 0.08), MIX.parts({"b": 1})))
+    evidence = NO_EVIDENCE
+    for place, deviation in snapshot():
+        if place[0] >= 480.0:
+            evidence = after(evidence, deviation, threshold, 1.5)
+    assert [place for place, _ in snapshot()] == sorted(p for p, _ in slots if p[0] <= 2_000.0)
+    assert evidence == (straight(slots, 480.0, 2_000.0, threshold) or NO_EVIDENCE)
+
+
+def test_a_threshold_that_asks_nothing_else_steps_back_nowhere() -> None:
+    """While all answers stay the same the steps are kept; an answer that changes loses some."""
+    trail = EvidenceSequence()
+    for second in range(1_000):
+        trail.put((float(second), "i"), Held(uniform(0.5 if second > 990 else 0.0, 0.08)))
+    trail.evidence(0.0, 999.0, 1e3)
+    trail.prepare(0.0, 999.0, 1.001e3, 0)
+    assert trail.left(0.0, 999.0) == 0
+    trail.prepare(0.0, 999.0, 2e5, 0)
+    assert 0 < trail.left(0.0, 999.0) < 500

@@ -63,7 +63,8 @@ def test_evidence_is_high_above_a_tenth_of_the_threshold(
     evidence: float | None, high: bool
 ) -> None:
     """Both are logarithms."""
-    state = DriftState(DriftKey("faithfulness", "bot", "j@1"), 0.9, evidence, math.log10(1_000))
+    key, threshold = DriftKey("faithfulness", "bot", "j@1"), math.log10(1_000)
+    state = DriftState(key, 0.9, evidence, threshold, alarm=False, is_fed=True)
     assert is_high(state) is high
 
 

@@ -115,45 +115,43 @@ def at_threshold(per_week: float) -> DriftSettings:
     return replace(SETTINGS, judged_per_week=per_week)
 
 
-def test_a_raised_threshold_alone_closes_nothing() -> None:
-    """The alarm closes when the evidence falls below the threshold it was opened at."""
+def test_a_threshold_that_rose_is_no_recovery() -> None:
+    """The record goes by the gauge's bit, and says that nothing has become better."""
     last = Last()
-    look(aggregator(OVER), last, 302.0)
-    strict = aggregator(OVER, at_threshold(1e12))
-    (state,) = strict.states(START + 302.0)
-    assert not state.alarm
-    assert look(strict, last, 302.0) == []
-    (closed,) = look(strict, last, 490.0)
-    assert closed.state == "closed"
+    look(aggregator(INCIDENT), last, 302.0)
+    strict = aggregator(INCIDENT, at_threshold(1e12))
+    (closed,) = look(strict, last, 302.0)
+    assert (closed.state, closed.closed_because) == ("closed", "threshold_raised")
+    assert closed.answer.startswith("no longer evidence enough for a threshold that rose at ")
 
 
-def test_a_lowered_threshold_keeps_an_open_alarm() -> None:
-    """While the evidence is at the present threshold it is the same event."""
-    last = Last()
-    (opened,) = look(aggregator(OVER), last, 302.0)
-    calm = next(
-        seconds
-        for seconds in range(302, 500)
-        if not next(aggregator(OVER).states(START + seconds)).alarm
-    )
-    lax = aggregator(OVER, at_threshold(30.0))
-    assert next(lax.states(START + calm)).alarm
-    assert look(lax, last, float(calm)) == []
-    assert last[KEY] == opened
+def test_alarm_and_record_go_by_the_same_bit() -> None:
+    """At every look, through opening, closing and another threshold."""
+    last, seen = Last(), []
+    for threshold in (1_000.0, 50.0, 1_000.0):
+        for seconds in range(290, 500, 3):
+            drift = aggregator(OVER, at_threshold(threshold))
+            look(drift, last, float(seconds))
+            (state,) = drift.states(START + seconds)
+            record = last.get(KEY)
+            assert state.alarm is (record is not None and record.state == "open")
+            seen.append(state.alarm)
+    assert {True, False} == set(seen)
 
 
-def test_a_lowered_threshold_does_not_open_a_closed_alarm_again() -> None:
-    """What the closing had seen stays closed; evidence that comes up later opens."""
+def test_an_alarm_that_ends_with_the_last_slot_has_recovered() -> None:
+    """All evidence is gone then, and there is a detector that is fed."""
     drift, last = aggregator(OVER), Last()
     look(drift, last, 302.0)
-    calm = 302.0
-    while not look(drift, last, calm):
-        calm += 1.0
-    lax = aggregator(OVER, at_threshold(30.0))
-    assert next(lax.states(START + calm)).alarm
-    assert look(lax, last, calm) == []
-    again = aggregator([*OVER, *usual(500, 100), *worse(600, 150)], at_threshold(30.0))
-    assert [one.state for one in look(again, last, 752.0)] == ["open"]
+    ended = next(
+        seconds
+        for seconds in range(303, 500)
+        if not next(drift.states(START + float(seconds))).alarm
+    )
+    (state,) = drift.states(START + float(ended))
+    assert (state.evidence, state.is_fed) == (None, True)
+    (closed,) = look(drift, last, float(ended))
+    assert closed.closed_because == "recovered"
 
 
 def test_a_judge_that_fails_more_is_named() -> None:

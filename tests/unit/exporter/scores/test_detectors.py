@@ -18,13 +18,15 @@ from monitor.exporter.scores.detectors import (
     Normal,
 )
 from monitor.records import Outcome, ScoreRecord
-from monitor.stats.baseline import Baseline
-from monitor.stats.drift import NO_EVIDENCE, Deviation, after, combined, directed, uniform
+from monitor.stats.baseline import NOTHING, Baseline
+from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, directed, uniform, weighted
 from monitor.stats.threshold import WEEK_S
 from tests.stages import batch
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
 
+#: Evidence, threshold and alarm.
+Said = tuple[float | None, float, bool]
 CLOCKS = st.integers(0, 260).map(float) | st.floats(0, 260)
 
 
@@ -45,8 +47,8 @@ def states(
 
 def expected(
     records: Iterable[ScoreRecord], now: float, drift: DriftSettings, normal: Normal
-) -> dict[DriftKey, tuple[float | None, float]]:
-    """Evidence and threshold by key, from scratch: sort, and go through the formula once."""
+) -> dict[DriftKey, Said]:
+    """Evidence, threshold and alarm by key, from scratch: sort, and go through the formula once."""
     start = (int(now) // PERIOD - 1) * PERIOD
     oldest = min(start, int(now) - max(WINDOWS.values()) + 1)
     counted = [
@@ -56,19 +58,21 @@ def expected(
     ]
     counted.sort(key=lambda each: (each.event_time.timestamp(), each.interaction_id))
     threshold = (drift.judged_per_week or 0) * len(METRICS) / drift.false_alarms_per_week
-    found: dict[DriftKey, tuple[float | None, float]] = {}
-    running: dict[DriftKey, tuple[float, float, float, float, float]] = {}
+    found: dict[DriftKey, Said] = {}
+    running: dict[DriftKey, Evidence] = {}
     for each in counted:
         for metric, _ in batch.slots(each):
             key = DriftKey(metric, each.application, each.judge.label)
             if metric not in drift.metrics or each.application == "other":
                 continue  # what is called like the rest is of the rest, which has no evidence
-            found.setdefault(key, (None, log10(threshold)))
+            found.setdefault(key, (None, log10(threshold), False))
             time = each.event_time.timestamp()
             if normal.effective_from < time <= now - drift.settle_s:
                 step = deviation(each, metric, normal.metrics[metric])
                 running[key] = after(running.get(key, NO_EVIDENCE), step, threshold)
-                found[key] = (log10(combined(running[key])), log10(threshold))
+                r = running[key].combined
+                evidence = log10(r) if r else None
+                found[key] = (evidence, log10(threshold), running[key].is_open)
     return found
 
 
@@ -81,16 +85,14 @@ def deviation(each: ScoreRecord, metric: str, baseline: Baseline) -> Deviation:
     own = baseline.of(each.segment)
     if metric not in each.sampling.expected:
         u = each.sampling.u or 0.0
-        if u != 1.0:
-            return Deviation(0.0 if value is None else u * (value - own), max(5.0, u) * own)
-        return uniform(value, own)
+        return uniform(value, own) if u == 1.0 else weighted(value, u, own)
     f_mean, f = each.sampling.expected[metric]
     return directed(value, each.sampling.u or 0.0, f_mean, f, own, own)
 
 
-def said(found: list[DriftState]) -> dict[DriftKey, tuple[float | None, float]]:
-    """Evidence and threshold by key."""
-    return {state.key: (state.evidence, state.threshold) for state in found}
+def said(found: list[DriftState]) -> dict[DriftKey, Said]:
+    """Evidence, threshold and alarm by key."""
+    return {state.key: (state.evidence, state.threshold, state.alarm) for state in found}
 
 
 @settings(deadline=None, max_examples=60)
@@ -159,36 +161,46 @@ def test_without_a_baseline_nothing_is_said() -> None:
 
 
 def test_the_threshold_follows_the_traffic_unless_it_is_given() -> None:
-    """One judged a second is taken until two periods are known; then their larger count."""
-    chosen = DriftSettings(METRICS, 2.0, None, 0.0, 7_200, 2)
-    drift = DriftDetectors(chosen)
+    """The larger count of two periods, by metric; at least 60 a day of each."""
+    drift = DriftDetectors(DriftSettings(METRICS, 2.0, None, NOTHING, 7_200, 2))
     aggregator = ScoreAggregator(WINDOWS, 7_200, drift=drift)
-    assert drift.threshold(START) == WEEK_S * 2 / 2.0
+    least = 60 * 7
+    assert drift.threshold(START) == 2 * least / 2.0
     for i in range(36):
         each = record(str(i), i * 200.0)
+        if i % 3 == 0:
+            each = each.model_copy(update={"scores": {**each.scores, METRICS[1]: 0.0}})
         aggregator.add(each, each.to_json())
     aggregator.advance(START + 7_300)
-    assert drift.threshold(START + 7_300) == 36 * WEEK_S / 7_200 * 2 / 2.0
+    per_week = WEEK_S / 7_200
+    assert drift.threshold(START + 7_300) == (36 + 12) * per_week / 2.0
 
 
-def test_a_night_without_traffic_is_no_unknown_traffic_in_a_long_horizon() -> None:
-    """The oldest slot of the horizon says that the previous period is whole, whenever it was."""
-    drift = DriftDetectors(DriftSettings(METRICS, 1.0, None, 0.0, 7_200, 2))
-    aggregator = ScoreAggregator({"8h": 28_800}, 7_200, drift=drift)
-    for i in range(4):  # one slot at the end of each period
-        each = record(str(i), 7_200 * i + 7_000.0)
+def test_a_night_without_traffic_changes_no_threshold() -> None:
+    """Hours without traffic are traffic as usual: slots of a period are counted, not looked for."""
+    drift = DriftDetectors(DriftSettings(METRICS, 1.0, None, NOTHING, 86_400, 2))
+    aggregator = ScoreAggregator({"24h": 86_400}, 86_400, drift=drift)
+    midnight = START - START % 86_400
+    for i in range(50 * 14):  # from 6 to 20 o'clock, every day
+        each = record(str(i), midnight - START + 86_400.0 + 6 * 3_600 + i * 72)
         aggregator.add(each, each.to_json())
     seen = []
-    for clock in (7_000, 14_300, 21_500, 28_800, 35_999, 50_401):
-        aggregator.advance(float(START + clock))
-        seen.append(drift.threshold(float(START + clock)))
-    known, unknown = WEEK_S / 7_200 * 2, WEEK_S * 2.0
-    assert seen == [unknown, unknown, known, known, known, unknown]
+    for hour in (24 + 20, 48, 48 + 5, 72):
+        aggregator.advance(midnight + hour * 3_600.0)
+        seen.append(drift.threshold(midnight + hour * 3_600.0))
+    assert seen == [(50 * 14 + 60) * 7.0] * 3 + [60 * 7 * 2.0]
+
+
+def test_failures_alone_are_no_evidence() -> None:
+    """While the judge is away no alarm opens, and none is there to close."""
+    gone = [record(str(i), i / 10, scores={}, outcome=Outcome.JUDGE_FAILED) for i in range(1_000)]
+    (state,) = [one for one in states(gone, 110.0) if one.key.metric == "faithfulness"]
+    assert (state.evidence, state.alarm, state.is_fed) == (None, False, True)
 
 
 def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
     """Followed over three periods of two hours, the states are those of a book that starts now."""
-    chosen = DriftSettings(METRICS, 1.0, 50.0, 0.0, 7_200, 2)
+    chosen = DriftSettings(METRICS, 1.0, 50.0, NOTHING, 7_200, 2)
     records = [record(str(i), i * 400.0, faithfulness=0.5 + (i % 5 > 0) / 2) for i in range(60)]
     followed, drift = drift_aggregator(chosen), drift_aggregator(chosen)
     for found, clocks in ((followed, range(0, 24_001, 1_000)), (drift, range(24_000, 24_001))):

@@ -21,9 +21,9 @@ from monitor.exporter.scores.detectors import DriftDetectors
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
-from monitor.stats.baseline import Baseline
-from monitor.stats.drift import Deviation
-from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
+from monitor.stats.baseline import NOTHING, Baseline
+from monitor.stats.drift import Deviation, Evidence
+from monitor.stats.evidence_sequence import EvidenceSequence, Held, PickPlace
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record
@@ -40,7 +40,7 @@ class Both:
     """A detector, and the slots that it should have."""
 
     def __init__(self, minutes: set[int]) -> None:
-        self.detector = Detector("faithfulness", 0.0)
+        self.detector = Detector("faithfulness", NOTHING)
         self.detector.hold_against(OLD)
         self.slots: dict[PickPlace, Entry] = {}
         self.floor = 0
@@ -63,14 +63,14 @@ class Both:
             del self.slots[place]
             self.detector.take(place)
 
-    def evidence(self, detector: Detector) -> float | None:
+    def evidence(self, detector: Detector) -> Evidence | None:
         """What a detector says of the last hours."""
         start = START + 60.0 * self.floor
         return detector.evidence((start, start + HOUR), START + 5 * HOUR, A)
 
-    def expected(self, baseline: Baseline) -> float | None:
+    def expected(self, baseline: Baseline) -> Evidence | None:
         """The same of one that has seen nothing else, in one step."""
-        fresh = Detector("faithfulness", 0.0)
+        fresh = Detector("faithfulness", NOTHING)
         fresh.hold_against(baseline)
         for place in sorted(self.slots):
             fresh.put(place, self.slots[place])
@@ -105,7 +105,7 @@ def test_slots_that_come_and_go_meanwhile_are_held_against_it_too(
 
 def test_the_work_is_done_in_many_steps() -> None:
     """Slots and evidence alike, so that the last step has next to nothing left to do."""
-    count, detector = 10 * STEP, Detector("faithfulness", 0.0)
+    count, detector = 10 * STEP, Detector("faithfulness", NOTHING)
     detector.hold_against(OLD)
     for number in range(count):
         detector.put((START + number / 10, f"{number:06d}"), (SLOT, 0.5))
@@ -123,7 +123,7 @@ def test_a_trail_is_let_go_of_in_many_steps() -> None:
     """And then there is nothing left of it."""
     sequence = EvidenceSequence()
     for number in range(12_000):
-        sequence.put((START + number, "i"), Deviation(0.5, 0.25))
+        sequence.put((START + number, "i"), Held(Deviation(0.5, 0.25)))
     assert len(list(sequence.emptied())) == 3
     assert len(sequence) == 0
 
@@ -159,7 +159,7 @@ def baseline(mean: float, *, reset: bool = False, after: float = 0.0) -> Baselin
     )
 
 
-@pytest.mark.parametrize("first", [None, baseline(0.9), baseline(0.6, after=70.0)])
+@pytest.mark.parametrize("first", [None, baseline(0.9), baseline(0.6, after=90.0)])
 def test_all_metrics_change_with_one_step(first: BaselineRecord | None) -> None:
     """Learned, set anew, or with another beginning: as without steps, and until then as before.
 

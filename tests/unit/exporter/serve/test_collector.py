@@ -18,6 +18,7 @@ from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.serve.collector import FAMILIES, QualityCollector
 from monitor.exporter.serve.pages import Pages
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
+from monitor.stats.baseline import NOTHING
 from tests.stages import batch
 from tests.stages.score_records import (
     FIRST,
@@ -186,7 +187,7 @@ def test_the_series_are_counted() -> None:
 def test_a_file_gives_the_page_of_the_running_exporter(pool: list[ScoreRecord], now: float) -> None:
     """The same lines in another order, with blank ones between, as of the same time."""
     lines = [b"", *[b"  " + each.to_json() + b"\r\n" for each in reversed(pool)], b"\n"]
-    nothing = DriftSettings((), 1.0, None, 0.0, PERIOD, 2)
+    nothing = DriftSettings((), 1.0, None, NOTHING, PERIOD, 2)
     baselines = Baselines(DriftDetectors(nothing), Learner(LearningSettings(10, 2)))
     page = gauges(ScoreAggregator(WINDOWS, PERIOD), baselines, lines, START + now)
     assert read(page) == Scene(pool, now).samples()
