@@ -167,8 +167,8 @@ class Drift(Section):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="judged interactions a week, all together; null: measured, and 604800 "
-        "until a whole period is known",
+        description="judged interactions a week, all together; null: counted, with at least "
+        "60 a day",
     )
     period: str = Field("1d", description="P: evidence and horizon start with the previous period")
     settle: str = Field("60s", description="age from which a judged interaction is evidence")

@@ -14,7 +14,7 @@ from typing import Final
 
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
-from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after
+from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after
 
 #: Normal slots before the change.
 _BEFORE: Final = 2_000
@@ -87,7 +87,7 @@ class Simulation:
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
         return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
 
-    def _quiet(self, known: Known, random: Random) -> Evidence | None:
+    def _quiet(self, known: Known, random: Random) -> DriftEvidence | None:
         """The evidence after normal traffic; None after an alarm."""
         evidence, threshold = NO_EVIDENCE, self._watch.threshold
         for slot in random.choices(self._slots(known, self._pool, random), k=_BEFORE):
@@ -97,7 +97,7 @@ class Simulation:
         return evidence
 
     def _until_alarm(
-        self, evidence: Evidence, slots: Sequence[Deviation], random: Random
+        self, evidence: DriftEvidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
         for judged in range(1, _PATIENCE + 1):
             evidence = after(evidence, random.choice(slots), self._watch.threshold)

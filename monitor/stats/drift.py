@@ -32,7 +32,7 @@ CLOSING: Final = 0.1
 """An alarm ends below this share of the threshold: near the threshold evidence goes to and fro."""
 
 
-class Evidence(NamedTuple):
+class DriftEvidence(NamedTuple):
     """How things stand after a slot: R_L per bet, and whether the alarm is open.
 
     ``reached`` is R with the slot, before the ceiling and before an alarm's end took it away.
@@ -46,13 +46,13 @@ class Evidence(NamedTuple):
     def combined(self) -> float:
         """R, the mean over the bets.
 
-        >>> Evidence((1.0, 2.0, 3.0, 4.0, 5.0), is_open=False, reached=3.0).combined
+        >>> DriftEvidence((1.0, 2.0, 3.0, 4.0, 5.0), is_open=False, reached=3.0).combined
         3.0
         """
         return _combined(self.bets)
 
 
-NO_EVIDENCE: Final = Evidence(_NOTHING, is_open=False, reached=0.0)
+NO_EVIDENCE: Final = DriftEvidence(_NOTHING, is_open=False, reached=0.0)
 
 
 class Deviation(NamedTuple):
@@ -131,8 +131,8 @@ def directed(
 
 
 def after(
-    evidence: Evidence, deviation: Deviation, threshold: float, dependence: float = 1.0
-) -> Evidence:
+    evidence: DriftEvidence, deviation: Deviation, threshold: float, dependence: float = 1.0
+) -> DriftEvidence:
     """How things stand after one more slot; ``threshold`` is A, ``dependence`` V.
 
     Scores that repeat each other are evidence only once: each factor counts to the power of 1/V
@@ -140,7 +140,7 @@ def after(
 
     >>> after(NO_EVIDENCE, Deviation(0.5, 0.25), 1e4).bets
     (1.125, 1.25, 1.5, 2.0, 2.9)
-    >>> after(Evidence((1e4,) * 5, True, 1e4), Deviation(-0.25, 0.25), 1e4).is_open
+    >>> after(DriftEvidence((1e4,) * 5, True, 1e4), Deviation(-0.25, 0.25), 1e4).is_open
     True
     """
     by, reach, starts, _, _ = deviation
@@ -162,13 +162,13 @@ def after(
     )  # fmt: skip
     reached = _combined(grown)
     if not (reached >= threshold or (evidence.is_open and reached >= CLOSING * threshold)):
-        return Evidence(_NOTHING if evidence.is_open else grown, False, reached)
+        return DriftEvidence(_NOTHING if evidence.is_open else grown, False, reached)
     ceiling = CEILING * threshold
     if reached > ceiling:
         shrink = ceiling / reached
         r, s, t, u, v = grown
         grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
-    return Evidence(grown, True, reached)
+    return DriftEvidence(grown, True, reached)
 
 
 def _combined(bets: BetEvidence) -> float:

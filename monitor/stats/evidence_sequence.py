@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from monitor.stats.drift import CEILING, CLOSING, NO_EVIDENCE, Deviation, Evidence, after
+from monitor.stats.drift import CEILING, CLOSING, NO_EVIDENCE, Deviation, DriftEvidence, after
 from monitor.stats.recent_mix import Parts, RecentMix
 
 #: A recursion remembers how it stood this often, in seconds of event time.
@@ -26,7 +26,7 @@ _ROUNDING: Final = 1e-9
 _LET_GO: Final = 5_000
 
 
-class Held(NamedTuple):
+class ComparedSlot(NamedTuple):
     """A slot as it is held: its deviation, and what it says of the mix of the traffic."""
 
     deviation: Deviation
@@ -39,8 +39,8 @@ class EvidenceSequence:
     ``mix`` is what the baseline knows of segments before the first slot, ``dependence`` V.
 
     >>> trail = EvidenceSequence()
-    >>> trail.put((60.0, "a"), Held(Deviation(0.5, 0.25)))
-    >>> trail.put((0.0, "b"), Held(Deviation(0.0, 0.25)))
+    >>> trail.put((60.0, "a"), ComparedSlot(Deviation(0.5, 0.25)))
+    >>> trail.put((0.0, "b"), ComparedSlot(Deviation(0.0, 0.25)))
     >>> trail.evidence(0.0, 59.0, 1e4).combined, trail.evidence(0.0, 60.0, 1e4).bets[3]
     (1.0, 4.0)
     """
@@ -48,13 +48,13 @@ class EvidenceSequence:
     def __init__(self, mix: RecentMix | None = None, dependence: float = 1.0) -> None:
         self._mix, self._dependence = mix, dependence
         self._places: list[PickPlace] = []
-        self._held: list[Held] = []
+        self._held: list[ComparedSlot] = []
         self._runs: dict[float, _Run] = {}
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def put(self, place: PickPlace, held: Held) -> None:
+    def put(self, place: PickPlace, held: ComparedSlot) -> None:
         """Take in a slot; its place must be free."""
         if not self._places or place > self._places[-1]:
             self._places.append(place)
@@ -73,7 +73,7 @@ class EvidenceSequence:
         del self._places[index], self._held[index]
         self._forget_from(place)
 
-    def evidence(self, start: float, end: float, threshold: float) -> Evidence | None:
+    def evidence(self, start: float, end: float, threshold: float) -> DriftEvidence | None:
         """Over the slots with start ≤ event time ≤ end, beginning with none; None without a slot.
 
         ``threshold`` is A. Starts that are not asked for again should be dropped by ``keep``.
@@ -93,7 +93,9 @@ class EvidenceSequence:
         """Take at most so many steps towards what ``evidence`` will be asked for later."""
         self._follow(start, end, threshold, most)
 
-    def _follow(self, start: float, end: float, threshold: float, most: int) -> Evidence | None:
+    def _follow(
+        self, start: float, end: float, threshold: float, most: int
+    ) -> DriftEvidence | None:
         run = self._runs.get(start)
         if run is None:
             mix = None if self._mix is None else self._mix.copy()
@@ -149,7 +151,7 @@ class EvidenceSequence:
             run.forget_from(place)
 
 
-def _deviation(held: Held, mix: RecentMix | None) -> Deviation:
+def _deviation(held: ComparedSlot, mix: RecentMix | None) -> Deviation:
     """The slot's deviation beside the mix before it, which the slot then joins."""
     deviation = held.deviation
     if mix is not None:
@@ -163,7 +165,7 @@ def _deviation(held: Held, mix: RecentMix | None) -> Deviation:
 class _Remembered(NamedTuple):
     """How a recursion stood before a slot; ``low`` < A ≤ ``high`` leads there, too."""
 
-    evidence: Evidence
+    evidence: DriftEvidence
     place: PickPlace
     low: float
     high: float
@@ -196,7 +198,7 @@ class _Run:
             self._back_to(self._spans[same - 1])
         self._threshold = threshold
 
-    def step(self, place: PickPlace, held: Held) -> None:
+    def step(self, place: PickPlace, held: ComparedSlot) -> None:
         """One slot further."""
         span = _span(place[0])
         if not self._spans or span > self._spans[-1]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from monitor.exporter.scores.against import Against
+from monitor.exporter.scores.comparison import BaselineComparison
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline, Tolerance
-from monitor.stats.drift import Deviation, Evidence
+from monitor.stats.drift import Deviation, DriftEvidence
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 
 #: So many steps of the next period's evidence are taken whenever this one's is asked for.
@@ -36,7 +36,7 @@ class Detector:
         self._number = 0
         self._sequence = EvidenceSequence()
         self._next: Rebuilding | None = None
-        self._against: Against | None = None
+        self._comparison: BaselineComparison | None = None
 
     def __len__(self) -> int:
         return self._number
@@ -44,7 +44,7 @@ class Detector:
     @property
     def baseline(self) -> Baseline | None:
         """What the slots are held against."""
-        return None if self._against is None else self._against.baseline
+        return None if self._comparison is None else self._comparison.baseline
 
     def hold_against(self, baseline: Baseline | None) -> EvidenceSequence:
         """Another baseline, or none: all slots are held against it anew, if they are not yet.
@@ -53,13 +53,13 @@ class Detector:
         """
         (made, self._next), old = (self._next, None), self._sequence
         if baseline is None:
-            self._against, self._sequence = None, EvidenceSequence()
+            self._comparison, self._sequence = None, EvidenceSequence()
             return old
-        if made is None or not made.is_filled or made.against.baseline != baseline:
+        if made is None or not made.is_filled or made.comparison.baseline != baseline:
             made = self._rebuilding(baseline)
             for _ in made.filled():
                 pass
-        self._against, self._sequence = made.against, made.sequence
+        self._comparison, self._sequence = made.comparison, made.sequence
         return old
 
     def rebuild(self, baseline: Baseline) -> Rebuilding:
@@ -77,7 +77,7 @@ class Detector:
         return self._next is not None
 
     def _rebuilding(self, baseline: Baseline) -> Rebuilding:
-        return Rebuilding(self._slots, Against(self._metric, baseline, self._tolerance))
+        return Rebuilding(self._slots, BaselineComparison(self._metric, baseline, self._tolerance))
 
     def put(self, place: PickPlace, entry: Entry) -> None:
         """A slot counts."""
@@ -87,8 +87,8 @@ class Detector:
             held = self._slots[hour] = {}
         held[place] = entry
         self._number += 1
-        if self._against is not None:
-            self._sequence.put(place, self._against.held(place[0], *entry))
+        if self._comparison is not None:
+            self._sequence.put(place, self._comparison.compared(place[0], *entry))
         if self._next is not None:
             self._next.put(place, entry)
 
@@ -96,7 +96,7 @@ class Detector:
         """A slot counts no longer."""
         del self._slots[hour_of(place[0])][place]
         self._number -= 1
-        if self._against is not None:
+        if self._comparison is not None:
             self._sequence.take(place)
         if self._next is not None:
             self._next.take(place)
@@ -116,7 +116,7 @@ class Detector:
 
     def evidence(
         self, starts: tuple[float, float], end: float, threshold: float
-    ) -> Evidence | None:
+    ) -> DriftEvidence | None:
         """That of the slots from the first start to ``end``; None without a slot.
 
         The second start is kept going, a little at a time: with the next period it becomes the

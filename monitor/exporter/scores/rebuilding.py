@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from monitor.exporter.scores.against import Against
+from monitor.exporter.scores.comparison import BaselineComparison
 from monitor.exporter.scores.observation import Observation
 from monitor.stats.evidence_sequence import PickPlace
 
@@ -24,9 +24,9 @@ SlotsByHour = Mapping[int, Mapping[PickPlace, Entry]]
 class Rebuilding:
     """The trail of ``slots``, which may change between two steps if they are told here, too."""
 
-    def __init__(self, slots: SlotsByHour, against: Against) -> None:
-        self._slots, self.against = slots, against
-        self.sequence = against.sequence()
+    def __init__(self, slots: SlotsByHour, comparison: BaselineComparison) -> None:
+        self._slots, self.comparison = slots, comparison
+        self.sequence = comparison.sequence()
         #: So many slots in a step.
         self.step = STEP
         #: What came or went (None) of hours that had been looked at.
@@ -76,7 +76,7 @@ class Rebuilding:
         self._changes.clear()
 
     def _hold(self, place: PickPlace, entry: Entry) -> None:
-        self.sequence.put(place, self.against.held(place[0], *entry))
+        self.sequence.put(place, self.comparison.compared(place[0], *entry))
 
     def followed(self, starts: tuple[float, float], end: float, threshold: float) -> bool:
         """Take a step of the evidence since one of the starts; False when none is left."""

@@ -15,7 +15,7 @@ from monitor.stats.drift import (
     BETS,
     NO_EVIDENCE,
     Deviation,
-    Evidence,
+    DriftEvidence,
     after,
     directed,
     uniform,
@@ -25,10 +25,10 @@ from monitor.stats.drift import (
 UNIT = st.floats(0.0, 1.0)
 
 
-def closed(*bets: float) -> Evidence:
+def closed(*bets: float) -> DriftEvidence:
     """No alarm, and so much evidence."""
     a, b, c, d, e = bets
-    return Evidence((a, b, c, d, e), is_open=False, reached=0.0)
+    return DriftEvidence((a, b, c, d, e), is_open=False, reached=0.0)
 
 
 def exact_after(

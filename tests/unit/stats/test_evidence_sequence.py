@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.stats.baseline import Baseline, SegmentSpread
-from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, uniform
-from monitor.stats.evidence_sequence import EvidenceSequence, Held, PickPlace
+from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after, uniform
+from monitor.stats.evidence_sequence import ComparedSlot, EvidenceSequence, PickPlace
 from monitor.stats.recent_mix import RecentMix
 
 THRESHOLDS = st.sampled_from([2.0, 20.0, 100.0, 1e4])
@@ -21,14 +21,14 @@ MIX = RecentMix(Baseline(0.08, 0.01, {"a": 0.08, "b": 0.08}, spreads=SPREADS))
 SCORES = st.floats(0.0, 1.0) | st.none()
 SLOTS = st.lists(st.tuples(TIMES, SCORES, st.sampled_from("ab")), max_size=40).map(
     lambda found: [
-        ((time, f"i{i}"), Held(uniform(x, 0.08), MIX.parts({segment: 1})))
+        ((time, f"i{i}"), ComparedSlot(uniform(x, 0.08), MIX.parts({segment: 1})))
         for i, (time, x, segment) in enumerate(found)
     ]
 )
-Slots = list[tuple[PickPlace, Held]]
+Slots = list[tuple[PickPlace, ComparedSlot]]
 
 
-def straight(slots: Slots, start: float, end: float, threshold: float) -> Evidence | None:
+def straight(slots: Slots, start: float, end: float, threshold: float) -> DriftEvidence | None:
     """The recursion in one go over the sorted slots: what every way must end in."""
     within = [held for (time, _), held in sorted(slots) if start <= time <= end]
     evidence, mix = NO_EVIDENCE, MIX.copy()
@@ -92,7 +92,7 @@ def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[
 def test_only_places_that_are_held_can_be_taken() -> None:
     """Taking out what is not there is an error, and changes nothing."""
     trail = EvidenceSequence()
-    trail.put((1.0, "a"), Held(Deviation(0.0, 0.5)))
+    trail.put((1.0, "a"), ComparedSlot(Deviation(0.0, 0.5)))
     with pytest.raises(KeyError):
         trail.take((1.0, "b"))
     assert len(trail) == 1
@@ -102,7 +102,7 @@ def test_a_start_that_is_kept_goes_on_and_others_are_forgotten() -> None:
     """Dropping a recursion loses no evidence: it is computed again when it is asked for."""
     trail = EvidenceSequence()
     for second in range(100):
-        trail.put((float(second), "i"), Held(uniform(0.5, 0.08)))
+        trail.put((float(second), "i"), ComparedSlot(uniform(0.5, 0.08)))
     before = trail.evidence(0.0, 99.0, 1e4)
     trail.evidence(60.0, 99.0, 1e4)
     trail.keep({60.0})
@@ -117,7 +117,7 @@ def test_a_snapshot_has_the_deviations_of_the_evidence(slots: Slots, threshold: 
     for place, one in slots:
         trail.put(place, one)
     snapshot = trail.snapshot(480.0, 2_000.0)
-    trail.put((0.0, "late"), Held(uniform(1.0, 0.08), MIX.parts({"b": 1})))
+    trail.put((0.0, "late"), ComparedSlot(uniform(1.0, 0.08), MIX.parts({"b": 1})))
     evidence = NO_EVIDENCE
     for place, deviation in snapshot():
         if place[0] >= 480.0:
@@ -130,7 +130,7 @@ def test_a_threshold_that_asks_nothing_else_steps_back_nowhere() -> None:
     """While all answers stay the same the steps are kept; an answer that changes loses some."""
     trail = EvidenceSequence()
     for second in range(1_000):
-        trail.put((float(second), "i"), Held(uniform(0.5 if second > 990 else 0.0, 0.08)))
+        trail.put((float(second), "i"), ComparedSlot(uniform(0.5 if second > 990 else 0.0, 0.08)))
     trail.evidence(0.0, 999.0, 1e3)
     trail.prepare(0.0, 999.0, 1.001e3, 0)
     assert trail.left(0.0, 999.0) == 0

@@ -19,7 +19,15 @@ from monitor.exporter.scores.detectors import (
 )
 from monitor.records import Outcome, ScoreRecord
 from monitor.stats.baseline import NOTHING, Baseline
-from monitor.stats.drift import NO_EVIDENCE, Deviation, Evidence, after, directed, uniform, weighted
+from monitor.stats.drift import (
+    NO_EVIDENCE,
+    Deviation,
+    DriftEvidence,
+    after,
+    directed,
+    uniform,
+    weighted,
+)
 from monitor.stats.threshold import WEEK_S
 from tests.stages import batch
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
@@ -59,7 +67,7 @@ def expected(
     counted.sort(key=lambda each: (each.event_time.timestamp(), each.interaction_id))
     threshold = (drift.judged_per_week or 0) * len(METRICS) / drift.false_alarms_per_week
     found: dict[DriftKey, Said] = {}
-    running: dict[DriftKey, Evidence] = {}
+    running: dict[DriftKey, DriftEvidence] = {}
     for each in counted:
         for metric, _ in batch.slots(each):
             key = DriftKey(metric, each.application, each.judge.label)

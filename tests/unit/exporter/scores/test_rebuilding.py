@@ -22,8 +22,8 @@ from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING, Baseline
-from monitor.stats.drift import Deviation, Evidence
-from monitor.stats.evidence_sequence import EvidenceSequence, Held, PickPlace
+from monitor.stats.drift import Deviation, DriftEvidence
+from monitor.stats.evidence_sequence import ComparedSlot, EvidenceSequence, PickPlace
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record
@@ -63,12 +63,12 @@ class Both:
             del self.slots[place]
             self.detector.take(place)
 
-    def evidence(self, detector: Detector) -> Evidence | None:
+    def evidence(self, detector: Detector) -> DriftEvidence | None:
         """What a detector says of the last hours."""
         start = START + 60.0 * self.floor
         return detector.evidence((start, start + HOUR), START + 5 * HOUR, A)
 
-    def expected(self, baseline: Baseline) -> Evidence | None:
+    def expected(self, baseline: Baseline) -> DriftEvidence | None:
         """The same of one that has seen nothing else, in one step."""
         fresh = Detector("faithfulness", NOTHING)
         fresh.hold_against(baseline)
@@ -123,7 +123,7 @@ def test_a_trail_is_let_go_of_in_many_steps() -> None:
     """And then there is nothing left of it."""
     sequence = EvidenceSequence()
     for number in range(12_000):
-        sequence.put((START + number, "i"), Held(Deviation(0.5, 0.25)))
+        sequence.put((START + number, "i"), ComparedSlot(Deviation(0.5, 0.25)))
     assert len(list(sequence.emptied())) == 3
     assert len(sequence) == 0
 
