@@ -59,7 +59,7 @@ def test_a_screen_helps_only_who_lets_it_choose() -> None:
 
 
 def test_baselines_that_are_given_need_no_learning() -> None:
-    """Those that are learned take a day, or what a week gives, of ``drift.learn_slots`` at least."""
+    """Those that are learned take a day of ``drift.learn_slots`` at least, or a week."""
     soon = settings(drift__learn_slots=300, drift__learn_for="0s")
     assert watch(soon, FOUND, 0.01).learn_slots == 300
     assert watch(settings(), FOUND, 0.01).learn_slots == 10_000
