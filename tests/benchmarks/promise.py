@@ -26,8 +26,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -68,9 +66,7 @@ def part(of: Sequence[Cell], which: str) -> list[Cell]:
     return [*of[number - 1 :: parts]]
 
 
-def play(
-    results: Results, chosen: argparse.Namespace, wanted: Iterable[Cell]
-) -> Iterator[str]:
+def play(results: Results, chosen: argparse.Namespace, wanted: Iterable[Cell]) -> Iterator[str]:
     """A line for each row, as it is there."""
     plan = Plan(chosen.weeks, FACTORS)
     for cell in wanted:

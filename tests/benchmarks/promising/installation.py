@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, Protocol
 
@@ -24,7 +24,7 @@ from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
-from monitor.records.score import SamplingRecord
+from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
 from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
@@ -62,7 +62,7 @@ def picks(found: Picks, first: int) -> Iterator[Pick]:
 def record(pick: Pick) -> ScoreRecord:
     """The score record that a scorer writes of it."""
     at = datetime.fromtimestamp(pick.at, UTC)
-    scores = {
+    scores: dict[str, float | UnscoredMark] = {
         metric: as_worse(value, CATALOGUE[metric].higher_is_better)
         for metric, value in zip(METRICS, pick.values, strict=True)
     }
@@ -83,9 +83,12 @@ def record(pick: Pick) -> ScoreRecord:
 
 
 class Scores(Protocol):
-    """What takes in picks, as ``ScoreAggregator`` does."""
+    """What takes in picks, as ``ScoreAggregator`` takes in their records."""
 
     training_slots: TrainingSlots
+
+    def add(self, pick: Pick) -> None:
+        """Take in a pick, whose event time is the latest of all."""
 
     def advance(self, now: float) -> None:
         """Let time pass."""
@@ -101,7 +104,7 @@ class SlotsOnly:
         self._alike: dict[tuple[str, bool], tuple[Candidate, Observation]] = {}
 
     def add(self, pick: Pick) -> None:
-        """Take in a pick, whose event time must be the latest of all."""
+        """Take in a pick."""
         candidate, slot = self._candidate(pick)
         self._held.append(candidate)
         self._drift.apply(candidate, slot, +1)
@@ -176,13 +179,21 @@ class Exporter:
 
 
 class Installation:
-    """Picks in the order of their event times in, looks out."""
+    """Picks in the order of their event times in, looks out.
 
-    def __init__(self, chosen: Settings, start: float) -> None:
+    ``scores`` makes what takes them in.
+    """
+
+    def __init__(
+        self,
+        chosen: Settings,
+        start: float,
+        scores: Callable[[Aggregators], Scores] = SlotsOnly,
+    ) -> None:
         found = aggregators(chosen)
         self._settle_s = seconds(chosen.drift.settle)
         self._every_s = every(self._settle_s)
-        self._scores = SlotsOnly(found)
+        self._scores = scores(found)
         self.exporter = Exporter(found, self._scores)
         self._due = deque[float]()
         self._midnight = start

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from tests.benchmarks.drifting.streams import STANDARD, Scores, whole
+from tests.benchmarks.drifting.streams import STANDARD, Mean, Scores, Stream, whole
 
 #: In so many answers a metric goes with the others, else by itself: their correlation is 1/4.
 TOGETHER: Final = 0.5
@@ -16,22 +16,22 @@ LARGEST_MEAN: Final = 0.95
 _ZEROS: Final = 0.95
 
 
-def mostly_zero(rng: np.random.Generator, runs: int, mean: Scores) -> Scores:
+def mostly_zero(rng: np.random.Generator, runs: int, mean: Mean) -> Scores:
     """95 % are exactly 0; the others are spread out, with a mean 20 times that of all."""
     high = np.minimum(mean / (1.0 - _ZEROS), LARGEST_MEAN)
     return np.where(rng.random(runs) < _ZEROS, 0.0, rng.beta(2 * high, 2 * (1 - high), runs))
 
 
-def heavy(rng: np.random.Generator, runs: int, mean: Scores) -> Scores:
+def heavy(rng: np.random.Generator, runs: int, mean: Mean) -> Scores:
     """A power law on [0, 1]: U^(1/mean − 1) for uniform U, most of it near 0, some of it at 1."""
-    found: Scores = rng.random(runs) ** (1.0 / mean - 1.0)
+    found: Scores = rng.random(runs) ** (1.0 / np.asarray(mean) - 1.0)
     return found
 
 
 class Law(NamedTuple):
-    """How scores with a mean are drawn, one for each entry of ``mean``, and what it usually is."""
+    """How scores with a mean are drawn, and what the mean usually is."""
 
-    draw: Callable[[np.random.Generator, int, Scores], Scores]
+    draw: Stream
     mean: float
 
 

@@ -93,7 +93,8 @@ def quantiles(values: Sequence[float]) -> tuple[float, float]:
     (3.0, inf)
     """
     ordered = sorted(values)
-    return tuple(ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.9))  # type: ignore
+    median, most = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.9))
+    return median, most
 
 
 def _shown(value: float, as_text: str) -> str:

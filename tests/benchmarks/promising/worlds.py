@@ -148,18 +148,18 @@ class Traffic:
         return Picks(times, scores[answers], tenants[answers], answers, failed)
 
     def _times(self, rng: np.random.Generator, began: float) -> Scores:
-        """A Poisson process, thinned where there is less traffic."""
+        """A Poisson process, thinned where there is less traffic; in whole milliseconds."""
         of_day = np.sort(rng.random(rng.poisson(self._per_day)))
         is_weekend = int(began // DAY) % 7 in (2, 3)  # day 0 was a Thursday
         kept = rng.random(len(of_day)) < (self._world.weekend if is_weekend else 1.0)
         if self._world.quiet_hour:
             kept &= of_day * DAY >= HOUR
-        found: Scores = began + of_day[kept] * DAY
+        found: Scores = np.floor((began + of_day[kept] * DAY) * 1e3) / 1e3
         return found
 
     def _shares(self, began: float) -> Scores:
         """Of the tenants on a day; the last one is the one that grows."""
-        usual = np.arange(1, self._world.tenants + 1) ** -_ZIPF
+        usual: Scores = np.arange(1.0, self._world.tenants + 1.0) ** -_ZIPF
         has_grown = self._world.grown > 0.0 and began >= self.event_at
         if not has_grown and self._world.grown and not self._world.tenant_means:
             usual[-1] = 0.0
