@@ -19,7 +19,8 @@ alarm there either.
 broken by far. ``--full`` plays all rows with 20 installations each: days of computing, so give it
 ``--out`` (what is in that file is not played again) and ``--part``, or only some rows.
 
-    python -m tests.benchmarks.promise [--full] [--out FILE] [--part 1/2] [--only 50/h "0.08"]
+    python -m tests.benchmarks.promise [--full] [--out FILE] [--part 1/2] [--only 50/h 0.08]
+    python -m tests.benchmarks.promise --print-table [--out FILE] [--installations 20]
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,12 +36,12 @@ from tests.benchmarks._sizes import parser
 from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
 from tests.benchmarks.promising.results import Results, heading, row
-from tests.benchmarks.promising.weeks import Plan, played
+from tests.benchmarks.promising.table import by_threshold, by_traffic
+from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import RATES, WORLDS, Cell
 
-#: Of the mean.
-FACTORS: Final = (1.5, 2.0, 3.0)
 WEEKS: Final = 2.0
+CHANGES: Final = (Change(1.5), Change(2.0), Change(3.0))
 #: What the quick form plays.
 QUICK: Final = tuple(
     Cell("50/h", world, "claims 0.08") for world in ("i.i.d.", "day ±10 %", "judge fails")
@@ -66,14 +67,27 @@ def part(of: Sequence[Cell], which: str) -> list[Cell]:
     return [*of[number - 1 :: parts]]
 
 
-def play(results: Results, chosen: argparse.Namespace, wanted: Iterable[Cell]) -> Iterator[str]:
+def play(results: Results, chosen: argparse.Namespace, cell: Cell, plan: Plan) -> Sequence[Found]:
+    """The installations of a row; those that were played are not played again."""
+    for number in range(chosen.installations):
+        if not results.has(plan, cell, chosen.seed, number):
+            results.add(played(cell, chosen.seed, number, settings(), plan))
+    return results.of(plan, cell)
+
+
+def rows(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
     """A line for each row, as it is there."""
-    plan = Plan(chosen.weeks, FACTORS)
-    for cell in wanted:
-        for number in range(chosen.installations):
-            if not results.has(cell.name, chosen.seed, number):
-                results.add(played(cell, chosen.seed, number, settings(), plan))
-        yield row(cell.name, results.of(cell.name), FACTORS)
+    plan = Plan(chosen.weeks, CHANGES)
+    yield heading(plan)
+    for cell in part(cells(chosen), chosen.part):
+        yield row(cell, plan, play(results, chosen, cell, plan))
+
+
+def tables(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
+    """The two tables for users, in Markdown."""
+    for table in (by_threshold, by_traffic):
+        yield from table(lambda cell, plan: play(results, chosen, cell, plan))
+        yield ""
 
 
 def arguments() -> argparse.Namespace:
@@ -85,6 +99,7 @@ def arguments() -> argparse.Namespace:
     line.add_argument("--only", nargs="*", default=[], help="rows whose names have all of these")
     line.add_argument("--part", default="1/1", help="k/n: every n-th row, from the k-th on")
     line.add_argument("--out", type=Path, help="lines of results; what is there is not played")
+    line.add_argument("--print-table", action="store_true", help="the tables for users instead")
     chosen = line.parse_args()
     chosen.installations = chosen.installations or (
         FULL_INSTALLATIONS if chosen.full else QUICK_INSTALLATIONS
@@ -96,8 +111,8 @@ def main() -> None:
     """Play what is asked for, and print a row after a row."""
     chosen = arguments()
     began = time.monotonic()
-    print(heading(FACTORS), flush=True)
-    for line in play(Results(chosen.out), chosen, part(cells(chosen), chosen.part)):
+    shown = tables if chosen.print_table else rows
+    for line in shown(Results(chosen.out), chosen):
         print(line, flush=True)
     print(f"{time.monotonic() - began:.0f} s")
 

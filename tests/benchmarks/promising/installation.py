@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, Protocol
 
@@ -128,18 +129,11 @@ class SlotsOnly:
             like = self._alike[key] = made, made.payload
         candidate, slot = like
         if not pick.failed:
-            slot = slot._replace(numbers=tuple(_read_again(pick.values)))
+            slot = slot._replace(numbers=pick.values)
         named = candidate._replace(
             interaction_id=f"{pick.number:010}", event_time=pick.at, payload=slot
         )
         return named, slot
-
-
-def _read_again(values: tuple[float, ...]) -> Iterator[float]:
-    """Values as they come out of a record, where some are turned round."""
-    for metric, value in zip(METRICS, values, strict=True):
-        better = CATALOGUE[metric].higher_is_better
-        yield as_worse(as_worse(value, better), better)
 
 
 class Look(NamedTuple):
@@ -193,10 +187,18 @@ class Installation:
         found = aggregators(chosen)
         self._settle_s = seconds(chosen.drift.settle)
         self._every_s = every(self._settle_s)
-        self._scores = scores(found)
+        self._drift, self._scores = found.drift, scores(found)
         self.exporter = Exporter(found, self._scores)
         self._due = deque[float]()
         self._midnight = start
+
+    def promise(self, false_alarms_per_week: float, judged_per_week: float | None) -> None:
+        """Go on with another promise; its threshold holds for all evidence."""
+        self._drift.settings = replace(
+            self._drift.settings,
+            false_alarms_per_week=false_alarms_per_week,
+            judged_per_week=judged_per_week,
+        )
 
     def play(self, pick: Pick) -> Iterator[Look]:
         """The looks before a pick's record is there; then it is taken in."""

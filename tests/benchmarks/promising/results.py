@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tests.benchmarks.promising.weeks import Delay, Found
+from tests.benchmarks.promising.weeks import Change, Delay, Found, Plan
+from tests.benchmarks.promising.worlds import Cell
 
 #: Openings a week, and those of the worst tenth of the installations.
 PROMISED, PROMISED_WORST = 1.0, 3.0
@@ -22,17 +23,17 @@ class Results:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._found: dict[tuple[str, int, int], Found] = {}
+        self._found: dict[tuple[str, str, int, int], Found] = {}
         if path is not None and path.exists():
             for line in path.read_text().splitlines():
                 self._hold(_found(json.loads(line)))
 
     def _hold(self, found: Found) -> None:
-        self._found[found.cell, found.seed, found.number] = found
+        self._found[found.plan, found.cell, found.seed, found.number] = found
 
-    def has(self, cell: str, seed: int, number: int) -> bool:
+    def has(self, plan: Plan, cell: Cell, seed: int, number: int) -> bool:
         """Whether an installation was played."""
-        return (cell, seed, number) in self._found
+        return (plan.name, cell.name, seed, number) in self._found
 
     def add(self, found: Found) -> None:
         """One more; whole lines, so that several may write to one file."""
@@ -41,9 +42,10 @@ class Results:
             with self._path.open("a") as file:
                 file.write(json.dumps(found.line()) + "\n")
 
-    def of(self, cell: str) -> list[Found]:
-        """All of a row."""
-        return [found for (name, _, _), found in sorted(self._found.items()) if name == cell]
+    def of(self, plan: Plan, cell: Cell) -> list[Found]:
+        """All installations of a row."""
+        names = plan.name, cell.name
+        return [found for key, found in self._found.items() if key[:2] == names]
 
 
 def _found(line: dict[str, Any]) -> Found:
@@ -51,39 +53,49 @@ def _found(line: dict[str, Any]) -> Found:
     return Found(**line, delays=delays)
 
 
-def heading(factors: Sequence[float]) -> str:
+def heading(plan: Plan) -> str:
     """Of the columns."""
-    changes = "  ".join(f"{f'×{factor:g}: judged':>14} {'hours':>16}" for factor in factors)
+    changes = "  ".join(f"{f'×{one.times:g}: judged':>14} {'hours':>14}" for one in plan.changes)
     return f"{'':{_WIDTH}}  n  openings a week  worst tenth  in alarm  learned  {changes}"
 
 
-def row(cell: str, found: Sequence[Found], factors: Sequence[float]) -> str:
+def row(cell: Cell, plan: Plan, found: Sequence[Found]) -> str:
     """What the installations of a row have seen."""
     counted = [one for one in found if one.weeks]
     if not counted:
-        return f"{cell:{_WIDTH}} {len(found):2}  no baseline"
+        return f"{cell.name:{_WIDTH}} {len(found):2}  no baseline"
     weekly = np.array([one.openings / one.weeks for one in counted])
-    mean, se = weekly.mean(), weekly.std() / math.sqrt(len(weekly))
+    mean, se = weekly.mean(), weekly.std(ddof=1) / math.sqrt(len(weekly))
     worst = np.sort(weekly)[-math.ceil(len(weekly) / 10) :].mean()
     in_alarm = np.mean([one.in_alarm for one in counted])
     learned_h = np.median([one.learned_h or 0.0 for one in counted])
-    changes = "  ".join(_delays([o.delays.get(f"{f:g}") for o in counted]) for f in factors)
     missed = mean > PROMISED + 2 * se or worst > PROMISED_WORST
     return (
-        f"{cell:{_WIDTH}} {len(counted):2}  {mean:8.2f} ± {se:4.2f}  {worst:11.2f}  {in_alarm:8.2%}"
-        f"  {learned_h:5.0f} h  {changes}  {'MISSED' if missed else 'ok'}"
+        f"{cell.name:{_WIDTH}} {len(counted):2}  {mean:8.2f} ± {se:4.2f}  {worst:11.2f}"
+        f"  {in_alarm:8.2%}  {learned_h:5.0f} h  {_delays(plan, counted)}"
+        f"  {'MISSED' if missed else 'ok'}"
     )
 
 
-def _delays(found: Sequence[Delay | None]) -> str:
-    """Judged and hours: median, and what nine of ten need at most."""
-    delays = [one for one in found if one is not None]
-    if not delays:
-        return f"{'–':>14} {'–':>16}"
-    judged = quantiles([math.inf if one.judged is None else one.judged for one in delays])
-    hours = quantiles([math.inf if one.hours is None else one.hours for one in delays])
-    whole = " ".join(_shown(value, "{:.0f}") for value in judged)
-    return f"{whole:>14} {' '.join(_shown(value, '{:.2g}') for value in hours):>16}"
+def _delays(plan: Plan, found: Sequence[Found]) -> str:
+    cells = []
+    for change in plan.changes:
+        judged, hours = delays(change, found) or ("–", "–")
+        cells.append(f"{judged:>14} {hours:>14}")
+    return "  ".join(cells)
+
+
+def delays(change: Change, found: Sequence[Found]) -> tuple[str, str] | None:
+    """Judged and hours until its alarm: median, and what nine of ten need at most.
+
+    None where there was no such change.
+    """
+    seen = [one.delays[change.name] for one in found if change.name in one.delays]
+    if not seen:
+        return None
+    judged = quantiles([math.inf if one.judged is None else one.judged for one in seen])
+    hours = quantiles([math.inf if one.hours is None else one.hours for one in seen])
+    return _pair(judged, "{:,.0f}"), _pair(hours, "{:.2g}")
 
 
 def quantiles(values: Sequence[float]) -> tuple[float, float]:
@@ -97,5 +109,6 @@ def quantiles(values: Sequence[float]) -> tuple[float, float]:
     return median, most
 
 
-def _shown(value: float, as_text: str) -> str:
-    return "never" if math.isinf(value) else as_text.format(value)
+def _pair(found: tuple[float, float], as_text: str) -> str:
+    median, most = ("never" if math.isinf(one) else as_text.format(one) for one in found)
+    return f"{median} ({most})"

@@ -31,11 +31,33 @@ class Delay(NamedTuple):
     hours: float | None
 
 
+class Change(NamedTuple):
+    """The mean is so many ``times`` what it was; ``per_week`` false alarms are promised.
+
+    ``judged_per_week`` None: it is counted.
+    """
+
+    times: float
+    per_week: float = 1.0
+    judged_per_week: float | None = None
+
+    @property
+    def name(self) -> str:
+        """As lines of results have it."""
+        of = "" if self.judged_per_week is None else f" of {self.judged_per_week:g}"
+        return f"×{self.times:g} at {self.per_week:g}{of}"
+
+
 class Plan(NamedTuple):
-    """What is played: weeks of counting, then a change by each of the factors."""
+    """What is played: weeks of counting, then each of the changes."""
 
     weeks: float
-    factors: tuple[float, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def name(self) -> str:
+        """Lines of results of another plan are not taken for its own."""
+        return f"{self.weeks:g} weeks, " + ", ".join(change.name for change in self.changes)
 
 
 @dataclass
@@ -44,9 +66,10 @@ class Found:
 
     ``weeks`` are counted from the first baseline on, or from the world's event if that is later
     (0: no baseline came); ``openings`` and ``in_alarm``, a share of the time, are of those weeks.
-    ``learned_h``: hours until there was a baseline. ``delays`` by factor.
+    ``learned_h``: hours until there was a baseline. ``delays`` by the name of the change.
     """
 
+    plan: str
     cell: str
     seed: int
     number: int
@@ -66,7 +89,7 @@ def played(cell: Cell, seed: int, number: int, chosen: Settings, plan: Plan) -> 
     """Play one installation; the same for the same arguments."""
     gc.disable()  # it would look again and again at days of slots, none of which is garbage
     try:
-        return _Played(cell, seed, number, chosen).through(plan)
+        return _Played(cell, seed, number, chosen, plan).through()
     finally:
         gc.enable()
 
@@ -74,15 +97,16 @@ def played(cell: Cell, seed: int, number: int, chosen: Settings, plan: Plan) -> 
 class _Played:
     """An installation and its traffic."""
 
-    def __init__(self, cell: Cell, seed: int, number: int, chosen: Settings) -> None:
+    def __init__(self, cell: Cell, seed: int, number: int, chosen: Settings, plan: Plan) -> None:
+        self._plan = plan
         self._traffic = Traffic(cell, seed, number)
         self._installation = Installation(chosen, self._traffic.start)
         self._settle_s = seconds(chosen.drift.settle)
-        self._found = Found(cell.name, seed, number)
+        self._found = Found(plan.name, cell.name, seed, number)
         self._now = self._played_to = float(self._traffic.start)
         self._alarm_s, self._is_open = 0.0, False
 
-    def through(self, plan: Plan) -> Found:
+    def through(self) -> Found:
         """Wait for a baseline, count for weeks, then change."""
         learn_until = self._traffic.start + LEARN_DAYS * DAY
         self._until(learn_until, lambda: self._installation.exporter.learned)
@@ -91,13 +115,13 @@ class _Played:
         self._found.learned_h = (self._now - self._traffic.start) / HOUR
         self._until(self._traffic.event_at)
         began = self._count_from_now()
-        self._until(began + plan.weeks * WEEK)
+        self._until(began + self._plan.weeks * WEEK)
         self._found.weeks = (self._now - began) / WEEK
         self._found.in_alarm = self._alarm_s / (self._now - began)
         counted = self._found.openings, self._found.judged
-        for factor in plan.factors if self._waited_for_quiet(began, plan) else ():
-            if self._traffic.can_be(factor):
-                self._found.delays[f"{factor:g}"] = self._delay(factor)
+        for change in self._plan.changes if self._waited_for_quiet(began) else ():
+            if self._traffic.can_be(change.times):
+                self._found.delays[change.name] = self._delay(change)
         self._found.openings, self._found.judged = counted
         return self._found
 
@@ -135,19 +159,19 @@ class _Played:
                     yield pick
             day += 1
 
-    def _waited_for_quiet(self, began: float, plan: Plan) -> bool:
+    def _waited_for_quiet(self, began: float) -> bool:
         """Go on to a moment of the next day that is drawn; whether no alarm is open then."""
         moment = self._traffic.rng(2).random() * DAY
         for day in range(_WAITS):
-            self._until(began + plan.weeks * WEEK + day * DAY + moment)
+            self._until(began + self._plan.weeks * WEEK + day * DAY + moment)
             if not self._is_open:
                 return True
         return False
 
-    def _delay(self, factor: float) -> Delay:
-        """In a process that goes on from here, so that all factors begin with the same state."""
+    def _delay(self, change: Change) -> Delay:
+        """In a process that goes on from here, so that all changes begin with the same state."""
         ours, theirs = _FORKED.Pipe(duplex=False)
-        process = _FORKED.Process(target=self._send_delay, args=(factor, theirs))
+        process = _FORKED.Process(target=self._send_delay, args=(change, theirs))
         process.start()
         theirs.close()
         try:
@@ -155,13 +179,14 @@ class _Played:
         finally:
             process.join()
 
-    def _send_delay(self, factor: float, to: Connection) -> None:
-        to.send(tuple(self._delay_from_now(factor)))
+    def _send_delay(self, change: Change, to: Connection) -> None:
+        to.send(tuple(self._delay_from_now(change)))
         to.close()
 
-    def _delay_from_now(self, factor: float) -> Delay:
+    def _delay_from_now(self, change: Change) -> Delay:
         since, times = self._now, list[float]()
-        for pick in self._picks(Worse(since, factor)):
+        self._installation.promise(change.per_week, change.judged_per_week)
+        for pick in self._picks(Worse(since, change.times)):
             for look in self._installation.play(pick):
                 if any(record.state == "open" for record in look.records):
                     judged = bisect_right(times, look.now - self._settle_s)

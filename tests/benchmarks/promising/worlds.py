@@ -145,6 +145,8 @@ class Traffic:
         failed = (times >= failing_from) & (times < failing_from + self._world.failing_s)
         answers = self._answers(rng, len(times))
         scores = together(rng, self._law, means, len(METRICS))
+        # As they come out of a record again, where some metrics are turned round.
+        scores = 1.0 - (1.0 - scores)
         return Picks(times, scores[answers], tenants[answers], answers, failed)
 
     def _times(self, rng: np.random.Generator, began: float) -> Scores:

@@ -26,7 +26,7 @@ from tests.benchmarks.promising.installation import (
 )
 from tests.benchmarks.promising.laws import LAWS, together
 from tests.benchmarks.promising.results import Results, row
-from tests.benchmarks.promising.weeks import Delay, Found, Plan, played
+from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import (
     DAY,
     EVENT_DAY,
@@ -158,25 +158,36 @@ def test_a_change_is_of_the_mean_from_its_moment_on() -> None:
 
 def test_an_installation_is_played_once(tmp_path: Path) -> None:
     """What it has seen depends on nothing but the seed, and is kept from run to run."""
-    plan = Plan(1.0, (3.0,))
+    plan = Plan(1.0, (Change(3.0),))
     found = played(RARE, SEED, 1, FEW, plan)
     assert found == played(RARE, SEED, 1, FEW, plan)
     assert found.weeks == pytest.approx(1.0)
-    assert found.delays["3"].judged is not None
+    assert found.delays[Change(3.0).name].judged is not None
     kept = tmp_path / "found.jsonl"
     Results(kept).add(found)
-    assert Results(kept).has(found.cell, SEED, 1)
-    assert Results(kept).of(found.cell) == [found]
+    assert Results(kept).has(plan, RARE, SEED, 1)
+    assert Results(kept).of(plan, RARE) == [found]
 
 
 def test_a_row_says_what_is_missed() -> None:
     """More openings than promised by two standard errors, or in the worst tenth."""
-    delays = {"2": Delay(10, 0.5)}
-    often = [Found("c", 1, n, weeks=1.0, openings=2, delays=delays) for n in range(20)]
-    rarely = [Found("c", 1, n, weeks=1.0, openings=n == 0, delays=delays) for n in range(20)]
-    one_bad = [Found("c", 1, n, weeks=1.0, openings=8 * (n < 2), delays=delays) for n in range(20)]
-    assert [row("c", found, [2.0]).endswith("ok") for found in (often, rarely, one_bad)] == [
-        False,
-        True,
-        False,
-    ]
+    plan = Plan(1.0, (Change(2.0),))
+
+    def is_kept(openings: list[int]) -> bool:
+        found = [
+            Found(plan.name, RARE.name, SEED, number, weeks=1.0, openings=count)
+            for number, count in enumerate(openings)
+        ]
+        return row(RARE, plan, found).endswith("ok")
+
+    assert is_kept([1] + [0] * 19)
+    assert not is_kept([2] * 20)
+    assert not is_kept([8, 8] + [0] * 18)
+
+
+def test_another_promise_is_another_threshold() -> None:
+    """A change that is seen soon is seen later where fewer false alarms are promised."""
+    changes = tuple(Change(2.0, promised) for promised in (7.0, 0.1))
+    seen = played(RARE, SEED, 1, FEW, Plan(0.5, changes)).delays
+    often, rarely = (seen[change.name].judged or math.inf for change in changes)
+    assert often < rarely
