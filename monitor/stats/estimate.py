@@ -17,6 +17,8 @@ from monitor.stats.sums import SCALE, Sums, as_worse
 
 Z95: Final = 1.959963984540054
 """The 0.975 quantile of the standard normal distribution."""
+Z_SURELY: Final = 3.090232306167813
+"""The 0.999 quantile: one bound of two that leave 1 in 1,000 on their side."""
 
 _ENOUGH_SCORED: Final = 500
 _D_SMALLEST, _D_LARGEST = 0.05, 1.5
@@ -29,7 +31,8 @@ class Estimate:
 
     ``value``, ``lower`` and ``upper`` are None when there is nothing to estimate from, and
     ``missing_ratio`` (the weighted share of picks whose judgement failed) when there is no pick.
-    ``samples`` is the effective number of scored interactions.
+    ``samples`` is the effective number of scored interactions. ``surely`` are the lower and the
+    upper one-sided 99.9 % bounds, for what somebody is woken by.
     """
 
     value: float | None
@@ -37,6 +40,7 @@ class Estimate:
     upper: float | None
     samples: float
     missing_ratio: float | None
+    surely: tuple[float, float] | None = None
 
 
 def wilson(p: float, n: float, z: float = Z95) -> tuple[float, float]:
@@ -67,14 +71,15 @@ def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Esti
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.3006, 0.9544)
     >>> estimate(ZERO, window, higher_is_better=True)
-    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None)
+    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, surely=None)
     """
     return estimate_beside(window, long_spread(horizon), higher_is_better)
 
 
 def long_spread(horizon: Sums) -> float:
     """D of a series over its whole horizon; 1 while it has too few scored slots to tell."""
-    return _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else 1.0
+    found = _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else None
+    return 1.0 if found is None else found
 
 
 def estimate_beside(window: Sums, long: float, higher_is_better: bool | None) -> Estimate:
@@ -84,33 +89,43 @@ def estimate_beside(window: Sums, long: float, higher_is_better: bool | None) ->
         return Estimate(None, None, None, 0.0, missing)
     p = _clipped(window)
     kish = window.w * window.w / (window.w2 * SCALE)
-    # The larger of the window's and the horizon's spread: a lucky window is not believed.
-    spread = min(_D_LARGEST, max(_D_SMALLEST, long, _relative_variance(window)))
+    # The larger of the window's and the horizon's spread: a lucky window is not believed. Where
+    # all scores are 0 or 1 it has none of its own, and one that is hardly off changes nothing.
+    own = _relative_variance(window)
+    spread = min(_D_LARGEST, max(_D_SMALLEST, long, long if own is None else own))
     h = window.wh / window.w
-    lower, upper = wilson(p, min(1.0, h) * kish / spread)
+    n = min(1.0, h) * kish / spread
+    lower, upper = _bounds(p, n, Z95, missing, higher_is_better)
+    value = as_worse(p, higher_is_better)
+    surely = _bounds(p, n, Z_SURELY, missing, higher_is_better)
+    return Estimate(value, lower, upper, h * kish, missing, surely)
+
+
+def _bounds(
+    p: float, n: float, z: float, missing: float, higher_is_better: bool | None
+) -> tuple[float, float]:
+    """Wilson's bounds, wide enough for what is missing, in the direction of the metric."""
+    lower, upper = wilson(p, n, z)
     if missing > _MISSING_TOLERATED:
         lower, upper = (1.0 - missing) * lower, (1.0 - missing) * upper + missing
-    if higher_is_better:
-        lower, upper = as_worse(upper, True), as_worse(lower, True)
-    value = as_worse(p, higher_is_better)
-    return Estimate(value, lower, upper, h * kish, missing)
+    return (as_worse(upper, True), as_worse(lower, True)) if higher_is_better else (lower, upper)
 
 
 def _clipped(sums: Sums) -> float:
     return min(1.0, max(0.0, sums.wg / sums.wh))
 
 
-def _relative_variance(sums: Sums) -> float:
-    """(ΣW²e²/ΣW²) / (h·p(1 − p)) with e = G − θ̂·H, h = ΣWH/ΣW; 1 where it is undefined.
+def _relative_variance(sums: Sums) -> float | None:
+    """(ΣW²e²/ΣW²) / (h·p(1 − p)) with e = G − θ̂·H, h = ΣWH/ΣW; None where it is undefined.
 
     In a segment that is picked less than others h can be above 1: then h² is divided by.
     """
     if sums.wh <= 0:
-        return 1.0
+        return None
     p = _clipped(sums)
     binomial = p * (1.0 - p)
     if binomial == 0.0:
-        return 1.0
+        return None
     theta, h = sums.wg / sums.wh, sums.wh / sums.w
     squares = sums.w2g2 - 2.0 * theta * sums.w2gh + theta * theta * sums.w2h2
     return max(0.0, squares) / sums.w2 / (h * max(1.0, h) * binomial)

@@ -71,22 +71,22 @@ def drawn(
     return Windows(x, rng.random(shape) >= unscored, np.ones(shape))
 
 
-def spread(windows: Windows) -> Numbers:
-    """D of every window: the spread of its scores against that of a proportion; else 1."""
+def spread(windows: Windows, instead: float = 1.0) -> Numbers:
+    """D of every window: the spread of its scores against that of a proportion, or ``instead``."""
     x, a, w = windows.x, windows.scored, windows.w
     with np.errstate(invalid="ignore", divide="ignore"):
         p = (w * a * x).sum(1) / (w * a).sum(1)
         h = (w * a).sum(1) / w.sum(1)
         e = w * a * (x - p[:, None])
         found = (e * e).sum(1) / (w * w).sum(1) / (h * p * (1 - p))
-    return np.where(np.isfinite(found), found, 1.0)
+    return np.where(np.isfinite(found) & (p * (1 - p) != 0), found, instead)
 
 
 def ours(windows: Windows, long: float) -> Bounds:
     """The interval of ``monitor/stats/estimate.py``; ``long`` is D of the horizon."""
     a, w = windows.scored, windows.w
     h = (w * a).sum(1) / w.sum(1)
-    d = np.clip(np.maximum(long, spread(windows)), 0.05, 1.5)
+    d = np.clip(np.maximum(long, spread(windows, long)), 0.05, 1.5)
     with np.errstate(invalid="ignore", divide="ignore"):
         return wilson((w * a * windows.x).sum(1) / (w * a).sum(1), h * kish(w) / d)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from random import Random
@@ -12,7 +13,7 @@ from scipy import stats
 from monitor.stats import clustered
 from monitor.stats.agreement import Agreement, Confusion, agreement, pooled
 from monitor.stats.clustered import Estimated
-from monitor.stats.paired import compare, mcnemar
+from monitor.stats.paired import compare, mcnemar, sign_flips
 from monitor.stats.ranking import area
 
 
@@ -194,3 +195,31 @@ def test_area_interval_is_that_of_the_jackknife() -> None:
 def test_area_without_one_label() -> None:
     """Nothing to rank against: undefined."""
     assert area([[(True, 0.3)], [(True, 0.4)]]) == Estimated(None)
+
+
+@pytest.mark.parametrize("interactions", [4, 5, 11, 20])
+def test_few_interactions_reject_as_seldom_as_they_say(interactions: int) -> None:
+    """Neither judge is better: at 5 % at most 5 %, where χ² rejects up to 12.5 %."""
+    rng, runs, rejected = Random(interactions), 2_000, 0
+    for _ in range(runs):
+        clusters = []
+        for _ in range(interactions):
+            differs = (True, False) if rng.random() < 0.5 else (False, True)
+            clusters.append([differs] * rng.randrange(1, 4))
+        p = compare(clusters).p_clustered
+        assert p is not None
+        rejected += p <= 0.05
+    assert rejected / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_signs_that_could_have_been_others() -> None:
+    """Each of the 2^m assignments, one by one; and χ² from 21 interactions on."""
+    differences = [3, -1, 2, 2, 1]
+    flips = [
+        sum(sign * d for sign, d in zip(signs, differences, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    seen = abs(sum(differences))
+    assert sign_flips(differences) == sum(abs(one) >= seen for one in flips) / len(flips)
+    many = compare([[(True, False)]] * 14 + [[(False, True)]] * 7)
+    assert many.p_clustered == pytest.approx(stats.chi2.sf(7**2 / 21, 1))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -70,16 +70,16 @@ def terms_of(slot: Slot) -> tuple[Fraction, Fraction, Fraction]:
     return w, g, 1 - Fraction(slot.u) * (1 - a)
 
 
-def d_of(slots: Sequence[Slot]) -> float:
-    """D of a list of slots from its definition; 1 where it has none."""
+def d_of(slots: Sequence[Slot]) -> float | None:
+    """D of a list of slots from its definition; None where it has none."""
     rows = [terms_of(slot) for slot in slots]
     wh = sum(w * h for w, _, h in rows)
     if wh <= 0:
-        return 1.0
+        return None
     theta = sum(w * g for w, g, _ in rows) / wh
     p = min(Fraction(1), max(Fraction(0), theta))
     if p in (0, 1):
-        return 1.0
+        return None
     share = wh / sum(w for w, _, _ in rows)
     spread = sum((w * (g - theta * h)) ** 2 for w, g, h in rows) / sum(w * w for w, _, _ in rows)
     return float(spread / (share * max(1, share) * p * (1 - p)))
@@ -94,17 +94,24 @@ def from_lists(slots: Sequence[Slot], horizon: Sequence[Slot]) -> Estimate:
         return Estimate(None, None, None, 0.0, missing)
     p = float(min(1, max(0, sum(w * g for w, g, _ in rows) / wh)))
     kish = float(w_all**2 / sum(w * w for w, _, _ in rows))
-    long = d_of(horizon) if sum(slot.x is not None for slot in horizon) >= 500 else 1.0
-    n_eff = min(1.0, float(wh / w_all)) * kish / min(1.5, max(0.05, d_of(slots), long))
-    lower, upper = wilson(p, n_eff)
+    is_settled = sum(slot.x is not None for slot in horizon) >= 500
+    found = d_of(horizon) if is_settled else None
+    long = 1.0 if found is None else found
+    own = d_of(slots)
+    n_eff = (
+        min(1.0, float(wh / w_all)) * kish / min(1.5, max(0.05, long if own is None else own, long))
+    )
+    pairs = [wilson(p, n_eff, z) for z in (Z95, 3.090232306167813)]
     if missing > 0.05:
-        lower, upper = (1 - missing) * lower, 1 - (1 - missing) * (1 - upper)
-    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing)
+        pairs = [((1 - missing) * a, 1 - (1 - missing) * (1 - b)) for a, b in pairs]
+    (lower, upper), surely = pairs
+    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing, surely)
 
 
 def numbers(found: Estimate) -> list[float | None]:
     """The fields, for a comparison with a tolerance."""
-    return [found.value, found.lower, found.upper, found.samples, found.missing_ratio]
+    surely = found.surely or (None, None)
+    return [found.value, found.lower, found.upper, found.samples, found.missing_ratio, *surely]
 
 
 @pytest.mark.parametrize(
@@ -298,3 +305,19 @@ def test_interval_covers_the_mean(n: int, mean: float, long_horizon: bool) -> No
     found = [estimate(total(rng.choices(slots, k=n)), horizon, None) for _ in range(4_000)]
     covered = sum(lower <= truth <= upper for lower, upper in map(bounds, found))
     assert covered / len(found) >= 0.94
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.2, 0.5, 1.0]), min_size=500, max_size=600),
+    st.integers(1, 60),
+    st.floats(1e-12, 1.0),
+)
+@settings(deadline=None, max_examples=50)
+def test_an_answer_that_is_a_bit_wrong_lowers_no_bound(
+    usual: list[float], n: int, worse: float
+) -> None:
+    """A window of nothing but zeros is as sure as one with a score next to zero, not less."""
+    horizon = plain(usual)
+    none, little = plain([0.0] * n), plain([*[0.0] * (n - 1), worse])
+    zero, some = (estimate(window, horizon, None) for window in (none, little))
+    assert bounds(zero)[1] <= bounds(some)[1] + 1e-9

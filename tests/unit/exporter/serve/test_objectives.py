@@ -22,13 +22,14 @@ KEY = SeriesKey("faithfulness", "bot", "offline@1")
 
 
 def interval(lower: float, upper: float, samples: float = 50.0) -> Estimate:
-    """An estimate in the middle of its interval."""
-    return Estimate((lower + upper) / 2, lower, upper, samples, 0.0)
+    """An estimate in the middle of the bounds that it surely lies within."""
+    middle = (lower + upper) / 2
+    return Estimate(middle, middle, middle, samples, 0.0, (lower, upper))
 
 
 @given(UNIT, UNIT)
 def test_the_better_end_decides(one: float, other: float) -> None:
-    """High is good: the upper bound below the promise; low is good: the lower bound above it."""
+    """Of 99.9 %. High is good: the upper bound below the promise; low is good: the lower one."""
     found = interval(min(one, other), max(one, other))
     assert status_of(HIGH, found) == ("breached" if max(one, other) < 0.9 else "met")
     assert status_of(LOW, found) == ("breached" if min(one, other) > 0.1 else "met")

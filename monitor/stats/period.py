@@ -1,0 +1,47 @@
+"""P, the time that evidence counts for: long where little is judged, so that there is enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import dropwhile
+from typing import Final
+
+DAY_S: Final = 86_400
+#: Days that a period may last. Few steps: a pace that goes to and fro seldom changes it.
+LENGTHS: Final = (1, 2, 4, 7, 14, 28)
+#: Judged interactions that a period should have, at least.
+ENOUGH: Final = 1_500
+#: Whole days that the pace is taken from: a week, so that weekends change nothing.
+RECENT_DAYS: Final = 7
+
+
+def period_days(per_day: float | None) -> int:
+    """The shortest of ``LENGTHS`` with at least 1,500 judged; one day where no pace is known.
+
+    >>> period_days(5_000), period_days(500), period_days(100), period_days(20), period_days(None)
+    (1, 4, 28, 28, 1)
+    """
+    if per_day is None:
+        return LENGTHS[0]
+    return next((days for days in LENGTHS if days * per_day >= ENOUGH), LENGTHS[-1])
+
+
+def day_bounds(now: float) -> list[int]:
+    """Where the latest seven whole days (UTC) begin, and where the last one ends; epoch seconds.
+
+    >>> day_bounds(8.5 * DAY_S)[::7]
+    [86400, 691200]
+    """
+    today = math.floor(now) // DAY_S * DAY_S
+    return [today - days * DAY_S for days in range(RECENT_DAYS, -1, -1)]
+
+
+def pace(counts: Sequence[int]) -> float | None:
+    """Records a day, from those of whole days; days before the first record do not count.
+
+    >>> pace([0, 0, 0, 0, 0, 30, 10]), pace([0] * 7)
+    (20.0, None)
+    """
+    since = list(dropwhile(lambda count: not count, counts))
+    return sum(since) / len(since) if since else None
