@@ -65,7 +65,9 @@ def row(cell: Cell, plan: Plan, found: Sequence[Found]) -> str:
     if not counted:
         return f"{cell.name:{_WIDTH}} {len(found):2}  no baseline"
     weekly = np.array([one.openings / one.weeks for one in counted])
-    mean, se = weekly.mean(), weekly.std(ddof=1) / math.sqrt(len(weekly))
+    mean, se = weekly.mean(), math.inf
+    if len(weekly) > 1:
+        se = weekly.std(ddof=1) / math.sqrt(len(weekly))
     worst = np.sort(weekly)[-math.ceil(len(weekly) / 10) :].mean()
     in_alarm = np.mean([one.in_alarm for one in counted])
     learned_h = np.median([one.learned_h or 0.0 for one in counted])
