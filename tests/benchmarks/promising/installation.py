@@ -83,16 +83,20 @@ def record(pick: Pick) -> ScoreRecord:
     )
 
 
-class Scores(Protocol):
-    """What takes in picks, as ``ScoreAggregator`` takes in their records."""
+class Advancing(Protocol):
+    """What an exporter lets time pass for, and learns from: a ``ScoreAggregator``, or less."""
 
     training_slots: TrainingSlots
 
-    def add(self, pick: Pick) -> None:
-        """Take in a pick, whose event time is the latest of all."""
-
     def advance(self, now: float) -> None:
         """Let time pass."""
+
+
+class Scores(Advancing, Protocol):
+    """What takes in picks, as a ``ScoreAggregator`` takes in their records."""
+
+    def add(self, pick: Pick) -> None:
+        """Take in a pick, whose event time is the latest of all."""
 
 
 class SlotsOnly:
@@ -145,10 +149,15 @@ class Look(NamedTuple):
 
 
 class Exporter:
-    """What an exporter does with ``scores`` from time to time; alarms hold as they are written."""
+    """What an exporter does with ``scores`` from time to time; alarms hold as they are written.
 
-    def __init__(self, found: Aggregators, scores: Scores) -> None:
-        self._found, self._scores = found, scores
+    Their segments are values of the attribute ``segment_by``.
+    """
+
+    def __init__(
+        self, found: Aggregators, scores: Advancing, segment_by: str | None = None
+    ) -> None:
+        self._found, self._scores, self._segment_by = found, scores, segment_by
         self._control = control_state(found.baselines)
         self._last: dict[str, AlarmRecord] = {}
         self._learn_at = -math.inf
@@ -167,7 +176,7 @@ class Exporter:
                 self._control.apply(learned.key.encode(), learned.to_json())
         drift = self._found.drift
         states = list(drift.states(now))
-        written = transitions(self._last, states, drift.history, now)
+        written = transitions(self._last, states, drift.history, now, self._segment_by)
         self._last.update((one.key, one) for one in written)
         return Look(now, written, any(state.alarm for state in states))
 

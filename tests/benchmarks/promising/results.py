@@ -97,7 +97,7 @@ def delays(change: Change, found: Sequence[Found]) -> tuple[str, str] | None:
         return None
     judged = quantiles([math.inf if one.judged is None else one.judged for one in seen])
     hours = quantiles([math.inf if one.hours is None else one.hours for one in seen])
-    return _pair(judged, "{:,.0f}"), _pair(hours, "{:.2g}")
+    return _pair(judged), _pair(hours)
 
 
 def quantiles(values: Sequence[float]) -> tuple[float, float]:
@@ -111,6 +111,13 @@ def quantiles(values: Sequence[float]) -> tuple[float, float]:
     return median, most
 
 
-def _pair(found: tuple[float, float], as_text: str) -> str:
-    median, most = ("never" if math.isinf(one) else as_text.format(one) for one in found)
+def _pair(found: tuple[float, float]) -> str:
+    median, most = map(_shown, found)
     return f"{median} ({most})"
+
+
+def _shown(value: float) -> str:
+    """Two digits, or all before the point."""
+    if math.isinf(value):
+        return "never"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
