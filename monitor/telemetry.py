@@ -831,7 +831,7 @@ class ExporterTelemetry:
         pair = ["application", "judge"]
         self.baseline_learning = Gauge(
             "rag_monitor_baseline_learning",
-            "1 while a baseline is still to be learned: no evidence and no alarm until then.",
+            "1 while there is no baseline yet: no evidence and no alarm until then.",
             pair,
             registry=registry,
         )
@@ -845,6 +845,24 @@ class ExporterTelemetry:
             "rag_monitor_baseline_slots",
             "Scored slots that the baseline was, or up to now could be, learned from.",
             pair,
+            registry=registry,
+        )
+        self.baseline_provisional = Gauge(
+            "rag_monitor_baseline_provisional",
+            "1 while the baseline was learned from less than drift.learn_for: it tolerates more.",
+            pair,
+            registry=registry,
+        )
+        self.baseline_unsteady = Gauge(
+            "rag_monitor_baseline_unsteady",
+            "1 where the two halves of what a baseline was learned from differ: look at it.",
+            ["metric", *pair],
+            registry=registry,
+        )
+        self.baseline_values = Gauge(
+            "rag_monitor_baseline_values",
+            "Scores that the baseline of a metric was learned from.",
+            ["metric", *pair],
             registry=registry,
         )
         self.baseline_needed = Gauge(

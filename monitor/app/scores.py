@@ -52,7 +52,10 @@ def aggregators(settings: Settings) -> Aggregators:
     )
     drift_settings = settings.drift
     learning_settings = LearningSettings(
-        drift_settings.learn_slots, seconds(drift_settings.learn_wait), drift_settings.metrics
+        drift_settings.learn_slots,
+        seconds(drift_settings.learn_wait),
+        drift_settings.metrics,
+        drift_settings.learn_for_s,
     )
     return Aggregators(scores, drift, Baselines(drift, Learner(learning_settings)))
 

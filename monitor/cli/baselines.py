@@ -243,16 +243,23 @@ def _line(row: dict[str, Any]) -> str:
     if row["origin"] in (None, "reset"):
         return f"{who}  fixed by the configuration"
     of = f" from {row['slots']} slots" if row["slots"] else ""
-    return f"{who}  {row['origin']}{of}, holds after {row['effective_from']}"
+    kind = "provisional" if row["provisional"] else row["origin"]
+    return f"{who}  {kind}{of}, holds after {row['effective_from']}"
 
 
 def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
+    from monitor.stats.baseline import is_unsteady
+
     segments = ", ".join(
         f"{key or '(absent)'} {mean:.4f}" for key, mean in metric["segments"].items()
     )
     parts = [f"    {name:30} {metric['mean']:.4f} (SE {metric['se']:.4f})"]
     if metric["origin"] != origin:
         parts.append(f"({metric['origin']})")
+    if metric.get("values"):
+        parts.append(f"from {metric['values']}")
+    if is_unsteady(metric.get("halves_z")):
+        parts.append(f"UNSTEADY: its halves differ by {abs(metric['halves_z']):.1f} SE")
     return "  ".join([*parts, segments]).rstrip()
 
 

@@ -19,7 +19,7 @@ from monitor.config.base import (
 )
 from monitor.config.names import DirectedMetric, Metrics, name_regex
 
-#: What ``drift.burst.per_day`` is where there are no bursts.
+#: No time at all: what ``drift.burst.per_day`` is where there are no bursts.
 NEVER: Final = "0s"
 
 
@@ -173,6 +173,9 @@ class Drift(Section):
     period: str = Field("1d", description="P: evidence and horizon start with the previous period")
     settle: str = Field("60s", description="age from which a judged interaction is evidence")
     learn_slots: int = Field(1000, ge=1, description="scored slots that a baseline is learned from")
+    learn_for: str = Field(
+        "24h", description="time of scored slots that a baseline is learned from; 0s: any"
+    )
     learn_wait: str = Field("10m", description="age from which a scored slot is learned from")
     baselines: Annotated[tuple[FixedBaseline, ...], BeforeValidator(items)] = Field(
         (),
@@ -204,6 +207,18 @@ class Drift(Section):
         if seconds(period) % 60:
             raise ValueError(f"found {period!r}, expected whole minutes")
         return period
+
+    @property
+    def learn_for_s(self) -> int:
+        """Seconds; 0 where any time is enough."""
+        return 0 if self.learn_for == NEVER else seconds(self.learn_for)
+
+    @field_validator("learn_for")
+    @classmethod
+    def _at_most_a_week(cls, text: str) -> str:
+        if text != NEVER and seconds(text) > SECONDS["d"] * 7:
+            raise ValueError(f"found {text!r}, expected at most 7d, or 0s")
+        return text
 
     @field_validator("settle", "learn_wait")
     @classmethod

@@ -67,6 +67,7 @@ def demo_settings(
         "http.port": options.port,
         "ingest.drain_s": 5,
         "drift.learn_slots": LEARN_SLOTS,
+        "drift.learn_for": "0s",
         "drift.learn_wait": LEARN_WAIT,
         "drift.settle": SETTLE,
         # An incident of half a minute would be over before a burst says anything.

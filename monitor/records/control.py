@@ -38,12 +38,24 @@ EVERY: Final = "*"
 Origin = Literal["learned", "set", "frozen"]
 
 
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
 class MetricBaseline(Frozen):
-    """Normal values in the direction of the metric: mean, its standard error, segment → mean."""
+    """Normal values in the direction of the metric: mean, its standard error, segment → mean.
+
+    ``spreads`` has of each segment, and of "" for all others, its share and its standard error;
+    ``dependence`` is V, ``values`` how many scores it was learned from, ``halves_z`` how far the
+    later half of them lay above the earlier one, in standard errors and larger meaning worse.
+    """
 
     mean: Score
-    se: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
+    se: NotNegative = 0.0
     segments: dict[str, Score] = Field(default_factory=dict)
+    spreads: dict[str, tuple[Score, NotNegative]] = Field(default_factory=dict)
+    dependence: Annotated[float, Field(ge=1.0, allow_inf_nan=False)] = 1.0
+    values: int = Field(0, ge=0)
+    halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
 class BaselineRecord(Keyed):
@@ -52,6 +64,9 @@ class BaselineRecord(Keyed):
     Without ``metrics`` it asks for a baseline to be learned anew, from the slots after
     ``effective_from``. With them, only slots after ``effective_from`` are held against it. It says
     nothing of when it was published: two exporters publish the same bytes.
+
+    A ``provisional`` one was learned from less than a day, and holds until that is full; only slots
+    after ``learned_after`` teach what follows it.
     """
 
     schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
@@ -62,6 +77,8 @@ class BaselineRecord(Keyed):
     effective_from: AwareDatetime
     slots: int = Field(0, ge=0, description="scored slots that it was learned from")
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
+    provisional: bool = False
+    learned_after: AwareDatetime | None = None
 
     @property
     def key(self) -> str:
@@ -70,7 +87,7 @@ class BaselineRecord(Keyed):
 
 
 Signal = Annotated[float, Field(allow_inf_nan=False)]
-Spread = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Spread = NotNegative
 
 
 class CalibrationRecord(Keyed):

@@ -7,12 +7,17 @@ of five judgements, so that a rare segment does not get a baseline of its own ac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 PRIOR_WEIGHT: Final = 5.0
 MOST_SEGMENTS: Final = 20
+#: Consecutive picks whose sum is looked at as one, and how many such sums tell anything.
+BATCH: Final = 40
+_ENOUGH_BATCHES: Final = 10
+#: Nobody is told of dependence that chance alone gives one time in twenty.
+_BY_CHANCE: Final = 1.64
 
 
 class ScoredPick(NamedTuple):
@@ -23,6 +28,8 @@ class ScoredPick(NamedTuple):
     value: float
 
 
+#: Standard errors between two halves of what was learned from that are told.
+UNSTEADY: Final = 2.6
 #: Standard errors that a learned mean may be too low by: with one, one baseline in six was.
 STANDARD_ERRORS: Final = 2.0
 #: Standard deviations of the daily means that a usual day may lie above the mean.
@@ -66,7 +73,9 @@ class Baseline:
     ``hours`` is what each hour of the day (UTC) adds to the mean, 24 numbers or none. ``spreads``
     has the known segments, and "" for all others; none where nothing was learned of them. A
     ``provisional`` one was learned from less than a day. ``dependence`` is V, how many times the
-    variance of a sum is what it would be for independent scores.
+    variance of a sum is what it would be for independent scores. ``values`` is the number of scores
+    it was learned from, ``halves_z`` how far the later half of them lies above the earlier one, in
+    standard errors (None: too few to tell).
     """
 
     mean: float
@@ -77,6 +86,8 @@ class Baseline:
     spreads: Mapping[str, SegmentSpread] = field(default_factory=dict)
     provisional: bool = False
     dependence: float = 1.0
+    values: int = 0
+    halves_z: float | None = None
 
     def margin(self, tolerance: Tolerance = NOTHING) -> float:
         """What a segment's usual mean is exceeded by before it counts as worse.
@@ -107,6 +118,15 @@ class Baseline:
         return min(1.0, self.mean + self.margin(tolerance))
 
 
+def is_unsteady(halves_z: float | None) -> bool:
+    """Whether two halves differ: steady ones do so one time in a hundred.
+
+    >>> is_unsteady(-2.7), is_unsteady(2.5), is_unsteady(None)
+    (True, False, False)
+    """
+    return halves_z is not None and abs(halves_z) > UNSTEADY
+
+
 def hour_of_day(event_time: float) -> int:
     """The hour of the day in UTC, 0 to 23.
 
@@ -117,10 +137,11 @@ def hour_of_day(event_time: float) -> int:
 
 
 def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
-    """The baseline of the picks, in any order; None without one.
+    """The baseline of the picks in the order of their event times; None without one.
 
-    mean = Σux/Σu; mean_s = (Σ_s ux + 5·mean)/(Σ_s u + 5); SE² = (Σu²(x − mean)² + 1)/(Σu)².
-    Segments beyond the 20 most frequent, and the empty one, have the mean.
+    mean = Σux/Σu; mean_s = (Σ_s ux + 5·mean)/(Σ_s u + 5); SE² = V·(Σu²(x − mean)² + 1)/(Σu)².
+    Segments beyond the 20 most frequent, and the empty one, have the mean. SE_s² = (v_s + 1/(n_s +
+    5))/(n_s + 5), with v_s the variance within the segment.
 
     >>> picks = [ScoredPick("a", 1.0, 0.0), ScoredPick("a", 1.0, 0.5), ScoredPick("", 1.0, 1.0)]
     >>> found = learned(picks)
@@ -132,14 +153,70 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     if not total:
         return None
     mean = math.fsum(pick.u * pick.value for pick in held) / total
-    squares = math.fsum((pick.u * (pick.value - mean)) ** 2 for pick in held)
+    off = [pick.u * (pick.value - mean) for pick in held]
+    squares = math.fsum(one * one for one in off)
+    inflation = dependence(off)
     by_segment: dict[str, list[ScoredPick]] = {}
     for pick in held:
         by_segment.setdefault(pick.segment, []).append(pick)
-    by_segment.pop("", None)
-    frequent = sorted(by_segment, key=lambda name: (-len(by_segment[name]), name))[:MOST_SEGMENTS]
-    segments = {name: _drawn(by_segment[name], mean) for name in sorted(frequent)}
-    return Baseline(mean, math.sqrt(squares + 1.0) / total, segments)
+    rest = by_segment.pop("", [])
+    ranked = sorted(by_segment, key=lambda name: (-len(by_segment[name]), name))
+    for name in ranked[MOST_SEGMENTS:]:
+        rest += by_segment.pop(name)
+    names = sorted(by_segment)
+    spreads = {name: _spread(by_segment[name], total) for name in names}
+    return Baseline(
+        mean,
+        math.sqrt(inflation * (squares + 1.0)) / total,
+        {name: _drawn(by_segment[name], mean) for name in names},
+        spreads={**spreads, "": _spread(rest, total)} if names else {},
+        dependence=inflation,
+        values=len(held),
+        halves_z=_halves_z(held),
+    )
+
+
+def dependence(off: Sequence[float]) -> float:
+    """V, how much scores repeat each other; ``off`` are their distances to the mean, in order.
+
+    V = m/(m − 1)·Σ(Σ off)²/Σ off² over the sums of m batches of 40, less what chance alone gives,
+    and at least 1: below ten batches nothing is known of it.
+
+    >>> dependence([1.0, -1.0] * 400), round(dependence(([1.0] * 40 + [-1.0] * 40) * 10), 1)
+    (1.0, 27.7)
+    """
+    batches = [math.fsum(off[i : i + BATCH]) for i in range(0, len(off) // BATCH * BATCH, BATCH)]
+    m, squares = len(batches), math.fsum(one * one for one in off[: len(off) // BATCH * BATCH])
+    if m < _ENOUGH_BATCHES or not squares:
+        return 1.0
+    found = m / (m - 1) * math.fsum(one * one for one in batches) / squares
+    return max(1.0, found / (1.0 + _BY_CHANCE * math.sqrt(2.0 / m)))
+
+
+def _halves_z(picks: Sequence[ScoredPick]) -> float | None:
+    """The later half's mean less the earlier one's, in standard errors."""
+    middle = len(picks) // 2
+    if middle < 2:
+        return None
+    (a, va), (b, vb) = _mean_and_variance(picks[:middle]), _mean_and_variance(picks[middle:])
+    return (b - a) / math.sqrt(va + vb) if va + vb else 0.0
+
+
+def _mean_and_variance(picks: Sequence[ScoredPick]) -> tuple[float, float]:
+    """The mean of the picks, and the variance of that mean."""
+    total = math.fsum(pick.u for pick in picks)
+    mean = math.fsum(pick.u * pick.value for pick in picks) / total
+    squares = math.fsum((pick.u * (pick.value - mean)) ** 2 for pick in picks)
+    return mean, squares / total**2
+
+
+def _spread(picks: Sequence[ScoredPick], total: float) -> SegmentSpread:
+    weight = math.fsum(pick.u for pick in picks)
+    n, variance = len(picks) + PRIOR_WEIGHT, 0.0
+    if weight:
+        mean = math.fsum(pick.u * pick.value for pick in picks) / weight
+        variance = math.fsum(pick.u * (pick.value - mean) ** 2 for pick in picks) / weight
+    return SegmentSpread(weight / total, math.sqrt((variance + 1.0 / n) / n))
 
 
 def _drawn(picks: list[ScoredPick], mean: float) -> float:

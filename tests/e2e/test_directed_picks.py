@@ -44,6 +44,7 @@ async def test_the_screen_is_calibrated_once_and_then_directs_the_picks(
         "run",
         sampling__block=BLOCK,
         drift__learn_slots=60,
+        drift__learn_for="0s",
         drift__learn_wait="1s",
         drift__settle="1s",
         **topics,

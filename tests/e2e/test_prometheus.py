@@ -50,7 +50,12 @@ async def test_promtool_approves_of_each_role(
     missing = None if shutil.which("promtool") else "not found"
     requires_tool("promtool", missing, "apt-get install prometheus")
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
-    settings = {**topics, "export__segment": "tenant", "drift__learn_slots": "5"}
+    settings = {
+        **topics,
+        "export__segment": "tenant",
+        "drift__learn_slots": "5",
+        "drift__learn_for": "0s",
+    }
     roles = [
         MonitorProcess(role, broker, tmp_path, role, **settings) for role in ("score", "export")
     ]

@@ -22,6 +22,7 @@ from tests.stages.topics import MakeTopics
 LEARN, SENT = 200, 60
 QUICK = {
     "drift__learn_slots": str(LEARN),
+    "drift__learn_for": "0s",
     "drift__learn_wait": "1s",
     "drift__settle": "1s",
     "export__segment": "tenant",

@@ -33,7 +33,7 @@ DEMO: Final = ("demo", "--stack", "--rate", "40", "--incident-at", "12", "--inci
 SETTINGS: Final = {
     "sampling": {"rate": 0.5},
     "export": {"windows": "15s,1m,5m", "segment": "tenant"},
-    "drift": {"learn_slots": 200, "learn_wait": "2s", "settle": "2s"},
+    "drift": {"learn_slots": 200, "learn_for": "0s", "learn_wait": "2s", "settle": "2s"},
 }
 #: What the demo has: a command that prints nothing without it prints something here.
 IS_THERE: Final = "without export.segment"

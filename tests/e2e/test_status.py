@@ -41,7 +41,9 @@ async def test_without_a_monitor_scores_are_computed_from_the_topics(
 ) -> None:
     """Mean, number and how far the baseline is; and that no exporter answered."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
-    environ = environment(broker, topics, drift__learn_slots="60", drift__learn_wait="1s")
+    environ = environment(
+        broker, topics, drift__learn_slots="60", drift__learn_for="0s", drift__learn_wait="1s"
+    )
     empty = await asyncio.to_thread(rag_monitor, "status", environ=environ)
     assert empty.returncode == 0, empty.stderr
     said = " ".join(empty.stdout.replace("│", " ").split())

@@ -29,6 +29,7 @@ USUAL, INCIDENT, OVER = range(180), range(180, 240), range(240, 480)
 #: A few slots make a baseline, and A is 1,000.
 QUICK = {
     "drift__learn_slots": "60",
+    "drift__learn_for": "0s",
     "drift__learn_wait": "1s",
     "drift__settle": "1s",
     "drift__judged_per_week": "1000",

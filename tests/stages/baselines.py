@@ -12,6 +12,7 @@ PAIR = ("bot", JUDGE.label)
 #: A few slots make a baseline, and A is 3,000.
 QUICK = {
     "drift__learn_slots": "60",
+    "drift__learn_for": "0s",
     "drift__learn_wait": "1s",
     "drift__settle": "1s",
     "drift__judged_per_week": "1000",

@@ -21,6 +21,7 @@ DAY, HOUR = 86_400, 3_600
 #: Two of four applications keep their names, and 20 of 30 tenants; A follows the traffic.
 SETTINGS = {
     "drift__learn_slots": "60",
+    "drift__learn_for": "0s",
     "drift__learn_wait": "1s",
     "export__segment": "tenant",
     "export__top_k": "2",

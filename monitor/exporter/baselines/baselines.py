@@ -121,7 +121,7 @@ class Baselines:
         learned_from = {progress.pair: progress.slots for progress in self.progress}
         for pair in sorted(self._drift.pairs()):
             record = self._records.get(baseline_key(*pair))
-            if not self._is_known(pair):
+            if not self._drift.has_baseline(*pair):
                 yield BaselineStatus(
                     pair, min(learned_from.get(pair, 0), self.learning_settings.slots), True
                 )
@@ -142,18 +142,19 @@ class Baselines:
             return 0.0
         return min(1.0, 1.0 / (found.se * record.slots))
 
-    def _is_known(self, pair: JudgedApplication) -> bool:
-        return self._drift.is_known(*pair)
-
     def _apply(
         self, application: str, judge: str, record: BaselineRecord | None
     ) -> list[EvidenceSequence]:
         normal = _normal(record)
         gone = self._drift.set_normal(application, judge, normal)
-        reset = record is not None and normal is None
+        after, provisional = None, normal is not None and normal.provisional
+        if record is not None:
+            after = record.learned_after if provisional else None
+            after = record.effective_from if normal is None else after
         self._learner.learn_after(
             (application, judge),
-            record.effective_from.timestamp() if record is not None and reset else None,
+            None if after is None else after.timestamp(),
+            provisional=provisional,
         )
         return gone
 

@@ -97,7 +97,7 @@ def rows(access: BaselineAccess) -> list[BaselineRow]:
     found = []
     for pair in sorted({*status, *records}):
         record = records.get(pair)
-        learning = not access.drift.is_known(*pair)
+        learning = not access.drift.has_baseline(*pair)
         seen = status.get(pair)
         slots = record.slots if record and record.metrics else None
         found.append(
@@ -108,6 +108,7 @@ def rows(access: BaselineAccess) -> list[BaselineRow]:
                 "slots": (seen.slots if seen else 0) if learning else slots,
                 "needed": access.baselines.learning_settings.slots,
                 "origin": _origin(record),
+                "provisional": bool(record and record.provisional),
                 "effective_from": record.effective_from.isoformat() if record else None,
                 "metrics": _metrics(access, pair, record),
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,13 +17,18 @@ from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, CalibrationRecord, MetricBaseline, Origin
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, ScoredPick, learned
+from monitor.stats.baseline import BATCH, Baseline, ScoredPick, SegmentSpread, learned
 from monitor.stats.calibration import JudgedPick
 from monitor.stats.candidates import Candidate
 from monitor.stats.sums import as_worse
+from monitor.stats.threshold import WEEK_S
 
 #: Event times and slots.
 _TimedSlots = list[tuple[float, Observation]]
+#: Values without which a metric has no baseline: of a few anything could be normal.
+LEAST_VALUES: Final = 60
+#: Slots of a day, or of a week, that a baseline is learned from, at most.
+MOST_TAUGHT: Final = 10_000
 #: At least one slot in so many must have a signal for it to be calibrated.
 LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
@@ -39,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """How much is learned from: ``slots`` scored slots, ``wait_s`` seconds old or older.
+    """How much is learned from: ``slots`` scored slots of ``for_s`` seconds, ``wait_s`` old.
 
     ``alarmed`` are the metrics with detectors: judgements should teach most about them.
     """
@@ -47,19 +53,24 @@ class LearningSettings:
     slots: int
     wait_s: int
     alarmed: tuple[str, ...] = ("faithfulness",)
+    for_s: int = 0
+
+    @property
+    def least(self) -> int:
+        """Values that a metric needs, and slots where a week gives no more."""
+        return min(LEAST_VALUES, self.slots)
 
 
 class Progress(NamedTuple):
-    """How far one application and judge is: scored slots that are old enough, of those needed."""
+    """How far one application and judge is: scored slots that are old enough, of those needed.
+
+    ``done``: there is something to publish.
+    """
 
     pair: JudgedApplication
     slots: int
     needed: int
-
-    @property
-    def done(self) -> bool:
-        """Whether there is enough to learn from."""
-        return self.slots >= self.needed
+    done: bool
 
 
 class Taught(NamedTuple):
@@ -71,19 +82,28 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningResult:
-    """How far one application and judge is, and the slots that it is taught from when done."""
+    """How far one application and judge is, and the slots that it is taught from when done.
+
+    A ``provisional`` baseline is not the last one; only slots after ``after`` teach.
+    """
 
     progress: Progress
     slots: _TimedSlots
-    alarmed: tuple[str, ...]
+    learning_settings: LearningSettings
+    provisional: bool
+    after: float
 
     def taught(self) -> Generator[None, None, Taught | None]:
         """What there is to be learned, in a few steps; None before it is done."""
         if not self.progress.done:
             return None
         pair = self.progress.pair
-        baseline = yield from _recorded(pair, self.slots, "learned")
-        return Taught(baseline, _calibrated(pair, self.slots, self.alarmed))
+        baseline = yield from _recorded(pair, self.slots, "learned", self.learning_settings.least)
+        if self.provisional:
+            after = None if self.after == ALWAYS else datetime.fromtimestamp(self.after, UTC)
+            update = {"provisional": True, "learned_after": after}
+            baseline = baseline.model_copy(update=update)
+        return Taught(baseline, _calibrated(pair, self.slots, self.learning_settings.alarmed))
 
 
 class Learner:
@@ -92,10 +112,17 @@ class Learner:
     def __init__(self, learning_settings: LearningSettings) -> None:
         self.learning_settings = learning_settings
         self._since: dict[JudgedApplication, float] = {}
+        self._provisional = set[JudgedApplication]()
 
-    def learn_after(self, pair: JudgedApplication, event_time: float | None) -> None:
-        """Learn from slots after this event time only (a baseline was reset); None: from all."""
+    def learn_after(
+        self, pair: JudgedApplication, event_time: float | None, *, provisional: bool = False
+    ) -> None:
+        """Learn from slots after this event time only (a baseline was reset); None: from all.
+
+        ``provisional``: there is such a baseline already.
+        """
         self._since[pair] = ALWAYS if event_time is None else event_time
+        (self._provisional.add if provisional else self._provisional.discard)(pair)
 
     def results(
         self, training_slots: TrainingSlots, now: float
@@ -107,20 +134,54 @@ class Learner:
         found = []
         unknown = yield from training_slots.unknown(lambda pair: self._since.get(pair, ALWAYS))
         for pair, scored in unknown:
-            numbers = self._numbers(pair, scored, now)
-            if numbers:
-                progress = Progress(pair, len(numbers), self.learning_settings.slots)
-                slots = (
-                    _picked(scored, numbers[: self.learning_settings.slots])
-                    if progress.done
-                    else []
-                )
-                found.append(LearningResult(progress, slots, self.learning_settings.alarmed))
+            result = self._result(pair, scored, now)
+            if result is not None:
+                found.append(result)
         return found
 
-    def _numbers(self, pair: JudgedApplication, scored: Scored, now: float) -> Sequence[int]:
-        since = self._since.get(pair, ALWAYS)
-        return scored.between(since, now - self.learning_settings.wait_s)
+    def _result(self, pair: JudgedApplication, scored: Scored, now: float) -> LearningResult | None:
+        """None where nothing is old enough."""
+        chosen, since = self.learning_settings, self._since.get(pair, ALWAYS)
+        numbers = scored.between(since, now - chosen.wait_s)
+        if not numbers:
+            return None
+        until = self._until(scored, numbers)
+        is_whole = until <= now - chosen.wait_s
+        provisional = not is_whole and len(numbers) >= chosen.slots
+        taken: Sequence[int] = ()
+        if is_whole:
+            taken = thinned(scored.between(since, until))
+        elif provisional and pair not in self._provisional:
+            taken = numbers[: chosen.slots]
+        progress = Progress(pair, len(numbers), chosen.slots, bool(taken))
+        return LearningResult(progress, _picked(scored, taken), chosen, provisional, since)
+
+    def _until(self, scored: Scored, numbers: Sequence[int]) -> float:
+        """The event time with which there is enough, ∞ while there is not.
+
+        So many slots and so much time; or what a week gave, where that is less.
+        """
+        chosen = self.learning_settings
+        first = scored[numbers[0]][0]
+        found = math.inf
+        if len(numbers) >= chosen.slots:
+            found = max(scored[numbers[chosen.slots - 1]][0], first + chosen.for_s)
+        if len(numbers) >= chosen.least:
+            found = min(found, max(scored[numbers[chosen.least - 1]][0], first + WEEK_S))
+        return found
+
+
+def thinned(numbers: Sequence[int]) -> Sequence[int]:
+    """At most 10,000 of them, evenly: whole batches, since neighbours tell of dependence.
+
+    >>> len(thinned(range(100_000))), thinned(range(3)), thinned(range(100_000))[39:41]
+    (10000, range(0, 3), [39, 400])
+    """
+    if len(numbers) <= MOST_TAUGHT:
+        return numbers
+    batches, kept = len(numbers) // BATCH, MOST_TAUGHT // BATCH
+    starts = [number * batches // kept * BATCH for number in range(kept)]
+    return [numbers[start + number] for start in starts for number in range(BATCH)]
 
 
 def frozen(
@@ -144,13 +205,13 @@ def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:
 
 
 def _record(pair: JudgedApplication, scored: _TimedSlots, origin: Origin) -> BaselineRecord:
-    return at_once(_recorded(pair, scored, origin))
+    return at_once(_recorded(pair, scored, origin, 1))
 
 
 def _recorded(
-    pair: JudgedApplication, scored: _TimedSlots, origin: Origin
+    pair: JudgedApplication, scored: _TimedSlots, origin: Origin, least: int
 ) -> Generator[None, None, BaselineRecord]:
-    """The record: some slots, then a metric, a step."""
+    """The record of the metrics with so many values: some slots, then a metric, a step."""
     picks: dict[str, list[ScoredPick]] = {}
     for number, (_, slot) in enumerate(scored, 1):
         for name, value in slot.values:
@@ -161,7 +222,7 @@ def _recorded(
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         if metric.higher_is_better is not None:
-            baseline = learned(picks.get(name, ()))
+            baseline = learned(picks.get(name, ())) if len(picks.get(name, ())) >= least else None
             if baseline is not None:
                 metrics[name] = _turned(baseline, metric.higher_is_better)
             yield
@@ -209,6 +270,10 @@ def _turned(baseline: Baseline, higher_is_better: bool) -> MetricBaseline:
         segments={
             name: as_worse(mean, higher_is_better) for name, mean in baseline.segments.items()
         },
+        spreads={name: (spread.share, spread.se) for name, spread in baseline.spreads.items()},
+        dependence=baseline.dependence,
+        values=baseline.values,
+        halves_z=baseline.halves_z,
     )
 
 
@@ -219,5 +284,14 @@ def normal_of(record: BaselineRecord) -> Normal:
         if name in CATALOGUE:
             better = CATALOGUE[name].higher_is_better
             segments = {key: as_worse(mean, better) for key, mean in found.segments.items()}
-            metrics[name] = Baseline(as_worse(found.mean, better), found.se, segments)
-    return Normal(metrics, record.effective_from.timestamp())
+            metrics[name] = Baseline(
+                as_worse(found.mean, better),
+                found.se,
+                segments,
+                spreads={name: SegmentSpread(*spread) for name, spread in found.spreads.items()},
+                provisional=record.provisional,
+                dependence=found.dependence,
+                values=found.values,
+                halves_z=found.halves_z,
+            )
+    return Normal(metrics, record.effective_from.timestamp(), record.provisional)

@@ -10,6 +10,7 @@ from monitor.exporter.scores.aggregator import OTHER, ScoreAggregator
 from monitor.exporter.scores.steps import in_turns
 from monitor.kafka.reader import TopicReader
 from monitor.records.keyed import Keyed
+from monitor.stats.baseline import is_unsteady
 from monitor.telemetry import ExporterTelemetry
 
 LEAST_EVERY_S, MOST_EVERY_S = 0.5, 60.0
@@ -83,6 +84,7 @@ def show(baselines: Baselines, aggregator: ScoreAggregator, telemetry: ExporterT
     for judge, is_learning in others.items():
         telemetry.baseline_learning.labels(OTHER, judge).set(is_learning)
     _show_missing(baselines, named, telemetry)
+    _show_learned(baselines, named, telemetry)
 
 
 def _show_missing(baselines: Baselines, named: set[str], telemetry: ExporterTelemetry) -> None:
@@ -94,3 +96,19 @@ def _show_missing(baselines: Baselines, named: set[str], telemetry: ExporterTele
     telemetry.baseline_missing.clear()
     for labels, is_missing in missing.items():
         telemetry.baseline_missing.labels(*labels).set(is_missing)
+
+
+def _show_learned(baselines: Baselines, named: set[str], telemetry: ExporterTelemetry) -> None:
+    """What a baseline was learned from, and whether that was steady."""
+    gauges = telemetry.baseline_provisional, telemetry.baseline_unsteady, telemetry.baseline_values
+    for gauge in gauges:
+        gauge.clear()
+    for record in baselines.records().values():
+        if not record.metrics or record.application not in named:
+            continue
+        pair = record.application, record.judge
+        telemetry.baseline_provisional.labels(*pair).set(record.provisional)
+        for metric, found in record.metrics.items():
+            if found.values:
+                telemetry.baseline_unsteady.labels(metric, *pair).set(is_unsteady(found.halves_z))
+                telemetry.baseline_values.labels(metric, *pair).set(found.values)

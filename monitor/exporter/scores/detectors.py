@@ -45,10 +45,12 @@ class Normal:
     """The baselines of one application and judge by metric, larger meaning worse.
 
     Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it.
+    A ``provisional`` one holds until there is more to learn from.
     """
 
     metrics: Mapping[str, Baseline]
     effective_from: float = ALWAYS
+    provisional: bool = False
 
 
 class DriftKey(NamedTuple):
@@ -164,8 +166,16 @@ class DriftDetectors:
 
     def is_known(self, application: str, judge: str) -> bool:
         """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
-        if (application, judge) in self._normal:
+        normal = self._normal.get((application, judge))
+        if normal is not None and not normal.provisional:
             return True
+        return self._is_fixed(application, judge)
+
+    def has_baseline(self, application: str, judge: str) -> bool:
+        """Whether there is something to hold slots against, provisional or not."""
+        return (application, judge) in self._normal or self._is_fixed(application, judge)
+
+    def _is_fixed(self, application: str, judge: str) -> bool:
         fixed = self._fixed(application, judge)
         return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
 

@@ -26,6 +26,7 @@ FLAGS = {
     "drift.period": "1m",
     "drift.settle": "2s",
     "drift.learn_slots": "10",
+    "drift.learn_for": "0s",
     "drift.learn_wait": "2s",
     "drift.judged_per_week": "100",
     "drift.metrics": "faithfulness",

@@ -9,7 +9,7 @@ import pytest
 from monitor.config import load
 from tests.benchmarks.quiet_weeks import INCIDENTS, REFUSAL, Watched, emptied, incident, quiet
 
-SETTINGS = {"export.segment": "tenant", "drift.learn_slots": 200}
+SETTINGS = {"export.segment": "tenant", "drift.learn_slots": 200, "drift.learn_for": "0s"}
 
 
 @pytest.mark.parametrize("name", INCIDENTS)

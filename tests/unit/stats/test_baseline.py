@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -29,10 +30,10 @@ def must_learn(picks: list[ScoredPick]) -> Baseline:
 
 @given(PICKS, st.randoms(use_true_random=False))
 def test_any_order_learns_the_same_bits(picks: list[ScoredPick], rng: random.Random) -> None:
-    """Learning is a function of the set of picks."""
+    """What is normal is a function of the set of picks; only the halves go by their order."""
     other = list(picks)
     rng.shuffle(other)
-    assert learned(other) == learned(picks)
+    assert replace(must_learn(other), halves_z=None) == replace(must_learn(picks), halves_z=None)
 
 
 @given(PICKS)
@@ -72,3 +73,57 @@ def test_a_baseline_is_at_most_one() -> None:
     """Mean, SE and tolerance together never ask for more than the worst score."""
     assert Baseline(0.9, 0.08, {"a": 0.99}).of("a", Tolerance(0.1)) == 1.0
     assert Baseline(0.9, 0.08, {}).overall(Tolerance(0.1)) == 1.0
+
+
+def test_halves_that_differ_are_unsteady() -> None:
+    """Quality that falls while a baseline is learned: the later half lies far above the earlier."""
+    rng = random.Random(1)
+
+    def half(rate: float) -> list[ScoredPick]:
+        return [ScoredPick("", 1.0, float(rng.random() < rate)) for _ in range(500)]
+
+    steady, falling = must_learn(half(0.08) + half(0.08)), must_learn(half(0.08) + half(0.16))
+    assert abs(steady.halves_z or 0.0) < 2.6 < (falling.halves_z or 0.0)
+    assert must_learn([ScoredPick("", 1.0, 0.5)]).halves_z is None
+
+
+def test_repeated_scores_widen_the_error() -> None:
+    """Runs of five alike: V near five, and the SE of a fifth of them; independent ones: near 1."""
+    rng = random.Random(2)
+    alone = [ScoredPick("", 1.0, float(rng.random() < 0.2)) for _ in range(4_000)]
+    runs = [pick for pick in alone[:800] for _ in range(5)]
+    assert must_learn(alone).dependence < 1.2
+    found = must_learn(runs)
+    assert 3.0 < found.dependence < 5.0
+    plain = must_learn(alone[:800])
+    assert found.se == pytest.approx(plain.se, rel=0.25)
+
+
+def test_what_is_known_of_a_segment_is_its_share_and_its_error() -> None:
+    """The formula; "" stands for all that are not known, of which nothing is known."""
+    picks = [ScoredPick("a", 1.0, float(i % 4 == 0)) for i in range(80)]
+    picks += [ScoredPick("b", 1.0, float(i % 2)) for i in range(20)]
+    found = must_learn(picks).spreads
+    assert sorted(found) == ["", "a", "b"]
+    assert [found[name].share for name in ("a", "b", "")] == [0.8, 0.2, 0.0]
+    for name, variance, n in (("a", 3 / 16, 85), ("b", 1 / 4, 25), ("", 0.0, 5)):
+        assert found[name].se ** 2 == pytest.approx((variance + 1 / n) / n)
+    assert must_learn([ScoredPick("", 1.0, 0.5)]).spreads == {}
+
+
+def test_a_margin_has_all_that_may_be_off() -> None:
+    """2·SE + 1.5·τ + what is tolerated, at least a quarter of the mean before a day is full."""
+    found = Baseline(0.2, 0.01, {}, day_spread=0.02)
+    assert found.margin(Tolerance(share=0.1)) == pytest.approx(0.02 + 0.03 + 0.02)
+    assert found.margin(Tolerance(0.01, 0.1)) == pytest.approx(0.02 + 0.03 + 0.02)
+    provisional = replace(found, provisional=True)
+    assert provisional.margin(Tolerance(share=0.1)) == pytest.approx(0.02 + 0.03 + 0.05)
+    assert provisional.margin(Tolerance(0.06)) == pytest.approx(0.02 + 0.03 + 0.06)
+
+
+def test_hours_of_the_day_move_what_is_usual() -> None:
+    """Each hour has its own part, and none makes less than nothing usual."""
+    hours = tuple(-0.3 if hour == 3 else hour / 100 for hour in range(24))
+    found = Baseline(0.2, 0.01, {"a": 0.1}, hours=hours)
+    assert found.of("a", event_time=86_400.0 * 7 + 5 * 3_600) == pytest.approx(0.1 + 0.05 + 0.02)
+    assert found.of("a", event_time=3 * 3_600.0) == pytest.approx(0.02)

@@ -67,7 +67,7 @@ def test_the_first_scored_slots_that_are_old_enough() -> None:
     """Of 10 needed: those younger than the wait do not count yet, later ones not at all."""
     learner = Learner(LearningSettings(10, 5))
     ((progress, none),) = results(made(20), 13.0, learner, set())
-    assert (progress, none) == (Progress(PAIR, 9, 10), None)
+    assert (progress, none) == (Progress(PAIR, 9, 10, done=False), None)
     ((progress, found),) = results(made(20), 14.0, learner, set())
     ((_, later),) = results(made(20), 200.0, learner, set())
     assert progress.done
@@ -76,8 +76,77 @@ def test_the_first_scored_slots_that_are_old_enough() -> None:
     assert (found.slots, found.effective_from) == (10, at(9.0))
 
 
+def minutes(first: int, count: int) -> list[ScoreRecord]:
+    """One record a minute from that minute on."""
+    return [record(str(i), 60.0 * i) for i in range(first, first + count)]
+
+
+HOURS_3 = LearningSettings(100, 0, for_s=3 * 3_600)
+
+
+def test_a_count_of_slots_is_not_a_time() -> None:
+    """Before the time is full a provisional baseline, once; then one from all of the time."""
+    learner = Learner(HOURS_3)
+    ((few, none),) = results(minutes(0, 99), 60.0 * 99, learner, set())
+    ((progress, early),) = results(minutes(0, 120), 60.0 * 120, learner, set())
+    assert (few.done, none, progress.done) == (False, None, True)
+    assert early is not None
+    assert (early.provisional, early.slots, early.effective_from) == (True, 100, at(60.0 * 99))
+    learner.learn_after(PAIR, None, provisional=True)
+    ((waits, none),) = results(minutes(0, 150), 60.0 * 150, learner, set())
+    assert (waits.done, none) == (False, None)
+    ((_, found),) = results(minutes(0, 300), 60.0 * 300, learner, set())
+    assert found is not None
+    assert (found.provisional, found.slots, found.effective_from) == (False, 181, at(60.0 * 180))
+    assert normal_of(early).provisional
+    assert normal_of(early).metrics["faithfulness"].provisional
+
+
+def test_a_provisional_baseline_remembers_from_when_on_is_learned() -> None:
+    """After a reset the slots before it teach nothing, neither now nor later."""
+    learner = Learner(HOURS_3)
+    learner.learn_after(PAIR, START + 60.0 * 49)
+    ((_, early),) = results(minutes(0, 200), 60.0 * 200, learner, set())
+    assert early is not None
+    assert (early.provisional, early.learned_after) == (True, at(60.0 * 49))
+    assert early.effective_from == at(60.0 * 149)
+
+
+def test_little_traffic_is_learned_from_what_a_week_gives() -> None:
+    """At least sixty; with less the sixtieth is waited for."""
+    learner, day = Learner(LearningSettings(1_000, 0, for_s=86_400)), 86_400.0
+
+    def daily(number: int, a_day: int) -> list[ScoreRecord]:
+        return [record(str(i), i * day / a_day) for i in range(number)]
+
+    ((_, none),) = results(daily(140, 20), 6.9 * day, learner, set())
+    ((_, found),) = results(daily(140, 20), 7.1 * day, learner, set())
+    assert none is None
+    assert found is not None
+    assert (found.slots, found.provisional) == (140, False)
+    ((_, none),) = results(daily(59, 5), 20 * day, learner, set())
+    ((_, later),) = results(daily(61, 5), 20 * day, learner, set())
+    assert none is None
+    assert later is not None
+    assert later.slots == 60
+
+
+def test_a_metric_with_few_values_has_no_baseline() -> None:
+    """Of a few values anything could be normal; the others have theirs."""
+    records = [
+        record(str(i), float(i), scores={"faithfulness": 1.0, "hallucination": 0.0})
+        if i < 59
+        else record(str(i), float(i))
+        for i in range(100)
+    ]
+    ((_, found),) = results(records, 200.0, Learner(LearningSettings(100, 0)), set())
+    assert found is not None
+    assert list(found.metrics) == ["faithfulness"]
+    assert found.metrics["faithfulness"].values == 100
+
+
 def test_baselines_stand_in_the_direction_of_their_metric() -> None:
-    """A faithfulness of 0.75 is written as 0.75, and held against as 0.25 + SE."""
+    """A faithfulness of 0.75 is written as 0.75, and held against as 0.25 + 2·SE."""
     ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
     assert found is not None
     assert found.metrics["faithfulness"].mean == 0.75

@@ -12,6 +12,7 @@ FLAGS = {
     "export.windows": "10s,40s",
     "drift.period": "1m",
     "drift.learn_slots": "60",
+    "drift.learn_for": "0s",
     "drift.learn_wait": "1s",
 }
 
