@@ -40,7 +40,14 @@ from tests.benchmarks.promising.worlds import (
 )
 
 SEED = 3
-SHORT = settings(**{"drift.learn_slots": 200, "drift.learn_wait": "60s", "drift.period": "2h"})
+SHORT = settings(
+    **{
+        "drift.learn_slots": 200,
+        "drift.learn_wait": "60s",
+        "drift.learn_for": "50m",
+        "drift.period": "1h",
+    }
+)
 CELL = Cell("10/min", "i.i.d.", "claims 0.08")
 #: Whose whole weeks take a second.
 RARE = Cell("100/day", "weekends", "claims 0.3")
