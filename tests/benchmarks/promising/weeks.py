@@ -120,8 +120,9 @@ class _Played:
         self._found.in_alarm = self._alarm_s / (self._now - began)
         counted = self._found.openings, self._found.judged
         for change in self._plan.changes if self._waited_for_quiet(began) else ():
-            if self._traffic.can_be(change.times):
-                self._found.delays[change.name] = self._delay(change)
+            delay = self._delay(change) if self._traffic.can_be(change.times) else None
+            if delay is not None:
+                self._found.delays[change.name] = delay
         self._found.openings, self._found.judged = counted
         return self._found
 
@@ -168,24 +169,30 @@ class _Played:
                 return True
         return False
 
-    def _delay(self, change: Change) -> Delay:
-        """In a process that goes on from here, so that all changes begin with the same state."""
+    def _delay(self, change: Change) -> Delay | None:
+        """In a process that goes on from here, so that all changes begin with the same state.
+
+        None where an alarm would be open already at the change's promise.
+        """
         ours, theirs = _FORKED.Pipe(duplex=False)
         process = _FORKED.Process(target=self._send_delay, args=(change, theirs))
         process.start()
         theirs.close()
         try:
-            return Delay(*ours.recv())
+            found: Delay | None = ours.recv()
         finally:
             process.join()
+        return found
 
     def _send_delay(self, change: Change, to: Connection) -> None:
-        to.send(tuple(self._delay_from_now(change)))
+        to.send(self._delay_from_now(change))
         to.close()
 
-    def _delay_from_now(self, change: Change) -> Delay:
+    def _delay_from_now(self, change: Change) -> Delay | None:
         since, times = self._now, list[float]()
         self._installation.promise(change.per_week, change.judged_per_week)
+        if self._installation.exporter.look(since).in_alarm:
+            return None
         for pick in self._picks(Worse(since, change.times)):
             for look in self._installation.play(pick):
                 if any(record.state == "open" for record in look.records):
