@@ -26,8 +26,6 @@ from monitor.app.scores import aggregators
 from monitor.config import Settings, load
 from monitor.demo.mix import NORMAL
 from monitor.demo.traffic import DemoTraffic
-from monitor.exporter.alarms.transitions import transitions
-from monitor.exporter.baselines.baselines import control_state
 from monitor.ingest.formats import native
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
@@ -37,6 +35,7 @@ from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
 from monitor.scorer.judging import ScoringPolicy, judged
 from tests.benchmarks._sizes import parser
+from tests.benchmarks.promising.installation import Exporter
 
 DAY: Final = 86_400
 #: The beginning of a day.
@@ -82,7 +81,7 @@ class Watched:
         self._seed, self._every_s = seed, every_s
         self._policy = ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), SEGMENT)
         self.found = aggregators(self._settings)
-        self._opened: dict[str, AlarmRecord] = {}
+        self._exporter = Exporter(self.found, self.found.scores, *SEGMENT)
         self.judged = 0
         self.now = float(START)
 
@@ -103,16 +102,7 @@ class Watched:
 
     def look(self) -> list[AlarmRecord]:
         """What the exporter does from time to time; the alarms that have opened since."""
-        scores, baselines, drift = self.found.scores, self.found.baselines, self.found.drift
-        scores.advance(self.now)
-        for learned in baselines.learn(scores.training_slots, self.now):
-            control_state(baselines).apply(learned.key.encode(), learned.to_json())
-        opened = []
-        states = list(drift.states(self.now))
-        for record in transitions(self._opened, states, drift.history, self.now, "tenant"):
-            self._opened[record.key] = record
-            opened += [record] if record.state == "open" else []
-        return opened
+        return [one for one in self._exporter.look(self.now).records if one.state == "open"]
 
     async def learned(self) -> None:
         """Traffic as usual until there is a baseline."""

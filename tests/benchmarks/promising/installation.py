@@ -1,0 +1,232 @@
+"""An installation that watches traffic: what its exporter makes of it, without topics and clock.
+
+The detectors, the learner and the alarms are the product's own, and are asked at the moments at
+which the exporter asks them: five seconds after five seconds, without those at which there is
+nothing new. Left out is what decides nothing: topics, JSON, the choice of records, gauges. That
+this changes no alarm is held by ``tests/unit/exporter/test_promise.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, Protocol
+
+from monitor.app.scores import Aggregators, aggregators
+from monitor.config import Settings, load, seconds
+from monitor.exporter.alarms.publisher import every
+from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.baselines.baselines import control_state
+from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.training_slots import TrainingSlots
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
+from monitor.records.alarm import AlarmRecord
+from monitor.records.score import SamplingRecord, UnscoredMark
+from monitor.stats.candidates import Candidate
+from monitor.stats.sums import as_worse
+from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
+
+APPLICATION: Final = "support"
+JUDGE: Final = JudgeIdentity(name="offline", version="1", model="", prompts="p", pipeline="p")
+#: From an interaction to its score record on the topic, and between two looks at learning.
+JUDGED_S, LEARN_EVERY_S = 1.0, 60.0
+
+
+def settings(**flags: object) -> Settings:
+    """Those that are shipped, for the three metrics of the promise."""
+    return load({}, flags={"drift.metrics": ",".join(METRICS), **flags})
+
+
+class Pick(NamedTuple):
+    """One pick: what a score record says of it. ``values``: larger meaning worse."""
+
+    at: float
+    number: int
+    values: tuple[float, ...]
+    segment: str
+    answer: int
+    failed: bool
+
+
+def picks(found: Picks, first: int) -> Iterator[Pick]:
+    """The picks of a day one by one, numbered from ``first`` on."""
+    columns = (found.times, found.scores, found.tenants, found.answers, found.failed)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for number, (at, values, tenant, answer, failed) in enumerate(rows, first):
+        yield Pick(at, number, tuple(values), f"tenant-{tenant:02}", answer, failed)
+
+
+def record(pick: Pick) -> ScoreRecord:
+    """The score record that a scorer writes of it."""
+    at = datetime.fromtimestamp(pick.at, UTC)
+    scores: dict[str, float | UnscoredMark] = {
+        metric: as_worse(value, CATALOGUE[metric].higher_is_better)
+        for metric, value in zip(METRICS, pick.values, strict=True)
+    }
+    return ScoreRecord(
+        application=APPLICATION,
+        interaction_id=f"{pick.number:010}",
+        event_time=at,
+        judged_at=at,
+        source=Source(topic="rag.interactions.v1", partition=0, offset=pick.number),
+        judge=JUDGE,
+        sampling=SamplingRecord(
+            first_offset=pick.number, last_offset=pick.number, kind="with_reference"
+        ),
+        segment=pick.segment,
+        scores={} if pick.failed else scores,
+        outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
+    )
+
+
+class Advancing(Protocol):
+    """What an exporter lets time pass for, and learns from: a ``ScoreAggregator``, or less."""
+
+    training_slots: TrainingSlots
+
+    def advance(self, now: float) -> None:
+        """Let time pass."""
+
+
+class Scores(Advancing, Protocol):
+    """What takes in picks, as a ``ScoreAggregator`` takes in their records."""
+
+    def add(self, pick: Pick) -> None:
+        """Take in a pick, whose event time is the latest of all."""
+
+
+class SlotsOnly:
+    """The slots of one application and judge, for detectors and learner; no gauges."""
+
+    def __init__(self, found: Aggregators) -> None:
+        self._drift, self._horizon_start = found.drift, found.scores.horizon_start
+        self._held = deque[Candidate]()
+        self.training_slots = TrainingSlots(self._drift.is_known, lambda: iter(self._held))
+        self._alike: dict[tuple[str, bool], tuple[Candidate, Observation]] = {}
+
+    def add(self, pick: Pick) -> None:
+        """Take in a pick."""
+        candidate, slot = self._candidate(pick)
+        self._held.append(candidate)
+        self._drift.apply(candidate, slot, +1)
+        self.training_slots.apply(candidate, slot, +1)
+
+    def advance(self, now: float) -> None:
+        """Let time pass: what is before the horizon does not count."""
+        start = self._horizon_start(now)
+        self._drift.advance(now, start)
+        self.training_slots.drop_before(start)
+        while self._held and self._held[0].event_time < start:
+            self._held.popleft()
+
+    def _candidate(self, pick: Pick) -> tuple[Candidate, Observation]:
+        """What a record's reader makes of it, without making the record each time."""
+        key = pick.segment, pick.failed
+        like = self._alike.get(key)
+        if like is None:
+            made = candidate_of(record(pick), b"")
+            assert isinstance(made.payload, Observation)
+            like = self._alike[key] = made, made.payload
+        candidate, slot = like
+        if not pick.failed:
+            slot = slot._replace(numbers=pick.values)
+        named = candidate._replace(
+            interaction_id=f"{pick.number:010}", event_time=pick.at, payload=slot
+        )
+        return named, slot
+
+
+class Look(NamedTuple):
+    """What the exporter sees at a moment, and what it writes on the alarms' topic."""
+
+    now: float
+    records: list[AlarmRecord]
+    in_alarm: bool
+
+
+class Exporter:
+    """What an exporter does with ``scores`` from time to time; alarms hold as they are written.
+
+    Their segments are values of the attribute ``segment_by``.
+    """
+
+    def __init__(
+        self, found: Aggregators, scores: Advancing, segment_by: str | None = None
+    ) -> None:
+        self._found, self._scores, self._segment_by = found, scores, segment_by
+        self._control = control_state(found.baselines)
+        self._last: dict[str, AlarmRecord] = {}
+        self._learn_at = -math.inf
+
+    @property
+    def learned(self) -> bool:
+        """Whether there is a baseline."""
+        return bool(self._found.baselines.records())
+
+    def look(self, now: float) -> Look:
+        """Let time pass until now (epoch seconds), learn, and open and close alarms."""
+        self._scores.advance(now)
+        if now >= self._learn_at:
+            self._learn_at = now + LEARN_EVERY_S
+            for learned in self._found.baselines.learn(self._scores.training_slots, now):
+                self._control.apply(learned.key.encode(), learned.to_json())
+        drift = self._found.drift
+        states = list(drift.states(now))
+        written = transitions(self._last, states, drift.history, now, self._segment_by)
+        self._last.update((one.key, one) for one in written)
+        return Look(now, written, any(state.alarm for state in states))
+
+
+class Installation:
+    """Picks in the order of their event times in, looks out.
+
+    ``scores`` makes what takes them in.
+    """
+
+    def __init__(
+        self,
+        chosen: Settings,
+        start: float,
+        scores: Callable[[Aggregators], Scores] = SlotsOnly,
+    ) -> None:
+        found = aggregators(chosen)
+        self._settle_s = seconds(chosen.drift.settle)
+        self._every_s = every(self._settle_s)
+        self._drift, self._scores = found.drift, scores(found)
+        self.exporter = Exporter(found, self._scores)
+        self._due = deque[float]()
+        self._midnight = start
+
+    def promise(self, false_alarms_per_week: float, judged_per_week: float | None) -> None:
+        """Go on with another promise; its threshold holds for all evidence."""
+        self._drift.settings = replace(
+            self._drift.settings,
+            false_alarms_per_week=false_alarms_per_week,
+            judged_per_week=judged_per_week,
+        )
+
+    def play(self, pick: Pick) -> Iterator[Look]:
+        """The looks before a pick's record is there; then it is taken in."""
+        yield from self.until(pick.at + JUDGED_S)
+        self._scores.add(pick)
+        due = math.ceil((pick.at + self._settle_s) / self._every_s) * self._every_s
+        if not self._due or due > self._due[-1]:
+            self._due.append(due)
+
+    def until(self, now: float) -> Iterator[Look]:
+        """The looks until then at which something is new: a pick that has settled, or a day."""
+        while self._due and self._due[0] <= now:
+            if self._midnight < self._due[0]:
+                yield from self._day_begins()
+            else:
+                yield self.exporter.look(self._due.popleft())
+        while self._midnight <= now:
+            yield from self._day_begins()
+
+    def _day_begins(self) -> Iterator[Look]:
+        yield self.exporter.look(self._midnight)
+        self._midnight += DAY
