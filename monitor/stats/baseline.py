@@ -16,7 +16,7 @@ MOST_SEGMENTS: Final = 20
 #: Consecutive picks whose sum is looked at as one, and how many such sums tell anything.
 BATCH: Final = 40
 _ENOUGH_BATCHES: Final = 10
-#: Nobody is told of dependence that chance alone gives one time in twenty.
+#: Dependence that chance alone gives one time in twenty is none.
 _BY_CHANCE: Final = 1.64
 
 
@@ -141,7 +141,8 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
 
     mean = Σux/Σu; mean_s = (Σ_s ux + 5·mean)/(Σ_s u + 5); SE² = V·(Σu²(x − mean)² + 1)/(Σu)².
     Segments beyond the 20 most frequent, and the empty one, have the mean. SE_s² = (v_s + 1/(n_s +
-    5))/(n_s + 5), with v_s the variance within the segment.
+    5))/(n_s + 5), with v_s the variance within the segment; v/5 where it was never seen, with v the
+    variance of all.
 
     >>> picks = [ScoredPick("a", 1.0, 0.0), ScoredPick("a", 1.0, 0.5), ScoredPick("", 1.0, 1.0)]
     >>> found = learned(picks)
@@ -164,12 +165,13 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     for name in ranked[MOST_SEGMENTS:]:
         rest += by_segment.pop(name)
     names = sorted(by_segment)
-    spreads = {name: _spread(by_segment[name], total) for name in names}
+    usual = squares / math.fsum(pick.u**2 for pick in held)
+    spreads = {name: _spread(by_segment[name], total, usual) for name in names}
     return Baseline(
         mean,
         math.sqrt(inflation * (squares + 1.0)) / total,
         {name: _drawn(by_segment[name], mean) for name in names},
-        spreads={**spreads, "": _spread(rest, total)} if names else {},
+        spreads={**spreads, "": _spread(rest, total, usual)} if names else {},
         dependence=inflation,
         values=len(held),
         halves_z=_halves_z(held),
@@ -179,18 +181,18 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
 def dependence(off: Sequence[float]) -> float:
     """V, how much scores repeat each other; ``off`` are their distances to the mean, in order.
 
-    V = m/(m − 1)·Σ(Σ off)²/Σ off² over the sums of m batches of 40, less what chance alone gives,
-    and at least 1: below ten batches nothing is known of it.
+    V = m/(m − 1)·Σ(Σ off)²/Σ off² over the sums of m batches of 40. It is 1 where chance alone
+    gives as much one time in twenty, and below ten batches.
 
     >>> dependence([1.0, -1.0] * 400), round(dependence(([1.0] * 40 + [-1.0] * 40) * 10), 1)
-    (1.0, 27.7)
+    (1.0, 42.1)
     """
     batches = [math.fsum(off[i : i + BATCH]) for i in range(0, len(off) // BATCH * BATCH, BATCH)]
     m, squares = len(batches), math.fsum(one * one for one in off[: len(off) // BATCH * BATCH])
     if m < _ENOUGH_BATCHES or not squares:
         return 1.0
     found = m / (m - 1) * math.fsum(one * one for one in batches) / squares
-    return max(1.0, found / (1.0 + _BY_CHANCE * math.sqrt(2.0 / m)))
+    return found if found > 1.0 + _BY_CHANCE * math.sqrt(2.0 / m) else 1.0
 
 
 def _halves_z(picks: Sequence[ScoredPick]) -> float | None:
@@ -210,12 +212,14 @@ def _mean_and_variance(picks: Sequence[ScoredPick]) -> tuple[float, float]:
     return mean, squares / total**2
 
 
-def _spread(picks: Sequence[ScoredPick], total: float) -> SegmentSpread:
+def _spread(picks: Sequence[ScoredPick], total: float, usual: float) -> SegmentSpread:
+    """What is known of a segment; one that was never seen varies as much as is ``usual``."""
     weight = math.fsum(pick.u for pick in picks)
-    n, variance = len(picks) + PRIOR_WEIGHT, 0.0
-    if weight:
-        mean = math.fsum(pick.u * pick.value for pick in picks) / weight
-        variance = math.fsum(pick.u * (pick.value - mean) ** 2 for pick in picks) / weight
+    n = len(picks) + PRIOR_WEIGHT
+    if not weight:
+        return SegmentSpread(0.0, math.sqrt(usual / n))
+    mean = math.fsum(pick.u * pick.value for pick in picks) / weight
+    variance = math.fsum(pick.u * (pick.value - mean) ** 2 for pick in picks) / weight
     return SegmentSpread(weight / total, math.sqrt((variance + 1.0 / n) / n))
 
 
