@@ -71,6 +71,15 @@ class MeanChange(Frozen):
     explained_by_mix: Annotated[float, Field(allow_inf_nan=False, le=1.0)] | None
 
 
+class SettledMean(Frozen):
+    """The mean over slots after the alarm only, with its 95 % interval and their number."""
+
+    value: Score
+    lower: Score
+    upper: Score
+    n: Number
+
+
 class SegmentChange(Frozen):
     """One segment: its share of the traffic, its mean, and what it adds to ``within``."""
 
@@ -138,6 +147,9 @@ class AlarmRecord(Keyed):
     seen. ``evidence`` and ``threshold`` are log10; ``evidence_until`` is the event time of the
     last slot in them. ``baseline`` is what the detector held the scores against. ``segments`` go by
     what they contribute; ``stands_out`` is the one that differs from the others, if one does.
+
+    An alarm comes where it looks worst, so ``change.value`` is drawn towards the baseline. Once as
+    many slots again have been judged, the record is written again with ``settled``.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -161,6 +173,7 @@ class AlarmRecord(Keyed):
     segment_by: str | None = None
     segments: tuple[SegmentChange, ...] = Field((), max_length=MOST_SEGMENTS + 1)
     stands_out: OutstandingSegment | None = None
+    settled: SettledMean | None = None
     worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
 
     @property
@@ -239,17 +252,17 @@ def _moved(record: AlarmRecord) -> str:
     change, who = record.change, f"{record.metric} of {record.application}"
     if change.value is None or change.lower is None or change.upper is None:
         return f"{who} is worse than {change.before:.2f} (nothing scored)"
-    worse = (
-        change.value < change.before if record.higher_is_better else change.value > change.before
-    )
+    latest = change.value if record.settled is None else record.settled.value
+    worse = latest < change.before if record.higher_is_better else latest > change.before
     verb = ("fell" if record.higher_is_better else "rose") if worse else _hidden(record)
+    now = record.settled or change
     # Two decimals, or three where they would hide the change.
-    places = 3 if f"{change.before:.2f}" == f"{change.value:.2f}" else 2
+    places = 3 if f"{change.before:.2f}" == f"{now.value:.2f}" else 2
     before, value, lower, upper = (
-        f"{number:.{places}f}"
-        for number in (change.before, change.value, change.lower, change.upper)
+        f"{number:.{places}f}" for number in (change.before, now.value, now.lower, now.upper)
     )
-    return f"{who} {verb} {before} → {value} ({lower}–{upper}, n = {change.n:.0f})"
+    about, since = ("", " since the alarm") if record.settled else ("about ", "")
+    return f"{who} {verb} {before} → {about}{value} ({lower}–{upper}, n = {now.n:.0f}{since})"
 
 
 def _hidden(record: AlarmRecord) -> str:

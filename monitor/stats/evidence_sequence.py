@@ -109,6 +109,11 @@ class EvidenceSequence:
             run.step(self._places[index], self._held[index])
         return run.evidence if beyond > first else None
 
+    def between(self, after: float, end: float) -> int:
+        """How many slots there are with after < event time ≤ end."""
+        first = bisect_right(self._places, (after, _LAST))
+        return max(0, bisect_right(self._places, (end, _LAST)) - first)
+
     def snapshot(self, start: float, end: float) -> Callable[[], list[tuple[PickPlace, Deviation]]]:
         """The slots up to ``end`` in their order; those from ``start`` on as evidence has them.
 

@@ -126,8 +126,8 @@ class World:
         failed = rng.random() < (truth.fails_since if changed else FAILS)
         value = None if failed else float(STANDARD(rng, 1, float(rates[segment]))[0])
         name = f"s{segment}"
-        slot = _slot(name, value, failed)
-        self.aggregator.apply(_candidate(self.judged, slot), slot, +1)
+        slot = observation(name, value, failed)
+        self.aggregator.apply(candidate(self.judged, slot), slot, +1)
         self.judged += 1
         return None if value is None else ScoredPick(name, 1.0, value)
 
@@ -163,7 +163,8 @@ class World:
         )
 
 
-def _slot(segment: str, value: float | None, failed: bool) -> Observation:
+def observation(segment: str, value: float | None, failed: bool) -> Observation:
+    """A uniform pick of one interaction."""
     return Observation(
         judge=JUDGE,
         judge_label=JUDGE.label,
@@ -179,7 +180,8 @@ def _slot(segment: str, value: float | None, failed: bool) -> Observation:
     )
 
 
-def _candidate(number: int, slot: Observation) -> Candidate:
+def candidate(number: int, slot: Observation) -> Candidate:
+    """The slot of a second."""
     when = float(START + number)
     return Candidate(
         "bot", f"{number:07}", when, when, b"", True, True, "t", 0, "with_reference",

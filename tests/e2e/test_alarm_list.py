@@ -100,7 +100,9 @@ async def test_open_alarms_are_shown_with_their_worst_interactions(
     shown = listed(broker, topic)
     assert shown.returncode == 0, shown.stderr
     first, _, worst = shown.stdout.splitlines()
-    assert first.startswith("open    hallucination of bank rose 0.10 → 0.50 (0.40–0.60, n = 50)")
+    assert first.startswith(
+        "open    hallucination of bank rose 0.10 → about 0.50 (0.40–0.60, n = 50)"
+    )
     assert "hallucination 0.50  i-bank, tenant=acme, 2026-11-20T12:00:00+00:00" in worst
     assert f"1 open of 2 alarms on {topic}; 1 records cannot be read" in shown.stderr
 

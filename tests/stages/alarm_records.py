@@ -20,7 +20,7 @@ from tests.stages.records import NOON
 SINCE = NOON.replace(hour=2, minute=10)
 NORMAL = JudgeFailures(before=0.003, rate=0.004, picks=250, verdict="normal")
 SENTENCE = (
-    "noise_sensitivity_irrelevant of support-bot rose 0.08 → 0.17 (0.12–0.23, n = 96) "
+    "noise_sensitivity_irrelevant of support-bot rose 0.08 → about 0.17 (0.12–0.23, n = 96) "
     "since 02:10 UTC, 9.8 h before the alarm; judge failures 0.4 % (normal); traffic mix explains "
     "6 %; tenant=acme 0.10 → 0.30, the others 0.08 → 0.09"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from monitor.exporter.alarms.worst import cut, moment, worst
@@ -22,16 +23,19 @@ from monitor.records.alarm import (
     MeanChange,
     OutstandingSegment,
     SegmentChange,
+    SettledMean,
     answered,
 )
 from monitor.stats.attribution import Shift, Split, split, standing_out
 from monitor.stats.baseline import Baseline
-from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.estimate import Z95, Estimate, estimate
 from monitor.stats.failures import fails_more
 from monitor.stats.onset import onset
 from monitor.stats.sums import ZERO, Sums, as_worse
 
 OTHER = "other"
+#: Of how far a mean lies from the baseline, so much is believed at the least.
+LEAST_KEPT = 0.3
 #: With fewer scored slots before the change, the baseline stands in for them.
 ENOUGH_BEFORE = 30
 
@@ -139,7 +143,7 @@ def _change(
     state: DriftState, excerpt: Story, parts: Split | None, enough: bool, better: bool | None
 ) -> MeanChange:
     before, since = (_sums(part, state.key.metric) for part in (excerpt.before, excerpt.since))
-    now = estimate(since, before.plus(since), better)
+    now = shrunk(estimate(since, before.plus(since), better), state.baseline)
     usual = estimate(before, before.plus(since), better).value if enough else None
     if usual is None:
         usual = as_worse(parts.before, better) if parts else state.baseline
@@ -157,6 +161,55 @@ def _change(
         within=sign * parts.within + 0.0 if parts is not None else 0.0,
         explained_by_mix=None if parts is None or mix is None else parts.explained_by_mix,
     )
+
+
+def shrunk(found: Estimate, baseline: float) -> Estimate:
+    """The estimate since the start of a change, drawn towards the baseline.
+
+    An alarm comes the sooner, the worse the first slots happen to be: with z = (mean − baseline)/SE
+    the mean is overstated by some (mean − baseline)·2/z² (the sum at the crossing is nearly fixed,
+    and E[1/T] > 1/E[T] for the time T; of an inverse Gaussian by 1/z², and the estimated start
+    costs as much again). The end of the interval that is nearer to the baseline goes with it.
+
+    >>> one = Estimate(0.25, 0.125, 0.375, 40.0, 0.0)
+    >>> [round(x, 3) for x in (shrunk(one, 0.05).value, shrunk(one, 0.05).lower)]
+    [0.209, 0.084]
+    """
+    if found.value is None or found.lower is None or found.upper is None:
+        return found
+    away, error = found.value - baseline, (found.upper - found.lower) / (2.0 * Z95)
+    if not away or not error:
+        return found
+    back = away * (1.0 - max(LEAST_KEPT, 1.0 - 2.0 * (error / away) ** 2))
+    value, lower, upper = found.value - back, found.lower, found.upper
+    if away > 0:
+        lower = max(0.0, lower - back)
+    else:
+        upper = min(1.0, upper - back)
+    return replace(found, value=value, lower=lower, upper=upper)
+
+
+def settled(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None:
+    """What the mean is since the alarm, from slots after it only; None with too few of them.
+
+    Those do not know that they are looked at because the ones before were bad.
+    """
+    until = record.evidence_until
+    if until is None:
+        return None
+    after = [one for one in history.counted if one.event_time > until.timestamp()]
+    sums = _sums(after, record.metric)
+    found = estimate(sums, _sums(history.counted, record.metric), record.higher_is_better)
+    if found.samples < enough_later(record) or found.value is None:
+        return None
+    assert found.lower is not None
+    assert found.upper is not None
+    return SettledMean(value=found.value, lower=found.lower, upper=found.upper, n=found.samples)
+
+
+def enough_later(record: AlarmRecord) -> float:
+    """Slots after an alarm with which it settles: as many again, and 30 at least."""
+    return max(ENOUGH_BEFORE, record.change.n)
 
 
 def _is_distinguishable(parts: Split) -> bool:

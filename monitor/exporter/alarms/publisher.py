@@ -121,13 +121,14 @@ class AlarmPublisher:
     async def _consider(self, key: str, state: DriftState | None, now: float) -> None:
         self._beat()
         record = self._last.get(key)
-        if due(record, state) is None or self._outbox.holds(key):
+        if due(record, state, self._drift.later, now) is None or self._outbox.holds(key):
             return
         snapshot = _nothing if state is None else self._drift.snapshot(state.key, now)
         # In a thread, since the slots of two days take a while.
         become = asyncio.to_thread(self._become, key, record, state, snapshot, now)
         for found, history in await become:
-            whole = found if found.state == "closed" else await self._with_claims(found, history)
+            is_new = found.state == "open" and found.settled is None
+            whole = await self._with_claims(found, history) if is_new else found
             if self._last.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)
 
@@ -146,7 +147,7 @@ class AlarmPublisher:
         states = [] if state is None else [state]
         segment_by = None if state is None else self._segment_of(state.key.application)
         history = snapshot()
-        found = transitions(last, states, lambda *_: history, now, segment_by)
+        found = transitions(last, states, lambda *_: history, now, segment_by, self._drift.later)
         return [(one, history) for one in found]
 
     async def _with_claims(

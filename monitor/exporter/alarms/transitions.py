@@ -10,15 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
-from monitor.exporter.alarms.explanation import explained, span_of, story
+from monitor.exporter.alarms.explanation import (
+    enough_later,
+    explained,
+    settled,
+    span_of,
+    story,
+)
 from monitor.exporter.scores.detectors import DetectorHistory, DriftKey, DriftState
 from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
 from monitor.stats.drift import CLOSING
 
 #: In log10, as evidence and thresholds are.
 _CLOSING: Final = math.log10(CLOSING)
+#: ``DriftDetectors.later``.
+Later = Callable[[DriftKey, float, float], int]
 #: ``DriftDetectors.history``.
 Histories = Callable[[DriftKey, float], DetectorHistory | None]
 
@@ -29,6 +37,7 @@ def transitions(
     histories: Histories,
     now: float,
     segment_by: str | None = None,
+    later: Later = lambda _key, _after, _now: 0,
 ) -> list[AlarmRecord]:
     """The records to publish at ``now`` (epoch seconds), in the order of their keys.
 
@@ -40,23 +49,38 @@ def transitions(
     found: list[AlarmRecord | None] = []
     for key in sorted({*last, *current}):
         state, record = current.get(key), last.get(key)
-        becomes = due(record, state)
+        becomes = due(record, state, later, now)
         if becomes == "closed" and record is not None:
             found.append(_closing(record, state, histories, now))
+        elif becomes == "settled" and record is not None and state is not None:
+            found.append(_settling(record, histories(state.key, now)))
         elif becomes == "open" and state is not None:
             found.append(_opening(record, state, histories, now, segment_by))
     return [record for record in found if record is not None]
 
 
-def due(record: AlarmRecord | None, state: DriftState | None) -> State | None:
+def due(
+    record: AlarmRecord | None, state: DriftState | None, later: Later, now: float
+) -> State | Literal["settled"] | None:
     """What an alarm may become now, as far as that shows without its history; None: it stays.
 
     Cheap, and asked at every look; a history is a day of slots.
     """
     is_open = state is not None and state.alarm
-    if record is not None and record.state == "open":
-        return None if is_open else "closed"
-    return "open" if is_open else None
+    if record is None or record.state == "closed":
+        return "open" if is_open else None
+    if state is None or not is_open:
+        return "closed"
+    until = record.evidence_until
+    if record.settled is not None or until is None:
+        return None
+    enough = later(state.key, until.timestamp(), now) >= enough_later(record)
+    return "settled" if enough else None
+
+
+def _settling(record: AlarmRecord, history: DetectorHistory | None) -> AlarmRecord | None:
+    found = None if history is None else settled(record, history)
+    return None if found is None else answered(record.model_copy(update={"settled": found}))
 
 
 def _opening(

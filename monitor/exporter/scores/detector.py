@@ -127,6 +127,10 @@ class Detector:
         self._sequence.keep(set(starts))
         return found
 
+    def later(self, after: float, end: float) -> int:
+        """How many slots there are with after < event time ≤ end."""
+        return self._sequence.between(after, end)
+
     def counted(self, start: float, end: float) -> Callable[[], list[Counted]]:
         """All slots up to an event time in their order; none without a baseline.
 

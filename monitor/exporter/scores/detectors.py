@@ -270,6 +270,11 @@ class DriftDetectors:
                 alarm, is_fed = found is not None and found.is_open, found is not None
                 yield DriftState(key, shown, evidence, math.log10(a), alarm, is_fed)
 
+    def later(self, key: DriftKey, after: float, now: float) -> int:
+        """How many slots a detector has seen by now with a later event time than ``after``."""
+        detector = self._detectors.get(key)
+        return 0 if detector is None else detector.later(after, now - self.settings.settle_s)
+
     def history(self, key: DriftKey, now: float) -> DetectorHistory | None:
         """What a detector with a baseline has seen by now; None when there is none."""
         return self.snapshot(key, now)()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from monitor.errors import RecordSkipped
 from monitor.records.alarm import (
     JudgeFailures,
+    SettledMean,
     log_fields,
     read_alarm_record,
     sentence,
@@ -32,7 +33,9 @@ def test_a_metric_where_high_is_good_falls() -> None:
     """Worse is less there."""
     fallen = change(before=0.92, value=0.83, lower=0.77, upper=0.88, mix=0.0, within=-0.09)
     found = sentence(alarm(metric="faithfulness", higher_is_better=True, change=fallen))
-    assert found.startswith("faithfulness of support-bot fell 0.92 → 0.83 (0.77–0.88, n = 96)")
+    assert found.startswith(
+        "faithfulness of support-bot fell 0.92 → about 0.83 (0.77–0.88, n = 96)"
+    )
 
 
 def test_the_date_stands_where_it_is_not_today() -> None:
@@ -78,7 +81,7 @@ def test_a_mix_that_hides_the_change() -> None:
     """The mean did not rise; the sentence says why there is an alarm all the same."""
     hidden = change(value=0.07, lower=0.05, upper=0.1, explained_by_mix=-1.2)
     found = sentence(alarm(change=hidden))
-    assert "support-bot worsened within segments, 0.08 → 0.07 (0.05–0.10" in found
+    assert "support-bot worsened within segments, 0.08 → about 0.07 (0.05–0.10" in found
     assert "; traffic mix hides 120 %;" in found
 
 
@@ -97,7 +100,7 @@ def test_an_unknown_mix_is_not_spoken_of() -> None:
 def test_small_numbers_get_another_digit() -> None:
     """Two decimals would say 0.00 → 0.00."""
     small = change(before=0.001, value=0.004, lower=0.002, upper=0.009)
-    assert " rose 0.001 → 0.004 (0.002–0.009, n = 96)" in sentence(alarm(change=small))
+    assert " rose 0.001 → about 0.004 (0.002–0.009, n = 96)" in sentence(alarm(change=small))
 
 
 def test_a_closed_alarm_says_that_it_is_over() -> None:
@@ -182,3 +185,9 @@ def test_no_text_goes_to_the_log() -> None:
     shown = json.dumps(log_fields(alarm()), ensure_ascii=False)
     assert "secret" not in shown
     assert all(part in shown for part in (SENTENCE, "i-1", "doc-7", "acme: 0.10 → 0.30"))
+
+
+def test_a_settled_alarm_says_what_the_mean_is_since() -> None:
+    """From slots after the alarm only, and without «about»."""
+    found = sentence(alarm(settled=SettledMean(value=0.15, lower=0.11, upper=0.2, n=120.0)))
+    assert " rose 0.08 → 0.15 (0.11–0.20, n = 120 since the alarm) since 02:10 UTC" in found

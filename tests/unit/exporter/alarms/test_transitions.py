@@ -6,9 +6,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.exporter.alarms.explanation import shrunk
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.alarms.worst import with_claims
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -16,6 +18,7 @@ from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Nor
 from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
 from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, read_alarm_record
 from monitor.stats.baseline import Baseline
+from monitor.stats.estimate import Z95, Estimate
 from tests.stages.incident import (
     INCIDENT,
     KEY,
@@ -60,7 +63,7 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
     assert opened.change.value is not None
     assert opened.change.value < 0.8
     assert opened.change.within < 0 < (opened.evidence or 0.0)
-    assert opened.answer.startswith("faithfulness of bot fell 0.90 → 0.7")
+    assert opened.answer.startswith("faithfulness of bot fell 0.90 → about 0.7")
     assert opened.answer.endswith("; tenant=bolt 0.80 → 0.51, the others 1.00 → 1.00")
     assert opened.judge_failures.verdict == "normal"
 
@@ -240,3 +243,52 @@ def test_another_baseline_is_no_recovery() -> None:
     (closed,) = look(drift, last, 303.0)
     assert (closed.state, closed.closed_because) == ("closed", "new_baseline")
     assert closed.answer.startswith("held against another baseline at ")
+
+
+def settling(drift: DriftDetectors, last: Last, seconds: float) -> list[AlarmRecord]:
+    """One look that also asks how much was judged since."""
+    now = START + seconds
+    found = transitions(last, drift.states(now), drift.history, now, "tenant", drift.later)
+    last.update({one.key: one for one in found})
+    return found
+
+
+def test_an_alarm_settles_once_from_what_comes_after_it() -> None:
+    """As many slots again, 30 at least; the mean of those alone, whatever was before."""
+    drift, last = aggregator([*usual(0, 200), *worse(200, 300)]), Last()
+    opened = next(
+        found for seconds in range(202, 400) for found in settling(drift, last, float(seconds))
+    )
+    assert opened.settled is None
+    assert " → about 0.7" in opened.answer
+    until = (opened.evidence_until or opened.since).timestamp() - START
+    enough = max(30, opened.change.n)
+    (settled,) = (
+        found
+        for seconds in range(int(opened.opened_at.timestamp() - START), 502)
+        for found in settling(drift, last, float(seconds))
+    )
+    assert settled.settled is not None
+    assert enough <= settled.settled.n <= enough + 2
+    after = range(int(until) + 1, int(until) + 1 + round(settled.settled.n))
+    mean = sum(i % 4 != 0 for i in after) / len(after)
+    assert settled.settled.value == pytest.approx(mean)
+    assert settled.settled.lower < mean < settled.settled.upper
+    assert (settled.state, settled.opened_at, settled.worst) == (
+        "open", opened.opened_at, opened.worst,
+    )  # fmt: skip
+    assert f"n = {settled.settled.n:.0f} since the alarm" in settled.answer
+
+
+def test_a_mean_at_the_alarm_is_drawn_towards_the_baseline() -> None:
+    """By 2/z² of its distance, at most by seven tenths, with the nearer end of its interval."""
+    found = Estimate(0.3, 0.2, 0.4, 60.0, 0.0)
+    z = 0.2 / (0.1 / Z95)
+    drawn = shrunk(found, 0.1)
+    assert drawn.value == pytest.approx(0.1 + 0.2 * (1 - 2 / z**2))
+    assert drawn.lower == pytest.approx(0.2 - 0.2 * 2 / z**2)
+    assert drawn.upper == 0.4
+    assert shrunk(found, 0.29).value == pytest.approx(0.29 + 0.01 * 0.3)
+    mirrored = shrunk(Estimate(0.7, 0.6, 0.8, 60.0, 0.0), 0.9)
+    assert mirrored.value == pytest.approx(1 - (drawn.value or 0.0))
+    assert mirrored.upper == pytest.approx(1 - (drawn.lower or 0.0))
