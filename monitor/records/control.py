@@ -39,7 +39,7 @@ Origin = Literal["learned", "set", "frozen"]
 
 
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Deviation = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
+HourOffset = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 HOURS: Final = 24
 
 
@@ -61,7 +61,7 @@ class MetricBaseline(Frozen):
     values: int = Field(0, ge=0)
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
-    hours: tuple[Deviation, ...] = ()
+    hours: tuple[HourOffset, ...] = ()
 
     @model_validator(mode="after")
     def _is_whole_day(self) -> Self:
