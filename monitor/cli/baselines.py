@@ -260,6 +260,10 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
         parts.append(f"from {metric['values']}")
     if is_unsteady(metric.get("halves_z")):
         parts.append(f"UNSTEADY: its halves differ by {abs(metric['halves_z']):.1f} SE")
+    if metric.get("day_spread"):
+        parts.append(f"days vary by {metric['day_spread']:.4f}")
+    if metric.get("hours"):
+        parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()
 
 

@@ -39,6 +39,8 @@ Origin = Literal["learned", "set", "frozen"]
 
 
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+HourOffset = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
+HOURS: Final = 24
 
 
 class MetricBaseline(Frozen):
@@ -47,6 +49,8 @@ class MetricBaseline(Frozen):
     ``spreads`` has of each segment, and of "" for all others, its share and its standard error;
     ``dependence`` is V, ``values`` how many scores it was learned from, ``halves_z`` how far the
     later half of them lay above the earlier one, in standard errors and larger meaning worse.
+    ``day_spread`` is τ, the standard deviation of the daily means, and ``hours`` what each hour of
+    the day (UTC) adds to the mean: 24 numbers, or none where hours are not known.
     """
 
     mean: Score
@@ -56,6 +60,14 @@ class MetricBaseline(Frozen):
     dependence: Annotated[float, Field(ge=1.0, allow_inf_nan=False)] = 1.0
     values: int = Field(0, ge=0)
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    day_spread: NotNegative = 0.0
+    hours: tuple[HourOffset, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_whole_day(self) -> Self:
+        if len(self.hours) not in (0, HOURS):
+            raise ValueError(f"hours needs {HOURS} numbers, or none")
+        return self
 
 
 class BaselineRecord(Keyed):

@@ -274,7 +274,14 @@ def _turned(baseline: Baseline, higher_is_better: bool) -> MetricBaseline:
         dependence=baseline.dependence,
         values=baseline.values,
         halves_z=baseline.halves_z,
+        day_spread=baseline.day_spread,
+        hours=_hours_as_worse(baseline.hours, higher_is_better),
     )
+
+
+def _hours_as_worse(hours: tuple[float, ...], higher_is_better: bool | None) -> tuple[float, ...]:
+    """What hours add to a mean, with larger meaning worse; or back again."""
+    return tuple(0.0 - hour for hour in hours) if higher_is_better else hours
 
 
 def normal_of(record: BaselineRecord) -> Normal:
@@ -293,5 +300,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 dependence=found.dependence,
                 values=found.values,
                 halves_z=found.halves_z,
+                day_spread=found.day_spread,
+                hours=_hours_as_worse(found.hours, better),
             )
     return Normal(metrics, record.effective_from.timestamp(), record.provisional)

@@ -156,6 +156,35 @@ def test_baselines_stand_in_the_direction_of_their_metric() -> None:
     assert list(found.metrics) == ["faithfulness"]
 
 
+def test_hours_and_days_of_a_record_are_held_against() -> None:
+    """A faithfulness that is lower by 0.125 at three has more loss then; days widen the margin."""
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    assert found is not None
+    hours = [0.0] * 24
+    hours[3] = -0.125
+    metric = found.metrics["faithfulness"].model_copy(
+        update={"hours": tuple(hours), "day_spread": 0.0625, "se": 0.0}
+    )
+    written = found.model_copy(update={"metrics": {"faithfulness": metric}})
+    read = read_control_record(written.key.encode(), written.to_json())
+    assert read == written
+    assert isinstance(read, BaselineRecord)
+    normal = normal_of(read).metrics["faithfulness"]
+    assert normal.of("acme", event_time=2 * 3_600.0) == 0.25 + 1.5 * 0.0625
+    assert normal.of("acme", event_time=3 * 3_600.0) == 0.375 + 1.5 * 0.0625
+
+
+def test_hours_of_half_a_day_are_malformed() -> None:
+    """The hours that are not there would be looked up, and stop the exporter."""
+    ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
+    assert found is not None
+    metrics = {name: {"mean": 0.5, "hours": [0.0] * 12} for name in found.metrics}
+    line = json.dumps({**json.loads(found.to_json()), "metrics": metrics}).encode()
+    with pytest.raises(RecordSkipped, match="hours needs 24 numbers") as skipped:
+        read_control_record(found.key.encode(), line)
+    assert skipped.value.cause == "malformed"
+
+
 def test_failed_and_unscored_slots_teach_nothing() -> None:
     """Neither counts towards the slots that are needed."""
     records = [*made(9), record("9", 9.0, scores={}, outcome=Outcome.JUDGE_FAILED)]
