@@ -42,7 +42,10 @@ def settings(**flags: object) -> Settings:
 
 
 class Pick(NamedTuple):
-    """One pick: what a score record says of it. ``values``: larger meaning worse."""
+    """One pick: what a score record says of it. ``values``: larger meaning worse.
+
+    ``answer`` is the number of the first pick with the same question and response.
+    """
 
     at: float
     number: int
@@ -57,7 +60,7 @@ def picks(found: Picks, first: int) -> Iterator[Pick]:
     columns = (found.times, found.scores, found.tenants, found.answers, found.failed)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for number, (at, values, tenant, answer, failed) in enumerate(rows, first):
-        yield Pick(at, number, tuple(values), f"tenant-{tenant:02}", answer, failed)
+        yield Pick(at, number, tuple(values), f"tenant-{tenant:02}", first + answer, failed)
 
 
 def record(pick: Pick) -> ScoreRecord:
@@ -78,6 +81,7 @@ def record(pick: Pick) -> ScoreRecord:
             first_offset=pick.number, last_offset=pick.number, kind="with_reference"
         ),
         segment=pick.segment,
+        interaction={"question": f"q{pick.answer}", "response": f"r{pick.answer}"},
         scores={} if pick.failed else scores,
         outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
     )
