@@ -81,7 +81,7 @@ def record(pick: Pick) -> ScoreRecord:
             first_offset=pick.number, last_offset=pick.number, kind="with_reference"
         ),
         segment=pick.segment,
-        interaction={"question": f"q{pick.answer}", "response": f"r{pick.answer}"},
+        interaction={"user_input": f"q{pick.answer}", "response": f"r{pick.answer}"},
         scores={} if pick.failed else scores,
         outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
     )
