@@ -805,6 +805,11 @@ class ExporterTelemetry:
             "Applications within the horizon that are summed up as other: beyond export.top_k.",
             registry=registry,
         )
+        self.drift_period = Gauge(
+            "rag_monitor_drift_period_seconds",
+            "P: evidence counts from the start of the previous period on.",
+            registry=registry,
+        )
         self.judges_folded = Gauge(
             "rag_monitor_judges_folded",
             "Judge versions within the horizon that are summed up as other, counted for each "

@@ -44,7 +44,7 @@ class ExportRole:
         self._telemetry = ExporterTelemetry(shared.registry)
         self._exporter = self.exporter(
             shared.output,
-            Followed(topics.scores, keep_seconds(settings), topics.control, topics.alarms),
+            Followed(topics.scores, self._keep_s, topics.control, topics.alarms),
             aggregators.scores,
             aggregators.baselines,
             self._telemetry,
@@ -56,6 +56,9 @@ class ExportRole:
             heard=heard,
             writer=secrets.token_hex(8),
         )
+
+    def _keep_s(self, period_s: int) -> int:
+        return keep_seconds(self._shared.settings, period_s)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

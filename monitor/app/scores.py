@@ -20,6 +20,7 @@ from monitor.exporter.scores.series_count import SeriesCount, series_count
 from monitor.exporter.serve.objectives import Objective, Promised, promised_by
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline, Tolerance
+from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
 #: Applications and judges that are remembered with what is fixed for them.
@@ -41,7 +42,7 @@ def aggregators(settings: Settings) -> Aggregators:
     export = settings.export
     scores = ScoreAggregator(
         {window: seconds(window) for window in export.windows},
-        seconds(settings.drift.period),
+        settings.drift.period_s or DAY_S,
         export.top_k,
         drift,
         metrics=export.metrics,
@@ -49,6 +50,7 @@ def aggregators(settings: Settings) -> Aggregators:
         always=named_applications(settings),
         # While a judge is exchanged there are two.
         judges=max(MOST_JUDGES, 2 * _judges(settings)),
+        auto_period=settings.drift.period_s is None,
     )
     drift_settings = settings.drift
     learning_settings = LearningSettings(
@@ -169,7 +171,7 @@ def _drift(settings: Settings) -> DriftSettings:
         false_alarms_per_week=drift.false_alarms_per_week,
         judged_per_week=drift.judged_per_week,
         tolerance=Tolerance(*drift.tolerated),
-        period_s=seconds(drift.period),
+        period_s=settings.drift.period_s or DAY_S,
         settle_s=seconds(drift.settle),
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 from monitor.config import Settings, seconds
 from monitor.kafka.start_offsets import EARLIEST, LATEST, StartRule
 from monitor.stats.horizon import horizon_start
+from monitor.stats.period import DAY_S
 from monitor.stats.windows import bucket_seconds
 
 #: Interactions reach the broker after they were logged, and clocks differ: this much earlier.
@@ -16,9 +17,13 @@ SLACK_S: Final = 3_600
 
 
 def horizon_at(settings: Settings) -> Callable[[float], float]:
-    """Epoch seconds now → the first event time that a gauge or an alarm can count."""
+    """Epoch seconds now → the first event time that a gauge or an alarm can count.
+
+    Where the period goes by how many are judged it is taken for a day: nobody pays for weeks of old
+    traffic unasked.
+    """
     windows = [seconds(window) for window in settings.export.windows]
-    period_s, bucket_s = seconds(settings.drift.period), bucket_seconds(windows)
+    period_s, bucket_s = settings.drift.period_s or DAY_S, bucket_seconds(windows)
     return lambda now: horizon_start(now, period_s, max(windows), bucket_s)
 
 

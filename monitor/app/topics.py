@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from monitor.config import Settings, seconds
 from monitor.kafka.topics import TopicSpec
+from monitor.stats.period import DAY_S, LENGTHS
 
-DAY_S = 86_400
 
-
-def keep_seconds(settings: Settings) -> int:
+def keep_seconds(settings: Settings, period_s: int) -> int:
     """How long score records must be kept: two periods or the longest window, and a day."""
     longest_s = max(seconds(window) for window in settings.export.windows)
-    return max(2 * seconds(settings.drift.period), longest_s) + DAY_S
+    return max(2 * period_s, longest_s) + DAY_S
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
     """What ``kafka.create_topics`` creates; the score records outlive every window."""
     topics = settings.kafka.topics
-    keep_ms = keep_seconds(settings) * 1000
+    # As long as the longest period asks for, where it goes by how many are judged.
+    longest_s = settings.drift.period_s or LENGTHS[-1] * DAY_S
+    keep_ms = keep_seconds(settings, longest_s) * 1000
     compacted = {"cleanup.policy": "compact"}
     return [
         *(TopicSpec(name) for name in topics.interactions),

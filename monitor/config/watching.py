@@ -19,6 +19,8 @@ from monitor.config.base import (
 )
 from monitor.config.names import DirectedMetric, Metrics, name_regex
 
+#: A period that goes by how many are judged a day.
+AUTO: Final = "auto"
 #: No time at all: what ``drift.burst.per_day`` is where there are no bursts.
 NEVER: Final = "0s"
 
@@ -170,7 +172,11 @@ class Drift(Section):
         description="judged interactions a week, all together; null: counted, with at least "
         "60 a day",
     )
-    period: str = Field("1d", description="P: evidence and horizon start with the previous period")
+    period: str = Field(
+        AUTO,
+        description="P: evidence and horizon start with the previous period; auto: 1d, and up to "
+        "28d where fewer than 1500 are judged a day",
+    )
     settle: str = Field("60s", description="age from which a judged interaction is evidence")
     learn_slots: int = Field(1000, ge=1, description="scored slots that a baseline is learned from")
     learn_for: str = Field(
@@ -201,10 +207,15 @@ class Drift(Section):
         is_share = share != self.tolerate
         return (0.0, float(share) / 100.0) if is_share else (float(share), 0.0)
 
+    @property
+    def period_s(self) -> int | None:
+        """Seconds; None where it goes by how many are judged."""
+        return None if self.period == AUTO else seconds(self.period)
+
     @field_validator("period")
     @classmethod
     def _whole_minutes(cls, period: str) -> str:
-        if seconds(period) % 60:
+        if period != AUTO and seconds(period) % 60:
             raise ValueError(f"found {period!r}, expected whole minutes")
         return period
 

@@ -17,6 +17,7 @@ from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError
 from monitor.judge.protocol import Judge
+from monitor.stats.period import DAY_S
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
@@ -91,7 +92,7 @@ async def _clusters(
         for cluster in clusters:
             yield await cluster.look()
         demands = Demands(
-            own_topics.keep_seconds(settings),
+            own_topics.keep_seconds(settings, settings.drift.period_s or DAY_S),
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
             settings.ingest.when_behind == "completeness"

@@ -24,6 +24,7 @@ from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
 from monitor.exporter.baselines.schedule import LearningSchedule
+from monitor.exporter.period import asked_for
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.folding_log import FoldingLog
 from monitor.exporter.scores.observation import position
@@ -31,8 +32,10 @@ from monitor.exporter.scores.steps import one_turn
 from monitor.exporter.timekeeping import Timekeeper
 from monitor.kafka.clock import in_words, steady_seconds
 from monitor.kafka.connection import Connection
+from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.reader import GroupWatch, TopicReader
 from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import TopicScan
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
@@ -40,6 +43,7 @@ from monitor.records.control import BASELINE, ControlRecord, Removed
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import supervised
+from monitor.stats.period import DAY_S
 from monitor.telemetry import ExporterTelemetry
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
@@ -51,10 +55,10 @@ TURN_S: Final = 0.01
 
 
 class Followed(NamedTuple):
-    """The topics that are read; score records must be kept for ``keep_s`` seconds."""
+    """The topics that are read; ``keep_s``: a period → for how long score records must be kept."""
 
     scores: str
-    keep_s: int
+    keep_s: Callable[[int], int]
     control: str
     alarms: str
 
@@ -64,6 +68,7 @@ def _show(aggregator: ScoreAggregator, telemetry: ExporterTelemetry) -> None:
     telemetry.slots_dropped.set_function(lambda: aggregator.dropped().slots)
     telemetry.offsets_dropped.set_function(lambda: aggregator.dropped().offsets)
     telemetry.applications_folded.set_function(lambda: aggregator.folded.applications)
+    telemetry.drift_period.set_function(lambda: aggregator.period_s)
     telemetry.judges_folded.set_function(lambda: aggregator.folded.judges)
 
 
@@ -104,6 +109,8 @@ class Exporter:
         _show(aggregator, telemetry)
         self._folding_log = FoldingLog(lambda: aggregator.folded)
         self._replayed = False
+        #: For which day the period was looked at.
+        self._day = 0
         #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
         self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock)
@@ -211,26 +218,55 @@ class Exporter:
         yield "reading score records", self._follow_scores()
 
     async def _follow_scores(self) -> None:
-        """For ever: where the clock goes back, all of it begins anew, as with a restart."""
+        """For ever: where it has to, all of it begins anew, as with a restart."""
+        topic, period_s = self._topics.scores, await self._period_s()
+        self._aggregator.begin_anew(period_s)
         while True:
-            await self._replay_and_follow()
+            another = await self._replay_and_follow()
             self._replayed = False
-            self._health.waits("exporter", f"replay of {self._topics.scores}: the clock was ahead")
-            logger().warning(
-                "replay_begins_anew",
-                topic=self._topics.scores,
-                what="the clock was ahead and has gone back: the time between was forgotten",
-            )
-            self.clock.begin_anew()
+            if another is None:
+                short, what = "the clock was ahead", "the time between was forgotten"
+                self.clock.begin_anew()
+            else:
+                short = f"evidence is now that of {another // DAY_S} days"
+                what = "the number of judged interactions a day asks for it"
+            self._health.waits("exporter", f"replay of {topic}: {short}")
+            logger().warning("replay_begins_anew", topic=topic, what=f"{short}: {what}")
             gc.unfreeze()
             async with self.still:
-                self._aggregator.begin_anew()
+                self._aggregator.begin_anew(another)
 
-    async def _replay_and_follow(self) -> None:
-        """Until the clock has gone back."""
-        topic = self._topics.scores
-        start = self._aggregator.horizon_start(self.clock()) - REPLAY_SLACK_S
-        await check_retention(self._connection, topic, self._topics.keep_s, self._health)
+    async def _period_s(self) -> int:
+        """The period; where it goes by the records, as long as these ask for."""
+        aggregator, topic = self._aggregator, self._topics.scores
+        if not aggregator.auto_period:
+            return aggregator.period_s
+        await wait_for_topics(self._connection, [topic], self._health, "reader")
+        scan = await TopicScan.start(self._connection, self._health)
+        try:
+            return await asked_for(scan, topic, self.clock())
+        finally:
+            await scan.stop()
+
+    async def _another_period(self, day: int) -> int | None:
+        """A period that is not the present one, when this is another day."""
+        if not self._aggregator.auto_period or day == self._day:
+            return None
+        try:
+            found = await self._period_s()
+        except DependencyRefused as error:
+            logger().debug("period_unknown", topic=self._topics.scores, error=str(error))
+            return None
+        self._day = day
+        return None if found == self._aggregator.period_s else found
+
+    async def _replay_and_follow(self) -> int | None:
+        """Until the clock has gone back, or another period is asked for, which is given back."""
+        topic, now = self._topics.scores, self.clock()
+        self._day = int(now) // DAY_S
+        start = self._aggregator.horizon_start(now) - REPLAY_SLACK_S
+        keep_s = self._topics.keep_s(self._aggregator.period_s)
+        await check_retention(self._connection, topic, keep_s, self._health)
         reader = await TopicReader.start(
             self._connection, topic, self._health, start_ms=max(0, start) * 1000
         )
@@ -239,7 +275,9 @@ class Exporter:
                 self._health.beat("exporter")
                 now = self._time(records)
                 if self.clock.has_gone_back:
-                    return
+                    return None
+                if self._replayed and (another := await self._another_period(int(now) // DAY_S)):
+                    return another
                 async with self.still:
                     # First, so that records count as they come, and not all at once at the end.
                     self._aggregator.advance(now)
@@ -253,6 +291,7 @@ class Exporter:
         finally:
             self._health.finished("exporter")
             await reader.stop()
+        return None
 
     def _time(self, records: list[KafkaRecord]) -> float:
         """The time, and whether it can be believed, going by what has been read just now."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,6 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
+from monitor.exporter.period import of_times
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.steps import no_garbage
 from monitor.exporter.serve.collector import QualityCollector
@@ -41,6 +43,9 @@ def gauges(
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
+    if aggregator.auto_period:
+        lines = list(_filled(lines))
+        aggregator.begin_anew(of_times(_event_times(lines), at))
     # First, so that records count as they come, and not all at once at the end.
     aggregator.advance(at)
     with no_garbage():
@@ -87,6 +92,13 @@ def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
             raise DependencyRefused(str(skipped)) from skipped
         return skipped.cause
     return "read"
+
+
+def _event_times(lines: Iterable[bytes]) -> Iterator[float]:
+    """Of those that are score records; the others are counted when they are read."""
+    for line in lines:
+        with suppress(RecordSkipped):
+            yield read_score_record(line).event_time.timestamp()
 
 
 def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
@@ -129,6 +130,24 @@ class TopicScan:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
+
+    async def counts(self, topic: str, bounds_s: Sequence[int]) -> list[int]:
+        """How many offsets lie between two times after each other, epoch seconds, by broker time.
+
+        Raises ``DependencyRefused`` like ``records``.
+        """
+        parts = self._existing(topic)
+        try:
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            totals = []
+            for bound in bounds_s:
+                found = await bounded(self._client.since(parts, bound * 1000), REQUEST_LIMIT_S)
+                totals.append(sum(found.get(part, ends[part]) for part in parts))
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, topic, error) from error
+        return [max(0, later - earlier) for earlier, later in pairwise(totals)]
 
     async def in_time(
         self,

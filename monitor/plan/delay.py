@@ -23,20 +23,24 @@ _MONITORS, _DIRECTED_MONITORS = 300, 150
 #: Slots that are drawn for one monitor and one quality; they are taken at random from then on.
 _DRAWN: Final = 250
 #: Nobody waits for longer, in judged interactions.
-_PATIENCE: Final = 10_000
+_MOST_WAITED: Final = 10_000
+#: A change of which more than this share are not seen in time is one that is hardly ever seen.
+_UNSEEN: Final = 0.1
 
 
 @dataclass(frozen=True)
 class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
-    ``members`` is the number of interactions that one judgement stands for.
+    ``members`` is the number of interactions that one judgement stands for, ``counted`` how many
+    judgements count as evidence at the most.
     """
 
     threshold: float
     learn_slots: int = 1_000
     members: int = 1
     tolerance: Tolerance = NOTHING
+    counted: int = _MOST_WAITED
 
 
 class Simulation:
@@ -50,8 +54,8 @@ class Simulation:
     def delays(self, factors: Sequence[float]) -> list[float | None]:
         """Mean judged interactions from a change by each factor to the alarm.
 
-        None where it takes more than 10,000 at times, or where there is hardly a monitor that does
-        not alarm before. Those that do are left out.
+        None where one in ten takes more than 10,000, or more than count as evidence, or where there
+        is hardly a monitor that does not alarm before. Those that do are left out.
         """
         random = Random(self._seed + 1)
         pools = [Pool(self._normal.times(one), random, self._pool.noise) for one in factors]
@@ -65,7 +69,7 @@ class Simulation:
             for lengths, pool in zip(found, pools, strict=True):
                 slots = self._slots(known, pool, random)
                 lengths.append(self._until_alarm(evidence, slots, random))
-        return [_mean(lengths) for lengths in found]
+        return [self._mean(lengths) for lengths in found]
 
     def relative_variance(self) -> float:
         """D: the variance of one judgement against that of a proportion of the same mean."""
@@ -99,15 +103,18 @@ class Simulation:
     def _until_alarm(
         self, evidence: DriftEvidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
-        for judged in range(1, _PATIENCE + 1):
+        for judged in range(1, self._most + 1):
             evidence = after(evidence, random.choice(slots), self._watch.threshold)
             if evidence.is_open:
                 return judged
         return None
 
+    def _mean(self, lengths: Sequence[int | None]) -> float | None:
+        """Those that were not seen in time took as long as there is, at least."""
+        if lengths.count(None) > _UNSEEN * len(lengths) or not lengths:
+            return None
+        return math.fsum(self._most if one is None else one for one in lengths) / len(lengths)
 
-def _mean(lengths: Sequence[int | None]) -> float | None:
-    known = [each for each in lengths if each is not None]
-    if not known or len(known) < len(lengths):
-        return None
-    return math.fsum(known) / len(known)
+    @property
+    def _most(self) -> int:
+        return min(_MOST_WAITED, self._watch.counted)

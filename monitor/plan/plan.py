@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from monitor.app.scores import most_series
 from monitor.config import Settings, seconds
+from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
 from monitor.plan.delay import Simulation, WatchSettings
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
@@ -14,7 +15,8 @@ from monitor.records import spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson
-from monitor.stats.threshold import WEEK_S, threshold
+from monitor.stats.period import DAY_S, period_days
+from monitor.stats.threshold import LEAST_PER_DAY, WEEK_S, threshold
 
 #: Calls, prompt and completion tokens of a judgement: docs/judge.md, "What it costs".
 TYPICAL: Final = {
@@ -28,7 +30,7 @@ TYPICAL: Final = {
 #: Of three equally frequent segments against the mean of all.
 _SEGMENTS: Final = (3 / 7, 6 / 7, 12 / 7)
 _SPREAD_LEAST, _SPREAD_MOST = 0.05, 1.5
-FACTORS: Final = (1.5, 2.0)
+FACTORS: Final = (1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,10 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     """The plan, as ``--json`` prints it; every duration is in seconds."""
     found = bought(settings, assumed, takes)
     probability = found.per_minute / assumed.per_minute
-    simulation = Simulation(quality(settings, assumed), watch(settings, found, probability))
-    lengths = simulation.delays(FACTORS)
+    watched = watch(settings, found, probability)
+    simulation = Simulation(quality(settings, assumed), watched)
+    begins = first_evidence_days(settings, found)
+    lengths = [None] * len(FACTORS) if begins is None else simulation.delays(FACTORS)
     delays = [None if n is None else round(60 * n / found.per_minute, 1) for n in lengths]
     series, _, _ = most_series(settings)
     spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulation.relative_variance()))
@@ -91,6 +95,9 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
             for factor, n in zip(FACTORS, lengths, strict=True)
         },
         "settle_s": seconds(settings.drift.settle),
+        "first_evidence_s": None if begins is None else round(begins * DAY_S),
+        "learned_from": watched.learn_slots,
+        "period_s": period_s(settings, found),
         "series": series.total,
     }
 
@@ -118,14 +125,42 @@ def quality(settings: Settings, assumed: Assumed) -> Quality:
 
 def watch(settings: Settings, found: Judged, probability: float) -> WatchSettings:
     """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
-    drift = settings.drift
-    week = drift.judged_per_week or found.per_minute * WEEK_S / 60
+    drift, least = settings.drift, LEAST_PER_DAY * WEEK_S / DAY_S
+    week = drift.judged_per_week or max(least, found.per_minute * WEEK_S / 60)
+    days, learned = first_evidence_days(settings, found), 0
+    if not drift.baselines and days is not None:
+        learned = max(1, min(MOST_TAUGHT, round(days * a_day(found))))
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
-        0 if drift.baselines else drift.learn_slots,
+        learned,
         max(1, round(1 / probability)),
         Tolerance(*drift.tolerated),
+        max(1, round(2 * period_s(settings, found) / DAY_S * a_day(found))),
     )
+
+
+def a_day(found: Judged) -> float:
+    """Judged interactions."""
+    return found.per_minute * DAY_S / 60
+
+
+def period_s(settings: Settings, found: Judged) -> int:
+    """P, as the exporter would take it."""
+    return settings.drift.period_s or DAY_S * period_days(a_day(found))
+
+
+def first_evidence_days(settings: Settings, found: Judged) -> float | None:
+    """Days until there is a whole baseline; None where it never comes together.
+
+    What it is learned from lies within two periods.
+    """
+    drift, per_day = settings.drift, a_day(found)
+    if drift.baselines:
+        return 0.0
+    enough = max(drift.learn_slots / per_day, drift.learn_for_s / DAY_S)
+    a_week = max(min(LEAST_VALUES, drift.learn_slots) / per_day, WEEK_S / DAY_S)
+    days = min(enough, a_week)
+    return days if days <= 2 * period_s(settings, found) / DAY_S else None
 
 
 def _width(mean: float, n: float) -> float:
@@ -147,11 +182,29 @@ def text(plan: dict[str, Any]) -> list[str]:
         **_too_large(one["too_large"]),
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
+        "first evidence": _begins(plan),
         "delay": " · ".join(_delay(factor, n, s) for (factor, n), s in delays)
         + f"; evidence counts after another {plan['settle_s']} s",
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
+
+
+def _begins(plan: dict[str, Any]) -> str:
+    """When there is something to hold quality against, and for how long evidence counts."""
+    days = plan["period_s"] / DAY_S
+    counts = f"evidence of {days:g} to {2 * days:g} days counts"
+    if plan["first_evidence_s"] is None:
+        return (
+            "never: too little is judged for a baseline. Give one (drift.baselines), an objective, "
+            "or judge more"
+        )
+    if not plan["first_evidence_s"]:
+        return f"at once, against drift.baselines; {counts}"
+    after = spans.in_words(plan["first_evidence_s"])
+    return (
+        f"after {after}, when a baseline is learned from {plan['learned_from']:,} judged; {counts}"
+    )
 
 
 def _too_large(share: float | None) -> dict[str, str]:

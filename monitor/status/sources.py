@@ -17,6 +17,7 @@ from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.commands import SLACK_S
 from monitor.exporter.from_file import exposition
+from monitor.exporter.period import fit
 from monitor.exporter.serve.scrape import read_process
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.kafka import one_shot
@@ -125,6 +126,7 @@ async def from_topics(access: SituationAccess) -> Situation:
             if topics.control in scan.partitions:  # without one there are no baselines yet
                 async for record in scan.records(topics.control):
                     state.apply_record(record)
+            await fit(scan, topics.scores, found.scores, now)
             start_s = max(0, found.scores.horizon_start(now) - SLACK_S)
             found.scores.advance(now)
             async for record in scan.records(topics.scores, start_ms=start_s * 1000):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-import aiohttp
 import pytest
 
-from monitor.app.process import Monitor
-from monitor.config import load
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.process import MonitorProcess, asking, outcomes, until
+from tests.stages.served import served_page
 from tests.stages.topics import MakeTopics, Topics
 
 COUNT = 300
@@ -72,16 +69,5 @@ async def _score(broker: str, topics: Topics, cases: list[Case], tmp_path: Path)
 
 async def _served(broker: str, topics: Topics, clock: Callable[[], float]) -> list[str]:
     """The ``rag_score*`` lines of a fresh exporter whose clock is ``clock``."""
-    flags = {key.replace("__", "."): value for key, value in topics.items()}
-    settings = load({}, flags={"kafka.bootstrap_servers": broker, "http.port": 0, **flags})
-    monitor, stop = Monitor(settings, clock), asyncio.Event()
-    running = asyncio.create_task(monitor.run(["export"], stop))
-    try:
-        await until(lambda: monitor.port and not monitor.shared.health.waiting, "readiness")
-        url = f"http://127.0.0.1:{monitor.port}/metrics"
-        async with aiohttp.ClientSession() as session, session.get(url) as answer:
-            text = await answer.text()
-    finally:
-        stop.set()
-        await running
+    text = await served_page(broker, topics, clock)
     return [line for line in text.splitlines() if line.startswith("rag_score")]

@@ -64,7 +64,7 @@ async def test_topics_are_created_on_request_and_traffic_flows(
         await monitor.ready()
         scores = await settings_of(broker, topics["kafka__topics__scores"])
         assert scores["cleanup.policy"] == "delete"
-        assert int(scores["retention.ms"]) == 3 * 86_400_000
+        assert int(scores["retention.ms"]) == 57 * 86_400_000
         alarms = await settings_of(broker, topics["kafka__topics__alarms"])
         assert alarms["cleanup.policy"] == "compact"
         sent = await traffic(broker, topics, "--for", "3", "--rate", "30")

@@ -22,6 +22,8 @@ DAY, HOUR = 86_400, 3_600
 SETTINGS = {
     "drift__learn_slots": "60",
     "drift__learn_for": "0s",
+    # By itself it may be another one after midnight, and then all is read again.
+    "drift__period": "1d",
     "drift__learn_wait": "1s",
     "export__segment": "tenant",
     "export__top_k": "2",

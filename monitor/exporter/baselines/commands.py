@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
+from monitor.exporter.period import fit
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors
 from monitor.exporter.scores.folding import JudgedApplication
@@ -71,6 +72,7 @@ async def read(access: BaselineAccess, now: float, *, scores: bool) -> None:
 
 
 async def _read_scores(access: BaselineAccess, scan: TopicScan, now: float) -> None:
+    await fit(scan, access.scores_topic, access.aggregator, now)
     start_ms = max(0, access.aggregator.horizon_start(now) - SLACK_S) * 1000
     access.aggregator.advance(now)
     async for record in scan.records(access.scores_topic, start_ms=start_ms):

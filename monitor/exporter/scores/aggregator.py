@@ -95,13 +95,16 @@ class ScoreAggregator:
         always: Collection[str] = (),
         judges: int = MOST_JUDGES,
         most_ahead: int = MOST_AHEAD,
+        auto_period: bool = False,
     ) -> None:
         self.windows = dict(windows)
         self.drift, self.most_ahead = drift, most_ahead
+        #: Whether the period is to go by how many are judged: whoever reads says which it is.
+        self.auto_period = auto_period
         self._catalogue, self._reader = catalogue, Reader(catalogue)
         self._metrics = frozenset(catalogue if metrics is None else metrics)
-        self._fold = functools.partial(Folding, period_s, top_k, frozenset(always), judges)
-        self._period_s, self._labels = period_s, segments
+        self._named = top_k, frozenset(always), judges
+        self.period_s, self._labels = period_s, segments
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
         self._begin()
@@ -110,8 +113,8 @@ class ScoreAggregator:
         """Nothing has been read."""
         self._selection = Selection()
         self._series: dict[JudgedApplication, PairSums] = {}
-        self._census = LabelCounts(self._period_s)
-        self._folding = self._fold()
+        self._census = LabelCounts(self.period_s)
+        self._folding = Folding(self.period_s, *self._named)
         #: Pairs that slots were taken away from.
         self._left = set[JudgedApplication]()
         self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
@@ -126,13 +129,14 @@ class ScoreAggregator:
         self._serial = 0
         self._now = _NEVER
 
-    def begin_anew(self) -> None:
+    def begin_anew(self, period_s: int | None = None) -> None:
         """Forget all records, as a restart does: whoever reads them gives them again.
 
-        What was dropped does not come back when the clock does.
+        What was dropped does not come back when the clock does. ``period_s`` is another period.
         """
+        self.period_s = period_s or self.period_s
         if self.drift is not None:
-            self.drift.begin_anew()
+            self.drift.begin_anew(self.period_s)
         self._begin()
 
     @property
@@ -147,7 +151,7 @@ class ScoreAggregator:
 
     def horizon_start(self, now: float) -> int:
         """The first event time that counts at ``now``; both in epoch seconds."""
-        return horizon_start(now, self._period_s, self._longest_s, self._bucket_s)
+        return horizon_start(now, self.period_s, self._longest_s, self._bucket_s)
 
     def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> bool:
         """Take in one record; ``line`` is its bytes on the topic (they break ties).
@@ -394,7 +398,7 @@ class ScoreAggregator:
     def _segment_aggregator(self, labels: SegmentLabels) -> SegmentAggregator:
         is_kept = self._metrics.__contains__
         return SegmentAggregator(
-            labels, self._census, self.windows, self._bucket_s, self._period_s, is_kept
+            labels, self._census, self.windows, self._bucket_s, self.period_s, is_kept
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -145,8 +145,9 @@ class DriftDetectors:
             key = DriftKey(metric, candidate.application, slot.judge_label)
             self._change(key, place, (slot, slot.numbers[index]), sign)
 
-    def begin_anew(self) -> None:
-        """Forget all slots; baselines stay."""
+    def begin_anew(self, period_s: int) -> None:
+        """Forget all slots; baselines stay, and the period is this one from now on."""
+        self.settings = replace(self.settings, period_s=period_s)
         self._detectors.clear()
         self._paces = self._no_paces()
         self._floor = ALWAYS

@@ -54,7 +54,7 @@ async def _run(bootstrap: str, made: islice[bytes], metrics: int) -> None:
     scores, baselines = aggregators(metrics, segments=False)
     exporter = Exporter(
         Connection(bootstrap),
-        Followed(TOPIC, 0, CONTROL, ALARMS),
+        Followed(TOPIC, lambda _: 0, CONTROL, ALARMS),
         scores,
         baselines,
         ExporterTelemetry(registry),

@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 
 from monitor.config import Settings, load
-from monitor.plan.plan import Assumed, Takes, bought, quality, text, watch
+from monitor.plan.plan import (
+    Assumed,
+    Takes,
+    bought,
+    first_evidence_days,
+    period_s,
+    quality,
+    text,
+    watch,
+)
 from monitor.plan.spend import Judged, judged
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.threshold import threshold
 
 ASSUMED = Assumed(per_minute=12_000.0, mean=0.08, correlation=0.38)
 FOUND = Judged(per_minute=40.0, bound_by="usd_per_day", usd_per_day=20.0)
+#: Twenty a day.
+LITTLE = Judged(per_minute=20 / 1_440, bound_by="traffic", usd_per_day=0.0)
 COST = JudgementCost(3, 2_000, 0.01, 0.0)
 
 
@@ -30,6 +41,17 @@ def test_segments_are_unlike_and_have_the_mean_together() -> None:
     assert found.mean == pytest.approx(0.08)
 
 
+def test_what_cannot_come_is_not_promised() -> None:
+    """Twenty a day have evidence after a week, of four weeks; two a month have none, ever."""
+    assert first_evidence_days(settings(), LITTLE) == 7.0
+    assert period_s(settings(), LITTLE) == 28 * 86_400
+    assert watch(settings(), LITTLE, 1.0).counted == 2 * 28 * 20
+    hardly = LITTLE._replace(per_minute=2 / 30 / 1_440)
+    assert first_evidence_days(settings(), hardly) is None
+    day = settings(drift__period="1d")
+    assert first_evidence_days(day, LITTLE) is None
+
+
 def test_a_screen_helps_only_who_lets_it_choose() -> None:
     """``sampling.directed`` off: all members are alike."""
     assert quality(settings(), ASSUMED).correlation == 0.38
@@ -37,8 +59,11 @@ def test_a_screen_helps_only_who_lets_it_choose() -> None:
 
 
 def test_baselines_that_are_given_need_no_learning() -> None:
-    """Those that are learned take ``drift.learn_slots``."""
-    assert watch(settings(drift__learn_slots=300), FOUND, 0.01).learn_slots == 300
+    """Those that are learned take a day of ``drift.learn_slots`` at least, or a week."""
+    soon = settings(drift__learn_slots=300, drift__learn_for="0s")
+    assert watch(soon, FOUND, 0.01).learn_slots == 300
+    assert watch(settings(), FOUND, 0.01).learn_slots == 10_000
+    assert watch(settings(), LITTLE, 0.01).learn_slots == 140
     given = '[{"application": "bot", "metrics": {"faithfulness": 0.9}}]'
     assert watch(settings(drift__baselines=given), FOUND, 0.01).learn_slots == 0
 
@@ -110,11 +135,15 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "delay_s": {"1.5": None, "2": delay_s},
         "delay_judged": {"1.5": None, "2": 78.4},
         "settle_s": 60,
+        "first_evidence_s": 86_400,
+        "learned_from": 10_000,
+        "period_s": 86_400,
         "series": 4_662,
     }
     assert (
         text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
     )
-    delay = text(plan)[4]
+    assert "after 24 h" in text(plan)[4]
+    delay = text(plan)[5]
     assert "×1.5 hardly ever seen" in delay
     assert f"×2 after 78 judged, {told};" in delay
