@@ -9,10 +9,11 @@ this changes no alarm is held by ``tests/unit/exporter/test_promise.py``.
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 from monitor.app.scores import Aggregators, aggregators
@@ -27,11 +28,14 @@ from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate
+from monitor.stats.period import day_bounds, pace, period_days
 from monitor.stats.sums import as_worse
 from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
 
 APPLICATION: Final = "support"
 JUDGE: Final = JudgeIdentity(name="offline", version="1", model="", prompts="p", pipeline="p")
+#: More than two of the longest periods have where a period is longer than a day.
+MOST_READ_AGAIN: Final = 100_000
 #: From an interaction to its score record on the topic, and between two looks at learning.
 JUDGED_S, LEARN_EVERY_S = 1.0, 60.0
 
@@ -42,7 +46,10 @@ def settings(**flags: object) -> Settings:
 
 
 class Pick(NamedTuple):
-    """One pick: what a score record says of it. ``values``: larger meaning worse."""
+    """One pick: what a score record says of it. ``values``: larger meaning worse.
+
+    ``answer`` is the number of the first pick with the same question and response.
+    """
 
     at: float
     number: int
@@ -57,7 +64,7 @@ def picks(found: Picks, first: int) -> Iterator[Pick]:
     columns = (found.times, found.scores, found.tenants, found.answers, found.failed)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for number, (at, values, tenant, answer, failed) in enumerate(rows, first):
-        yield Pick(at, number, tuple(values), f"tenant-{tenant:02}", answer, failed)
+        yield Pick(at, number, tuple(values), f"tenant-{tenant:02}", first + answer, failed)
 
 
 def record(pick: Pick) -> ScoreRecord:
@@ -78,6 +85,7 @@ def record(pick: Pick) -> ScoreRecord:
             first_offset=pick.number, last_offset=pick.number, kind="with_reference"
         ),
         segment=pick.segment,
+        interaction={"user_input": f"q{pick.answer}", "response": f"r{pick.answer}"},
         scores={} if pick.failed else scores,
         outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
     )
@@ -86,7 +94,9 @@ def record(pick: Pick) -> ScoreRecord:
 class Advancing(Protocol):
     """What an exporter lets time pass for, and learns from: a ``ScoreAggregator``, or less."""
 
-    training_slots: TrainingSlots
+    @property
+    def training_slots(self) -> TrainingSlots:
+        """The slots that baselines are learned from."""
 
     def advance(self, now: float) -> None:
         """Let time pass."""
@@ -94,6 +104,9 @@ class Advancing(Protocol):
 
 class Scores(Advancing, Protocol):
     """What takes in picks, as a ``ScoreAggregator`` takes in their records."""
+
+    def begin_anew(self, period_s: int) -> None:
+        """Forget all picks; the period is another one."""
 
     def add(self, pick: Pick) -> None:
         """Take in a pick, whose event time is the latest of all."""
@@ -103,23 +116,36 @@ class SlotsOnly:
     """The slots of one application and judge, for detectors and learner; no gauges."""
 
     def __init__(self, found: Aggregators) -> None:
-        self._drift, self._horizon_start = found.drift, found.scores.horizon_start
-        self._held = deque[Candidate]()
-        self.training_slots = TrainingSlots(self._drift.is_known, lambda: iter(self._held))
+        self._drift, self._whole = found.drift, found.scores
         self._alike: dict[tuple[str, bool], tuple[Candidate, Observation]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        held = self._held = deque[Candidate]()
+        self._training_slots = TrainingSlots(self._drift.is_known, lambda: iter(held))
+
+    @property
+    def training_slots(self) -> TrainingSlots:
+        """The slots that baselines are learned from."""
+        return self._training_slots
+
+    def begin_anew(self, period_s: int) -> None:
+        """Forget all picks; the period is another one."""
+        self._whole.begin_anew(period_s)
+        self._begin()
 
     def add(self, pick: Pick) -> None:
         """Take in a pick."""
         candidate, slot = self._candidate(pick)
         self._held.append(candidate)
         self._drift.apply(candidate, slot, +1)
-        self.training_slots.apply(candidate, slot, +1)
+        self._training_slots.apply(candidate, slot, +1)
 
     def advance(self, now: float) -> None:
         """Let time pass: what is before the horizon does not count."""
-        start = self._horizon_start(now)
+        start = self._whole.horizon_start(now)
         self._drift.advance(now, start)
-        self.training_slots.drop_before(start)
+        self._training_slots.drop_before(start)
         while self._held and self._held[0].event_time < start:
             self._held.popleft()
 
@@ -196,15 +222,17 @@ class Installation:
         found = aggregators(chosen)
         self._settle_s = seconds(chosen.drift.settle)
         self._every_s = every(self._settle_s)
-        self._drift, self._scores = found.drift, scores(found)
+        self._found, self._scores = found, scores(found)
         self.exporter = Exporter(found, self._scores)
+        self._held, self._by_day = deque[Pick](), Counter[int]()
         self._due = deque[float]()
         self._midnight = start
 
     def promise(self, false_alarms_per_week: float, judged_per_week: float | None) -> None:
         """Go on with another promise; its threshold holds for all evidence."""
-        self._drift.settings = replace(
-            self._drift.settings,
+        drift = self._found.drift
+        drift.settings = replace(
+            drift.settings,
             false_alarms_per_week=false_alarms_per_week,
             judged_per_week=judged_per_week,
         )
@@ -213,6 +241,8 @@ class Installation:
         """The looks before a pick's record is there; then it is taken in."""
         yield from self.until(pick.at + JUDGED_S)
         self._scores.add(pick)
+        self._held.append(pick)
+        self._by_day[int(pick.at) // DAY * DAY] += 1
         due = math.ceil((pick.at + self._settle_s) / self._every_s) * self._every_s
         if not self._due or due > self._due[-1]:
             self._due.append(due)
@@ -228,5 +258,20 @@ class Installation:
             yield from self._day_begins()
 
     def _day_begins(self) -> Iterator[Look]:
+        self._fit(self._midnight)
         yield self.exporter.look(self._midnight)
         self._midnight += DAY
+
+    def _fit(self, now: float) -> None:
+        """Where the picks of late ask for another period, all of them are read again."""
+        scores = self._found.scores
+        counts = [self._by_day[day] for day, _ in pairwise(day_bounds(now))]
+        period_s = DAY * period_days(pace(counts))
+        if scores.auto_period and period_s != scores.period_s:
+            self._scores.begin_anew(period_s)
+            self._scores.advance(now)
+            for pick in self._held:
+                if pick.at >= scores.horizon_start(now):
+                    self._scores.add(pick)
+        while len(self._held) > MOST_READ_AGAIN:
+            self._held.popleft()

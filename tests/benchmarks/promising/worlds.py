@@ -126,8 +126,9 @@ class Traffic:
         return self.start + (EVENT_DAY * DAY if self._world.grown else 0)
 
     def can_be(self, times: float) -> bool:
-        """Whether scores have room for a mean so many times the usual one."""
-        return self._law.mean * times <= LARGEST_MEAN
+        """Whether scores of all tenants have room for a mean so many times the usual one."""
+        most = self._law.mean * (1.0 + self._world.swing) * self._tenant_means.max()
+        return bool(most * times <= LARGEST_MEAN)
 
     def day(self, number: int, worse: Worse | None = None) -> Picks:
         """The picks of a day; the first one is 0."""

@@ -12,6 +12,7 @@ import pytest
 from monitor.app.scores import Aggregators, aggregators
 from monitor.config import Settings
 from monitor.exporter.alarms.publisher import every
+from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.alarm import AlarmRecord
 from tests.benchmarks.promising.installation import (
     JUDGED_S,
@@ -60,7 +61,13 @@ class ByRecords:
 
     def __init__(self, found: Aggregators) -> None:
         self._scores = found.scores
-        self.training_slots = found.scores.training_slots
+
+    @property
+    def training_slots(self) -> TrainingSlots:
+        return self._scores.training_slots
+
+    def begin_anew(self, period_s: int) -> None:
+        self._scores.begin_anew(period_s)
 
     def add(self, pick: Pick) -> None:
         made = record(pick)
@@ -95,6 +102,20 @@ def test_slots_alone_alarm_as_their_records_do(world: str) -> None:
     found = written(world, SHORT)
     assert {one.state for _, one in found} == {"open", "closed"}
     assert found == written(world, SHORT, ByRecords)
+
+
+def test_another_period_reads_all_again() -> None:
+    """Few picks a day ask for weeks of evidence, by slots alone as by records."""
+    traffic = Traffic(RARE, SEED, 0)
+    bad = Worse(traffic.start + (EVENT_DAY + 1) * DAY, 2.0)
+    seen = []
+    for scores in (SlotsOnly, ByRecords):
+        made = Installation(settings(), traffic.start, scores)
+        days_of = (picks(traffic.day(day, bad), day * 1_000) for day in range(EVENT_DAY + 4))
+        looks = (look for day in days_of for pick in day for look in made.play(pick))
+        seen.append([(look.now, one) for look in looks for one in look.records])
+    assert seen[0]
+    assert seen[0] == seen[1]
 
 
 def test_looks_that_are_left_out_see_nothing() -> None:
