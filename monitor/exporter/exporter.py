@@ -49,6 +49,8 @@ from monitor.telemetry import ExporterTelemetry
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
 REPLAY_SLACK_S = 3600
 WATCH_EVERY_S = 5.0
+#: Reading stands still meanwhile.
+PERIOD_LIMIT_S: Final = 20.0
 #: Others have their turn after so many seconds of taking records in, so that no replay delays a
 #: scrape. Not less than 5 ms, the interpreter's own turn, or the threads that make pages starve.
 TURN_S: Final = 0.01
@@ -249,15 +251,19 @@ class Exporter:
             await scan.stop()
 
     async def _another_period(self, day: int) -> int | None:
-        """A period that is not the present one, when this is another day."""
+        """A period that is not the present one, when this is another day.
+
+        Where nobody answers in time the present one holds for another day.
+        """
         if not self._aggregator.auto_period or day == self._day:
             return None
-        try:
-            found = await self._period_s()
-        except DependencyRefused as error:
-            logger().debug("period_unknown", topic=self._topics.scores, error=str(error))
-            return None
         self._day = day
+        try:
+            async with asyncio.timeout(PERIOD_LIMIT_S):
+                found = await self._period_s()
+        except (DependencyRefused, TimeoutError) as error:
+            logger().warning("period_unknown", topic=self._topics.scores, error=str(error))
+            return None
         return None if found == self._aggregator.period_s else found
 
     async def _replay_and_follow(self) -> int | None:
