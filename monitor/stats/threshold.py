@@ -10,6 +10,9 @@ WEEK_S: Final = 604_800
 DAY_S: Final = 86_400
 #: Slots a day that are counted at least: the first ones of a new installation promise little.
 LEAST_PER_DAY: Final = 60.0
+#: A count that goes on growing is taken in steps of this, from so many on: evidence that is above
+#: the threshold is computed again with every new one, and that of a day takes a while.
+_STEP, _EXACT_UP_TO = 1.05, 1_000
 
 
 def threshold(values_per_week: float, false_alarms_per_week: float) -> float:
@@ -24,13 +27,24 @@ def threshold(values_per_week: float, false_alarms_per_week: float) -> float:
     return values_per_week / false_alarms_per_week
 
 
+def in_steps(count: int) -> float:
+    """A count that is still growing, beyond 1,000 rounded up to one of steps of 5 %.
+
+    >>> in_steps(999), in_steps(1_000), round(in_steps(1_001)), round(in_steps(1_049))
+    (999.0, 1000.0, 1050, 1050)
+    """
+    if count <= _EXACT_UP_TO:
+        return float(count)
+    return _EXACT_UP_TO * _STEP ** math.ceil(math.log(count / _EXACT_UP_TO, _STEP) - 1e-9)
+
+
 class SlotsPerWeek:
     """How many slots there are in a week, seen over the current and the previous period.
 
     >>> pace = SlotsPerWeek(period_s=86_400)
     >>> for minute in range(2_160): pace.add(minute * 60.0)
-    >>> pace.per_week(36 * 3_600.0)
-    10080.0
+    >>> pace.per_week(36 * 3_600.0), round(pace.per_week(20 * 3_600.0))
+    (10080.0, 8509)
     >>> SlotsPerWeek(period_s=86_400).per_week(0.0)
     420.0
     """
@@ -67,7 +81,10 @@ class SlotsPerWeek:
         """
         start = now // self._period_s * self._period_s
         previous = start - self._period_s
-        counts = (self._between(previous, start, whole=False), self._between(start, now))
+        counts = (
+            float(self._between(previous, start, whole=False)),
+            in_steps(self._between(start, now)),
+        )
         return max(*counts, LEAST_PER_DAY * self._period_s / DAY_S) * WEEK_S / self._period_s
 
     def _between(self, start: float, end: float, *, whole: bool = True) -> int:
