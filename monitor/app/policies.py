@@ -221,6 +221,11 @@ def build_budget(settings: Settings) -> Budget | None:
     return Budget(usd, ZoneInfo(settings.budget.timezone))
 
 
+def has_budget(settings: Settings) -> bool:
+    """Whether there is one."""
+    return build_budget(settings) is not None
+
+
 def judges_of(configured: ConfiguredJudge) -> tuple[Judge, ...]:
     """All that may judge there, in order of preference."""
     return (

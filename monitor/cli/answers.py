@@ -19,7 +19,7 @@ from monitor.cli.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from monitor.lookup.reading import LookupAccess
+    from monitor.app.inspection import LookupAccess
     from monitor.lookup.worst import WorstAnswers, WorstQuery
 
 Limit = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading each topic.")]
@@ -86,7 +86,7 @@ async def _collected(access: LookupAccess, query: WorstQuery) -> WorstAnswers:
     from monitor.lookup.reading import scanned, scores
     from monitor.lookup.worst import WorstAnswers
 
-    found, topic = WorstAnswers(query), access.settings.kafka.topics.scores
+    found, topic = WorstAnswers(query), access.scores
     prefix = None if query.application is None else f"{query.application}/".encode()
     async with scanned(access, access.output) as scan:
         async for each in scores(
@@ -125,7 +125,7 @@ def show(
         begin = moment_of(since, time.time()).timestamp()
     found = asyncio.run(scores_of(access, interaction_id, application, begin))
     if not found:
-        topic, name = access.settings.kafka.topics.scores, visible(interaction_id)
+        topic, name = access.scores, visible(interaction_id)
         typer.echo(
             f"no score record of {name} on {topic}; rag-monitor why {name} says why", err=True
         )
@@ -171,12 +171,12 @@ def why(
 
 
 def _access(config: Path | None, overrides: list[str] | None, limit_s: float) -> LookupAccess:
-    from monitor.lookup.reading import access_of
+    from monitor.app.inspection import lookup_access
     from monitor.runtime import logs
 
     settings = settings_of(config, overrides)
     logs.configure_command(settings.log.format)
-    return access_of(settings, limit_s)
+    return lookup_access(settings, limit_s)
 
 
 def _directed(metric: str) -> str:

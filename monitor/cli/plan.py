@@ -137,13 +137,14 @@ def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float
     import asyncio
     import time
 
+    from monitor.app.inspection import traffic_access
     from monitor.plan.topic import measured
     from monitor.runtime import logs
     from monitor.runtime.health import Health
 
     logs.configure_command(settings.log.format)
-    health = Health(time.monotonic)
-    found = asyncio.run(measured(settings, time.time(), minutes, health, limit_s))
+    access = traffic_access(settings, Health(time.monotonic), limit_s)
+    found = asyncio.run(measured(access, time.time(), minutes))
     if found is None:
         names = ", ".join(settings.kafka.topics.interactions)
         typer.echo(
@@ -171,13 +172,12 @@ def _typical(settings: Settings) -> Takes:
 
 def _require_price(settings: Settings) -> tuple[float, float]:
     """US dollars for a million tokens, 0 offline; raises ``ConfigurationError`` without a price."""
-    from monitor.app.policies import llm_settings
+    from monitor.app.inspection import price_per_million
     from monitor.errors import ConfigurationError
-    from monitor.judge.llm.judge import LlmJudge
 
     if settings.judge.kind == "offline":
         return 0.0, 0.0
-    price = LlmJudge(llm_settings(settings.judge)).price_per_million()
+    price = price_per_million(settings.judge)
     if price is None:
         raise ConfigurationError(
             f"judge.model: the price of {settings.judge.model} is not in litellm's list; give "

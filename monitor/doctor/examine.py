@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 from monitor.app import connections, policies
 from monitor.app import topics as own_topics
+from monitor.app.inspection import InputRules, input_rules
 from monitor.config import Settings
 from monitor.doctor import backlog, cache, llm, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
@@ -30,7 +31,7 @@ async def examine(
         policies.require_addresses(settings)
         telemetry = ScorerTelemetry(new_registry())
         configured_judges = policies.build_judges(settings, telemetry)
-        policies.build_redactor(settings, telemetry)  # as a scorer's start would refuse it
+        rules = input_rules(settings)  # refused as by a scorer's start
     except ConfigurationError as error:
         yield [wrong_setting(error)]
         return
@@ -40,7 +41,7 @@ async def examine(
     judges = asyncio.create_task(_judges(settings, configured_judges))
     try:
         is_too_large = too_large_for(settings, configured_judges)
-        async for lines in _clusters(sites, settings, clock, is_too_large):
+        async for lines in _clusters(sites, settings, clock, rules, is_too_large):
             yield lines
         yield await judges
         if used := cache.in_use(settings):
@@ -81,6 +82,7 @@ async def _clusters(
     sites: Sequence[Site],
     settings: Settings,
     clock: Callable[[], float],
+    rules: InputRules,
     is_too_large: TooLargeTest,
 ) -> AsyncIterator[list[ReportLine]]:
     async with AsyncExitStack() as stack:
@@ -95,13 +97,12 @@ async def _clusters(
             own_topics.keep_seconds(settings, settings.drift.period_s or DAY_S),
             settings.kafka.max_record_bytes,
             settings.kafka.create_topics,
-            settings.ingest.when_behind == "completeness"
-            and policies.build_budget(settings) is not None,
+            settings.ingest.when_behind == "completeness" and policies.has_budget(settings),
         )
         for cluster in clusters:
             yield cluster.lines(demands, _input_bytes(clusters))
         for cluster in clusters:
-            async for lines in _records(cluster, settings, clock, is_too_large):
+            async for lines in _records(cluster, rules, clock, is_too_large):
                 yield lines
         if _can_be_read(clusters[0], settings):
             yield await backlog.examine(settings, clock, clusters[0].site.connection)
@@ -127,14 +128,14 @@ def _input_bytes(clusters: Sequence[Cluster]) -> int | None:
 
 async def _records(
     cluster: Cluster,
-    settings: Settings,
+    rules: InputRules,
     clock: Callable[[], float],
     is_too_large: TooLargeTest,
 ) -> AsyncIterator[list[ReportLine]]:
     for need, found in cluster.existing():
         if need.setting == "interactions" and cluster.inspector and not found.leaderless:
             yield await traffic.examine(
-                cluster.inspector, need.topic, found.partitions, settings, clock(), is_too_large
+                cluster.inspector, need.topic, found.partitions, rules, clock(), is_too_large
             )
 
 
@@ -162,7 +163,7 @@ def _priced(
     configured_judges: Sequence[policies.ConfiguredJudge],
 ) -> list[ReportLine]:
     """With a budget no process would start with a model whose price nobody knows."""
-    if policies.build_budget(settings) is None:
+    if not policies.has_budget(settings):
         return lines
     try:
         policies.require_prices(configured_judges)

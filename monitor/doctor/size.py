@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from monitor.app.policies import ConfiguredJudge, llm_settings, traffic
+from monitor.app.inspection import dry_run_judge
+from monitor.app.policies import ConfiguredJudge, traffic
 from monitor.config import Settings
 from monitor.errors import TooLarge
-from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction
@@ -36,4 +36,4 @@ def too_large_for(settings: Settings, configured_judges: Sequence[ConfiguredJudg
 def _foresees(configured: ConfiguredJudge) -> Callable[[Interaction], None]:
     if isinstance(configured.judge, OfflineJudge | VerifierJudge):
         return configured.judge.foresee
-    return DryRunJudge(llm_settings(configured.section)).foresee
+    return dry_run_judge(configured.section).foresee

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.app.policies import ingest_filter, redaction_rules, segment_attributes
-from monitor.config import Settings
+from monitor.app.inspection import InputRules
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import ReportLine, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
-from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
@@ -32,21 +30,19 @@ async def examine(
     inspector: Inspector,
     topic: str,
     partitions: Sequence[int],
-    settings: Settings,
+    rules: InputRules,
     now_s: float,
     is_too_large: TooLargeTest,
 ) -> list[ReportLine]:
     """Read and say; ``now_s`` is epoch seconds."""
-    let_through = ingest_filter(settings)
-    # Names of fields are shown, and people use the oddest keys.
-    redactor = Redactor(redaction_rules(settings))
     digest = Digest(
         int(now_s * 1000),
-        settings.sampling.key,
-        let_through,
+        rules.sampling_key,
+        rules.let_through,
         is_too_large,
-        segment_attributes(settings),
-        redactor.message,
+        rules.segments,
+        # Names of fields are shown, and people use the oddest keys.
+        rules.redactor.message,
     )
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
@@ -54,7 +50,7 @@ async def examine(
                 digest.add(record)
     except Unanswered as error:
         return [_unread(topic, error)]
-    return lines(topic, digest, min(settings.rates))
+    return lines(topic, digest, rules.least_rate)
 
 
 def _unread(topic: str, error: Unanswered) -> ReportLine:

@@ -25,7 +25,7 @@ from monitor.kafka.record import weight
 from monitor.records import Interaction, Reason, RunMark, ScoreRecord, Source
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import JudgeRun, all_redacted
+from monitor.scorer.judging import Judgeable, JudgeRun, all_redacted
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry
 
@@ -213,9 +213,10 @@ class _BegunRuns:
         async def judged(run: JudgeRun) -> ScoreRecord:
             return finished(await run.result())
 
-        if (redacted := all_redacted(interaction, policy)) is not None:
+        judgeable = Judgeable(interaction)
+        if (redacted := all_redacted(judgeable, policy)) is not None:
             return None, without_asking(redacted)
-        run = JudgeRun(interaction, policy, self._clock)
+        run = JudgeRun(judgeable, policy, self._clock)
         return run, judged(run)
 
 

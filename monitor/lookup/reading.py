@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
-from monitor.app.connections import connection, output_connection
-from monitor.config import Settings
+from monitor.app.inspection import LookupAccess
 from monitor.errors import RecordSkipped
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
@@ -18,27 +15,9 @@ from monitor.kafka.replay import TopicScan
 from monitor.lookup.placed import PlacedScore
 from monitor.metrics.offending import judged_claims, reference_claims
 from monitor.records import ScoreRecord, read_score_record
-from monitor.runtime.health import Health
 
 #: Records are found by the broker's time, and wanted by event time: this much before it.
 SLACK_S = 3600.0
-
-
-class LookupAccess(NamedTuple):
-    """Where to read, and for how many seconds at most; ``inputs`` may be another cluster."""
-
-    settings: Settings
-    inputs: Connection
-    output: Connection
-    health: Health
-    limit_s: float
-
-
-def access_of(settings: Settings, limit_s: float) -> LookupAccess:
-    """The access of these settings."""
-    inputs = connection(settings)
-    outputs = output_connection(settings, inputs)
-    return LookupAccess(settings, inputs, outputs, Health(time.monotonic), limit_s)
 
 
 @asynccontextmanager

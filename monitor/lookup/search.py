@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from monitor.app.policies import build_redactor, by_application, ingest_filter
-from monitor.app.start import oldest_judged
-from monitor.config import Effective
+from monitor.app.inspection import LookupAccess
 from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import headers
@@ -19,12 +17,10 @@ from monitor.kafka.reader import GroupWatch
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
-from monitor.lookup.reading import LookupAccess, scanned, scores, spellings
+from monitor.lookup.reading import scanned, scores, spellings
 from monitor.records import Interaction, Source
 from monitor.sampling.copies import digest_of
-from monitor.sampling.hashing import Sampler, unit_hash
-from monitor.sampling.rules import FirstMatch
-from monitor.telemetry import ScorerTelemetry, new_registry
+from monitor.sampling.hashing import unit_hash
 
 #: An id that the log lacks is its place.
 _PLACE: Final = re.compile(r"(.+)/([0-9]{1,9})/([0-9]{1,18})", re.DOTALL)
@@ -34,7 +30,7 @@ async def scores_of(
     access: LookupAccess, interaction_id: str, application: str | None, since: float = 0.0
 ) -> list[PlacedScore]:
     """The score records of an id; of any application, unless one is named."""
-    suffix, topic = f"/{interaction_id}".encode(), access.settings.kafka.topics.scores
+    suffix, topic = f"/{interaction_id}".encode(), access.scores
 
     def may_be(record: KafkaRecord) -> bool:
         return record.key is None or record.key.endswith(suffix)
@@ -55,7 +51,6 @@ async def findings(
 
     Raises ``DependencyRefused`` when a topic may not be read, or not in time.
     """
-    topics = access.settings.kafka.topics
     found = await scores_of(access, interaction_id, application, since)
     inputs = await _Inputs(access, interaction_id, now).found(since)
     dead_letters = await _dead_letters(access, interaction_id, inputs)
@@ -67,7 +62,7 @@ async def findings(
         tuple(dead_letters),
         slot,
         tuple(await _paused(access, inputs, now)),
-        (topics.scores, *topics.interactions, topics.dead_letters),
+        (access.scores, *access.interactions, access.dead_letters),
     )
 
 
@@ -81,12 +76,7 @@ class _Inputs:
     _copies: dict[tuple[Partition, bytes], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        settings = self.access.settings
-        otherwise, cases = by_application(settings, lambda whole: whole)
-        self._policy: FirstMatch[Effective] = FirstMatch(cases, otherwise)
-        self._filter, self._oldest = ingest_filter(settings), oldest_judged(settings)
-        # Its counts are nobody's: what is wrong may quote a name that is to be hidden.
-        self._redactor = build_redactor(settings, ScorerTelemetry(new_registry()))
+        self._rules = self.access.rules()
 
     async def found(self, since: float) -> list[PlacedInput]:
         async with scanned(self.access, self.access.inputs) as scan:
@@ -96,7 +86,7 @@ class _Inputs:
         return [self._placed(record, committed) for record in records]
 
     async def _records(self, scan: TopicScan, since: float) -> list[KafkaRecord]:
-        topics, place = self.access.settings.kafka.topics.interactions, self._place()
+        topics, place = self.access.interactions, self._place()
         if place is not None and place[0] in topics:
             record = await scan.one(*place)
             return [] if record is None or not self._may_be(record, place) else [record]
@@ -140,20 +130,20 @@ class _Inputs:
         try:
             decoded = native.decode(record.value or b"", source, max(0, record.timestamp))
         except MessageRejected as error:
-            told = self._redactor.message(error)
+            # What is wrong may quote a name that is to be hidden.
+            told = self._rules.redactor.message(error)
             return found._replace(error=str(told), cause=f"{told.stage}/{told.cause}")
-        happened = decoded.interaction.event_time.timestamp()
+        oldest, happened = self._rules.oldest, decoded.interaction.event_time.timestamp()
         found = found._replace(
-            was_too_old=not is_redriven and happened < self._oldest(found.timestamp),
-            is_too_old=not is_redriven and happened < self._oldest(self.now),
+            was_too_old=not is_redriven and happened < oldest(found.timestamp),
+            is_too_old=not is_redriven and happened < oldest(self.now),
         )
         return self._sampled(record, found, decoded.interaction)
 
     def _sampled(
         self, record: KafkaRecord, found: PlacedInput, interaction: Interaction
     ) -> PlacedInput:
-        sampling = self._policy(interaction).sampling
-        sampler = Sampler(sampling.rate, sampling.key)
+        sampler = self._rules.sampler(interaction)
         key = sampler.record_key(record.key, record.headers)
         partition = Partition(record.topic, record.partition)
         first = self._copies.setdefault((partition, digest_of(record)), record.offset)
@@ -161,8 +151,8 @@ class _Inputs:
             interaction=interaction,
             hash_value=unit_hash(interaction.interaction_id.encode() if key is None else key),
             has_key=key is not None or sampler.needs_decoding,
-            rate=sampling.rate,
-            held_back=self._filter.against(interaction),
+            rate=sampler.rate,
+            held_back=self._rules.let_through.against(interaction),
             is_copy=first < record.offset,
         )
 
@@ -177,10 +167,10 @@ def _has_id(value: bytes, interaction_id: str) -> bool:
 
 async def _committed(access: LookupAccess) -> dict[Partition, int]:
     """Where the scorers' group stands; nothing where it may not be asked."""
-    kafka, found = access.settings.kafka, dict[Partition, int]()
+    found = dict[Partition, int]()
     try:
-        for topic in kafka.topics.interactions:
-            watch = await GroupWatch.start(access.inputs, kafka.group_id, topic, access.health)
+        for topic in access.interactions:
+            watch = await GroupWatch.start(access.inputs, access.group, topic, access.health)
             try:
                 found |= {part: at for part, (at, _) in (await watch.look()).items()}
             finally:
@@ -194,7 +184,7 @@ async def _dead_letters(
     access: LookupAccess, interaction_id: str, inputs: Sequence[PlacedInput]
 ) -> list[dict[str, Any]]:
     """Its dead letters: of the places where it was logged, or with its id in key or value."""
-    topic, key = access.settings.kafka.topics.dead_letters, interaction_id.encode()
+    topic, key = access.dead_letters, interaction_id.encode()
     places = {(each.topic, each.partition, each.offset) for each in inputs}
     found, place = [], _PLACE.fullmatch(interaction_id)
     if place is not None:
@@ -215,7 +205,7 @@ async def _slot_of(access: LookupAccess, inputs: Sequence[PlacedInput]) -> Place
     wanted = [each for each in inputs if each.interaction is not None]
     if not wanted:
         return None
-    topic, since = access.settings.kafka.topics.scores, min(each.timestamp for each in wanted)
+    topic, since = access.scores, min(each.timestamp for each in wanted)
     prefixes = tuple(
         f"{each.interaction.application}/".encode() for each in wanted if each.interaction
     )
@@ -245,9 +235,7 @@ def _stands_for(found: PlacedScore, one: PlacedInput) -> bool:
 async def _paused(access: LookupAccess, inputs: Sequence[PlacedInput], now: float) -> Sequence[str]:
     """The pauses that hold now for one of these, in words."""
     names = {each.interaction.application for each in inputs if each.interaction is not None}
-    control = ControlAccess(
-        access.output, access.settings.kafka.topics.control, access.health, access.limit_s
-    )
+    control = ControlAccess(access.output, access.control, access.health, access.limit_s)
     try:
         held = await in_force(control, now)
     except DependencyRefused:

@@ -6,16 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from monitor.app.connections import connection
-from monitor.app.policies import ingest_filter, llm_settings
-from monitor.config import Settings
+from monitor.app.inspection import TrafficAccess
 from monitor.errors import TooLarge
 from monitor.ingest.formats import native
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
 from monitor.plan.plan import Takes
 from monitor.records import Interaction, Usage
-from monitor.runtime.health import Health
 from monitor.scorer.judging import judge_input
 
 #: Interactions that a judgement is rehearsed for: the mean of more would hardly be another one.
@@ -47,42 +44,34 @@ class Thinned:
             self.kept, self._every = self.kept[::2], 2 * self._every
 
 
-async def measured(
-    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
-) -> MeasuredTraffic | None:
+async def measured(access: TrafficAccess, now: float, minutes: float) -> MeasuredTraffic | None:
     """The last ``minutes`` of the topics, by the broker's time; ``now`` is epoch seconds.
-
-    Connecting may take ``limit_s`` seconds.
 
     None where nothing was sent in them that could be judged. Raises ``DependencyRefused``.
     """
-    seen = await _read(settings, now, minutes, health, limit_s)
+    seen = await _read(access, now, minutes)
     if not seen.count:
         return None
-    return MeasuredTraffic(seen.count / minutes, await _takes(settings, seen.kept))
+    return MeasuredTraffic(seen.count / minutes, await _takes(access.judge, seen.kept))
 
 
-async def _read(
-    settings: Settings, now: float, minutes: float, health: Health, limit_s: float
-) -> Thinned:
+async def _read(access: TrafficAccess, now: float, minutes: float) -> Thinned:
     seen, start_ms = Thinned(), int((now - 60 * minutes) * 1000)
-    let_through = ingest_filter(settings)
-    scan = await one_shot.scan(connection(settings), health, limit_s)
+    scan = await one_shot.scan(access.inputs, access.health, access.limit_s)
     try:
-        for topic in settings.kafka.topics.interactions:
+        for topic in access.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):
                 found = native.interaction_of(record) if record.timestamp >= start_ms else None
-                if found is not None and let_through.against(found) is None:
+                if found is not None and access.let_through.against(found) is None:
                     seen.add(found)
     finally:
         await scan.stop()
     return seen
 
 
-async def _takes(settings: Settings, kept: Sequence[Interaction]) -> Takes:
-    if settings.judge.kind == "offline":
+async def _takes(judge: DryRunJudge | None, kept: Sequence[Interaction]) -> Takes:
+    if judge is None:
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
-    judge = DryRunJudge(llm_settings(settings.judge))
     chosen = kept[:: math.ceil(len(kept) / MOST_DRY_RUN)]
     total, too_large = Usage(), 0
     for interaction in chosen:

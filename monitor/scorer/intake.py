@@ -77,20 +77,16 @@ class Admitted(NamedTuple):
 
 
 class _Arrived(NamedTuple):
-    """An interaction, whether it was logged with an id, and whether it comes of a redrive."""
+    """An interaction, and what follows from how it arrived.
+
+    ``may_be_copied``: an equal record would be a copy. Of one without an id none is: what is equal
+    may be another. ``is_too_old``: no gauge could count it. Neither holds for what was redriven:
+    somebody wants it judged.
+    """
 
     interaction: Interaction
-    has_id: bool
-    is_redriven: bool
-
-    @property
-    def may_be_copied(self) -> bool:
-        """Whether an equal record would be a copy.
-
-        Of one without an id none is: what is equal may be another. Nor of one that was redriven:
-        somebody wants it judged.
-        """
-        return self.has_id and not self.is_redriven
+    may_be_copied: bool
+    is_too_old: bool
 
 
 class Intake:
@@ -113,9 +109,8 @@ class Intake:
         copies: Copies | None = None,
     ) -> None:
         self._broker_time = broker_time or clock
-        #: What the brokers' clocks say, at every turn.
-        self._now = self._broker_time()
         self._policies, self._ledger = policies, ledger
+        self._look_at_the_clock()
         self._gate, self._circuit = gate, gate.circuit
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
@@ -124,7 +119,7 @@ class Intake:
 
     def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
-        self._now = self._broker_time()
+        self._look_at_the_clock()
         if self._slot_buffer is None:
             return self._prefiltered(batch)
         spans = self._slot_buffer.read(batch)
@@ -200,7 +195,7 @@ class Intake:
             self._telemetry.key_fallbacks.inc()
         if not is_taken:
             return self._not_sampled(Reason.HASH)
-        if self._is_too_old(decoded):
+        if decoded.is_too_old:
             return self._not_sampled(Reason.TOO_OLD)
         if not is_let_through:
             return self._not_sampled(Reason.FILTERED)
@@ -215,15 +210,15 @@ class Intake:
         in_slot = span.length > 1 and not is_split
         return Admitted(interaction, policy, in_slot, times, span.length)
 
-    def _is_too_old(self, decoded: _Arrived) -> bool:
-        """Whether no gauge could count it; of a redrive somebody wants the judgement itself."""
-        oldest = self._policies.oldest(self._now)
-        return not decoded.is_redriven and decoded.interaction.event_time.timestamp() < oldest
-
     def turn(self) -> None:
         """Time passes."""
-        self._now = self._broker_time()
+        self._look_at_the_clock()
         self._copies.turn()
+
+    def _look_at_the_clock(self) -> None:
+        """What the brokers' clocks say, and what is too old by them: both hold for a whole turn."""
+        self._now = self._broker_time()
+        self._oldest = self._policies.oldest(self._now)
 
     def _not_sampled(self, reason: Reason) -> Admitted | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
@@ -247,7 +242,8 @@ class Intake:
             self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
         interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
         has_id = interaction.interaction_id != "/".join(map(str, here))
-        return _Arrived(interaction, has_id, is_redriven)
+        is_too_old = interaction.event_time.timestamp() < self._oldest
+        return _Arrived(interaction, has_id and not is_redriven, is_too_old and not is_redriven)
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:

@@ -12,6 +12,7 @@ from collections.abc import (
 )
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from monitor.errors import TOO_LARGE, JudgeFailed, TooLarge
@@ -59,9 +60,29 @@ class ScoringPolicy:
         return replace(self, sampler=self.sampler.at(share))
 
 
-def all_redacted(interaction: Interaction, policy: ScoringPolicy) -> JudgingResult | None:
+class Judgeable:
+    """An interaction, with what its log hides worked out once: for judge, record and recheck."""
+
+    def __init__(self, interaction: Interaction) -> None:
+        self.interaction = interaction
+        #: The metrics that need a text which is hidden.
+        self.redacted = redacted_metrics(interaction)
+
+    @cached_property
+    def judge_input(self) -> Interaction:
+        """What can be judged of it."""
+        return judge_input(self.interaction)
+
+    @cached_property
+    def known(self) -> Mapping[str, float | Unscored]:
+        """What no judge has to say: whether a passage is there, and what nobody can see."""
+        retrieved = float(sees_passage(self.interaction))
+        return {"retrieved": retrieved, **dict.fromkeys(self.redacted, Unscored.REDACTED)}
+
+
+def all_redacted(judgeable: Judgeable, policy: ScoringPolicy) -> JudgingResult | None:
     """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
-    if not redacted_metrics(interaction).issuperset(_compared(policy.metrics or CATALOGUE)):
+    if not judgeable.redacted.issuperset(_compared(policy.metrics or CATALOGUE)):
         return None
     scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), policy.metrics)
     reason, judge = _why_unscorable(scores), policy.judge.identity
@@ -95,7 +116,7 @@ async def admitted(policy: ScoringPolicy) -> AsyncIterator[None]:
 
 
 async def paid_for(
-    interaction: Interaction,
+    judgeable: Judgeable,
     policy: ScoringPolicy,
     clock: Callable[[], float],
     deadline: Deadline | None = None,
@@ -104,17 +125,17 @@ async def paid_for(
 
     The caller has been ``admitted``.
     """
-    budget, source = policy.budget, interaction.source
+    budget, source = policy.budget, judgeable.interaction.source
     if policy.canaries is not None and policy.canaries.turns_away():
-        return _failed(interaction, policy.judge, Reason.NOT_JUDGING, Usage())
+        return _failed(judgeable.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
     if budget is None:
-        return await judged(interaction, policy, deadline)
+        return await judged(judgeable, policy, deadline)
     if not budget.admit(clock()):
         judge, reason = policy.judge.identity, Reason.USD_PER_DAY.value
         return JudgingResult(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
     usd, answered, cost_meter = 0.0, False, CostMeter()
     try:
-        ending = await judged(interaction, policy, deadline, cost_meter)
+        ending = await judged(judgeable, policy, deadline, cost_meter)
         usd = ending.usage.usd
         answered = ending.judgement is not None and ending.usage.calls > 0
         return ending
@@ -141,9 +162,9 @@ class JudgeRun:
     """
 
     def __init__(
-        self, interaction: Interaction, policy: ScoringPolicy, clock: Callable[[], float]
+        self, judgeable: Judgeable, policy: ScoringPolicy, clock: Callable[[], float]
     ) -> None:
-        self._interaction, self._policy, self._clock = interaction, policy, clock
+        self._judgeable, self._policy, self._clock = judgeable, policy, clock
         self._deadline: Deadline | None = None
 
     async def result(self, perform: Perform = _plainly) -> JudgingResult:
@@ -153,7 +174,7 @@ class JudgeRun:
             began, deadline = self._clock(), self._policy.limits.deadline()
             self._deadline = deadline
             try:
-                judging = paid_for(self._interaction, self._policy, self._clock, deadline)
+                judging = paid_for(self._judgeable, self._policy, self._clock, deadline)
                 ending = await perform(judging, deadline)
             finally:
                 self._deadline = None
@@ -166,7 +187,7 @@ class JudgeRun:
 
 
 async def judged(
-    interaction: Interaction,
+    judgeable: Judgeable,
     policy: ScoringPolicy,
     deadline: Deadline | None = None,
     cost_meter: CostMeter | None = None,
@@ -175,8 +196,7 @@ async def judged(
 
     The caller has been admitted. What it costs is on the ``cost_meter`` at any moment.
     """
-    known = _known(interaction)
-    interaction = judge_input(interaction)
+    interaction = judgeable.judge_input
     cost_meter, judge = cost_meter or CostMeter(), policy.judge
     try:
         async with deadline or policy.limits.deadline():
@@ -186,13 +206,13 @@ async def judged(
             return _failed(interaction, judge, Reason.DEADLINE, cost_meter.usage)
         judgement = cost_meter.judgement.model_copy(update={"usage": cost_meter.usage})
     except TooLarge as error:
-        return _too_large(interaction, policy, known, cost_meter, str(error))
+        return _too_large(interaction, policy, judgeable.known, cost_meter, str(error))
     except JudgeFailed as error:
         return _failed(
             interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
         )
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
-    scores = _chosen({**score_all(judgement), **known}, policy.metrics)
+    scores = _chosen({**score_all(judgement), **judgeable.known}, policy.metrics)
     is_scored = any(isinstance(scores[name], float) for name in _compared(scores))
     return JudgingResult(
         Outcome.SCORED if is_scored else Outcome.UNSCORABLE,
@@ -241,12 +261,6 @@ def _chosen(
     if metrics is None:
         return dict(scores)
     return {name: score for name, score in scores.items() if name in metrics}
-
-
-def _known(interaction: Interaction) -> dict[str, float | Unscored]:
-    """What no judge has to say: whether a passage is there, and what nobody can see."""
-    redacted = dict.fromkeys(redacted_metrics(interaction), Unscored.REDACTED)
-    return {"retrieved": float(sees_passage(interaction)), **redacted}
 
 
 def _compared(metrics: Collection[str]) -> Collection[str]:

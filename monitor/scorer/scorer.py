@@ -30,7 +30,7 @@ from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.scorer import score_records
 from monitor.scorer.intake import ALONE, Admitted, Intake, Policies, internal_error
-from monitor.scorer.judging import JudgeRun, ScoringPolicy, all_redacted, judge_input
+from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
@@ -157,7 +157,7 @@ class Scorer:
 
     def _join(self, slots: SlotWorker, record: KafkaRecord, admitted: Admitted) -> Work | None:
         interaction, policy = admitted.interaction, admitted.policy
-        if (redacted := all_redacted(interaction, policy)) is not None:
+        if (redacted := all_redacted(Judgeable(interaction), policy)) is not None:
             self.ledger.settle(redacted.outcome, redacted.reason)
             self._count_pick(interaction, redacted)
             return None
@@ -239,7 +239,8 @@ class Scorer:
         try:
             with work.at(WorkState.REDACTING):
                 interaction = await self._redacted(record, interaction)
-            ending = await self._ending(work, interaction, policy)
+            judgeable = Judgeable(interaction)
+            ending = await self._ending(work, judgeable, policy)
             await self._publish(interaction, ending, policy, sampling)
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
@@ -251,7 +252,7 @@ class Scorer:
         # Of the preferred model: against another one, a recheck says nothing of batching.
         preferred = ending.judge == policy.judge.identity
         if policy.recheck and ending.judgement and preferred:
-            policy.recheck.offer(judge_input(interaction), ending.judgement, ending.asked)
+            policy.recheck.offer(judgeable.judge_input, ending.judgement, ending.asked)
         return ending.outcome, ending.reason
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
@@ -260,19 +261,19 @@ class Scorer:
         return await offloaded(self._threads, (record.value,), redact, interaction, may_be_slow=own)
 
     async def _ending(
-        self, work: Work, interaction: Interaction, policy: ScoringPolicy
+        self, work: Work, judgeable: Judgeable, policy: ScoringPolicy
     ) -> JudgingResult:
-        if (redacted := all_redacted(interaction, policy)) is not None:
+        if (redacted := all_redacted(judgeable, policy)) is not None:
             return redacted
-        ending = await self._admitted(work, interaction, policy)
+        ending = await self._admitted(work, judgeable, policy)
         while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
             with work.at(WorkState.WAITING_FOR_BUDGET):
                 await asyncio.sleep(ASK_AGAIN_S)
-            ending = await self._admitted(work, interaction, policy)
+            ending = await self._admitted(work, judgeable, policy)
         return ending
 
     async def _admitted(
-        self, work: Work, interaction: Interaction, policy: ScoringPolicy
+        self, work: Work, judgeable: Judgeable, policy: ScoringPolicy
     ) -> JudgingResult:
         async def perform(
             judging: Coroutine[Any, Any, JudgingResult], deadline: Deadline
@@ -283,7 +284,7 @@ class Scorer:
                 return await _unless_stuck(work, judging)
 
         with work.at(WorkState.WAITING):
-            ending = await JudgeRun(interaction, policy, self._clock).result(perform)
+            ending = await JudgeRun(judgeable, policy, self._clock).result(perform)
         timings = ending.timings
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
         policy.limits.busy_s += timings["judge_s"]

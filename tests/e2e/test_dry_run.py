@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from monitor.app.inspection import traffic_access
 from monitor.config import load
 from monitor.errors import DependencyRefused
 from monitor.plan.dry_run import dry_run
@@ -80,7 +81,7 @@ async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
     settings = load({}, flags={"kafka.bootstrap_servers": address})
     for asked in (
         dry_run(settings, NOON, health, 2.0),
-        measured(settings, NOON, 10.0, health, 2.0),
+        measured(traffic_access(settings, health, 2.0), NOON, 10.0),
     ):
         with pytest.raises(DependencyRefused, match=rf"{address}: connecting .* within 2 s"):
             await asked

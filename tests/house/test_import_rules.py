@@ -39,6 +39,7 @@ BREACHES = [
     ("stats/sums.py", "monitor.records.score", "Statistics know"),
     ("config/base.py", "monitor.telemetry", "Settings know"),
     ("scorer/judging.py", "monitor.config.sections", "Settings become objects"),
+    ("lookup/reading.py", "monitor.config.sections", "Lookups, the topic's traffic"),
     ("rules/model.py", "monitor.telemetry", "Rules know"),
     ("stats/horizon.py", "time", "Pure rooms"),
     ("runtime/visible.py", "rag_monitor", "Nobody knows the second name"),

@@ -29,7 +29,7 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.redacted import REDACTED_TEXT
 from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.judging import Judgeable, ScoringPolicy
 from monitor.scorer.judging import judged as judged_within
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
@@ -374,7 +374,7 @@ async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) 
     judge = LlmJudge(LlmSettings("openai/nobody", api_base="http://127.0.0.1:1/v1"))
     policy = ScoringPolicy(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
     hides = logged([f"Fact {n}." for n in range(1_000)], reference=REDACTED_TEXT)
-    ending = await judged_within(hides, policy)
+    ending = await judged_within(Judgeable(hides), policy)
     assert (ending.outcome, ending.reason) == (Outcome.UNSCORABLE, "too_large")
     assert (ending.usage.calls, ending.judge) == (0, judge.identity)
     assert set(ending.scores) == set(metrics or CATALOGUE)

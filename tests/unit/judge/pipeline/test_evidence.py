@@ -21,7 +21,7 @@ from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.judging import Judgeable, ScoringPolicy
 from monitor.scorer.judging import judged as within_deadline
 from tests.servers.judge_labels import Labels
 from tests.stages.truthful import Large, Truthful, judged, large, made
@@ -185,7 +185,7 @@ async def test_the_deadline_takes_the_quotes_and_not_the_verdicts() -> None:
     """What has all its verdicts is scored when the time is up; its evidence is unverified."""
     model = Overdue(CASE.labels)
     policy = ScoringPolicy(Sampler(1.0, "interaction_id"), Judging(model), model)
-    ending = await within_deadline(CASE.interaction, policy)
+    ending = await within_deadline(Judgeable(CASE.interaction), policy)
     assert (ending.outcome, ending.reason) == ("scored", None)
     found = ending.judgement
     assert found is not None
