@@ -18,7 +18,7 @@ SourceOffset = tuple[str, int, int]
 _ROUNDING = 1e-9
 #: In the place of the state of a model that today's money does not pay for any more.
 OVER_BUDGET: Final = "over_budget"
-#: States of a model that may be asked, as ``ProviderState`` has them; the offline judge has the first.
+#: States of a model that may be asked, as ``ProviderState`` has them.
 CAN_JUDGE: Final = ("judging", "waiting")
 
 
