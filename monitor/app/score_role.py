@@ -30,16 +30,16 @@ from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
-from monitor.exporter.serve.front_page import RecentOutcomes, over_budget
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import Budget, BudgetStatus
+from monitor.judge.limits.budget import Budget, BudgetStatus, over_budget
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer
 from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.producer import Producer
+from monitor.records.outcome import RecentOutcomes
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import ended, until

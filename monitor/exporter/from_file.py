@@ -66,14 +66,6 @@ def gauges(
     return generate_latest(registry).decode()
 
 
-def exposition(aggregator: ScoreAggregator, baselines: Baselines, at: float) -> str:
-    """The same text for what was read already, and learned, as of ``at``."""
-    registry = CollectorRegistry()
-    show(baselines, aggregator, ExporterTelemetry(registry))
-    registry.register(QualityCollector(aggregator, lambda: at, lambda: True))
-    return generate_latest(registry).decode()
-
-
 def _require_scores(source: str, results: Counter[str]) -> None:
     if results and not results["read"]:
         why = ", ".join(f"{number} {result}" for result, number in results.items())

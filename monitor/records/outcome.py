@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Outcome(StrEnum):
@@ -50,3 +52,10 @@ class Reason(StrEnum):
     UNREADABLE = "unreadable_record"
     REVOKED = "revoked"
     SHUTDOWN = "shutdown"
+
+
+class RecentOutcomes(NamedTuple):
+    """How interactions ended within the last ``minutes``, by outcome and reason ("" for none)."""
+
+    minutes: int
+    ended: Mapping[tuple[str, str], int]

@@ -22,15 +22,6 @@ SHORTEST_WAIT_S = 60.0
 LONGEST_WAIT_S = 600.0
 
 
-def is_length(length: int) -> bool:
-    """Whether blocks may have this length: a power of two.
-
-    >>> [length for length in range(10) if is_length(length)]
-    [1, 2, 4, 8]
-    """
-    return 0 < length <= LONGEST and length & (length - 1) == 0
-
-
 class BlockPlan(NamedTuple):
     """What holds for blocks from now on: their length B, and the share of the rate that is taken.
 

@@ -16,7 +16,7 @@ from monitor.config import Settings
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.commands import SLACK_S
-from monitor.exporter.from_file import exposition
+from monitor.exporter.computed import pages_of
 from monitor.exporter.period import fit
 from monitor.exporter.serve.scrape import read_process
 from monitor.exporter.serve.scraped import ScrapedPage
@@ -138,9 +138,9 @@ async def from_topics(access: SituationAccess) -> Situation:
         unread = await _unread(access)
     found.scores.advance(now)
     found.baselines.learn(found.scores.training_slots, now)
-    page = read_process(exposition(found.scores, found.baselines, now))
+    pages = pages_of(found.scores, found.baselines, now)
     read = ScrapedPage({}, counts, counts.total(), 0, counts.total())
-    return Situation((), {}, TOPICS, page.pairs, read, unread)
+    return Situation((), {}, TOPICS, pages, read, unread)
 
 
 def _score(value: bytes | None) -> ScoreRecord | None:

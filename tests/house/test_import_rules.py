@@ -27,6 +27,7 @@ BREACHES = [
     ("scorer/picking.py", "monitor.scorer.slots", "Inside scorer"),
     ("exporter/scores/detector.py", "monitor.exporter.alarms.worst", "Inside exporter"),
     ("sampling/hashing.py", "monitor.sampling.prefilter", "Inside sampling"),
+    ("app/score_role.py", "monitor.exporter.serve.scraped", "A process that only scores"),
     ("ingest/consumer/lag.py", "monitor.ingest.dead_letters.gate", "Inside ingest"),
     ("control/pauses.py", "monitor.control.bursts", "Inside control"),
     ("judge/pipeline/asking.py", "monitor.judge.limits.budget", "Inside judge"),

@@ -14,10 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
-from monitor.judge.limits.budget import BudgetStatus
+from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import PauseRecord
+from monitor.records.outcome import RecentOutcomes
 
 #: More than so many rows tell a person nothing.
 MOST_ROWS: Final = 50
@@ -26,9 +27,6 @@ MOST_TABLES: Final = 20
 #: Seconds after which a browser asks again.
 REFRESH_S: Final = 3
 _ARROWS: Final = {True: "↑", False: "↓", None: ""}
-#: In the place of the state of a model that today's money does not pay for any more.
-OVER_BUDGET: Final = "over_budget"
-_JUDGES: Final = ("judging", "waiting")
 #: What a state means; one that is not here says it itself.
 _MEANS: Final = {
     "waiting": "for its limits, or because its provider has asked for patience",
@@ -71,13 +69,6 @@ class Front(NamedTuple):
     missing: Callable[[], Sequence[MissingMetric]] = list
 
 
-class RecentOutcomes(NamedTuple):
-    """How interactions ended within the last ``minutes``, by outcome and reason ("" for none)."""
-
-    minutes: int
-    ended: Mapping[tuple[str, str], int]
-
-
 class _PageRow(NamedTuple):
     """A metric of a table, as text; ``state`` is set off where it is an ``alert``."""
 
@@ -113,11 +104,6 @@ class _PageSection(NamedTuple):
     title: str
     rows: Sequence[_PageLine] = ()
     note: _PageLine = _PageLine("")
-
-
-def over_budget(state: str) -> str:
-    """The state of a model when today's money is spent: one that could judge does not."""
-    return OVER_BUDGET if state in _JUDGES else state
 
 
 def front_page(
@@ -237,7 +223,7 @@ def _not_judged(paused: Sequence[PauseRecord]) -> _PageLine:
 def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) -> _PageLine:
     """A state as it is while pauses hold, or the process waits: nobody judges what is paused."""
     means = f": {_MEANS[state]}" if state in _MEANS else ""
-    if state not in _JUDGES:
+    if state not in CAN_JUDGE:
         return _PageLine(means, alert=state, lead=f"{name}: ")
     if any(not one.application for one in paused):
         return _PageLine(f"{name}: asked nothing, since all applications are paused by hand")

@@ -91,7 +91,7 @@ def keys(text: str) -> Iterator[TextSpan]:
     """Keys of known makes, secrets by their place, and long mixed strings of high entropy."""
     for match in known_makes(text):
         yield TextSpan(match.start(), match.end(), match[0])
-    lower = _lower(text)
+    lower = in_lower_case(text)
     has_place = any(word in lower for word in _ALL_PLACES)
     if has_place:
         yield from _placed(text, lower)
@@ -110,18 +110,14 @@ def known_makes(text: str) -> Iterator[re.Match[str]]:
         yield from _near(_MARK.finditer(text), KNOWN_MAKE, text, before=1)  # [spr]k_live_
 
 
-def secret_places(text: str) -> Iterator[re.Match[str]]:
-    """All matches of ``PLACED``."""
-    return _places(text, _lower(text))
-
-
-def _places(text: str, lower: str) -> Iterator[re.Match[str]]:
+def secret_places(text: str, lower: str) -> Iterator[re.Match[str]]:
+    """All matches of ``PLACED``; ``lower`` is the text ``in_lower_case``."""
     # The word may stand behind others (client access key); a URL's user begins behind its sign.
     return _near(_PLACE.finditer(lower), PLACED, text, before=20, after=3)
 
 
 def _placed(text: str, lower: str) -> Iterator[TextSpan]:
-    for match in _places(text, lower):
+    for match in secret_places(text, lower):
         group = match.lastindex or 0
         value = match[group].rstrip(_QUOTES)
         if group == 3 or _mixed(value) or (group == 1 and _is_of_words(match[0], value)):
@@ -154,8 +150,8 @@ def _is_of_words(found: str, value: str) -> bool:
     return _PASSWORD.match(found) is not None
 
 
-def _lower(text: str) -> str:
-    """In lower case, sign for sign."""
+def in_lower_case(text: str) -> str:
+    """Sign for sign."""
     # The only letter that becomes two in lower case would move all places behind it.
     return text.replace("İ", "I").lower()
 

@@ -92,11 +92,6 @@ class Reach:
                 yield from self.in_windows(text, place, end)
                 return
 
-    @property
-    def can_tell(self) -> bool:
-        """Whether it is known what may go on behind a window."""
-        return self._unfinished is not None
-
     def in_windows(
         self,
         text: str,

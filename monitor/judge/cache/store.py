@@ -43,13 +43,3 @@ class CacheObserver(Protocol):
 
     def store_failed(self, reason: str) -> None:
         """A request to the store failed; the judge went on without it."""
-
-
-class Unobserved:
-    """An observer that reports nothing."""
-
-    def looked_up(self, what: What, result: Result) -> None:
-        """Nothing."""
-
-    def store_failed(self, reason: str) -> None:
-        """Nothing."""

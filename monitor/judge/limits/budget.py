@@ -10,12 +10,25 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta, tzinfo
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 #: Where a score record comes from: topic, partition and offset of its interaction.
 SourceOffset = tuple[str, int, int]
 #: Sums of many small costs are not exact.
 _ROUNDING = 1e-9
+#: In the place of the state of a model that today's money does not pay for any more.
+OVER_BUDGET: Final = "over_budget"
+#: States of a model that may be asked, as ``ProviderState`` has them.
+CAN_JUDGE: Final = ("judging", "waiting")
+
+
+def over_budget(state: str) -> str:
+    """The state of a model when today's money is spent: one that could judge does not.
+
+    >>> over_budget("judging"), over_budget("stopped")
+    ('over_budget', 'stopped')
+    """
+    return OVER_BUDGET if state in CAN_JUDGE else state
 
 
 class BudgetStatus(NamedTuple):

@@ -16,7 +16,6 @@ from typing import Any, get_args
 
 from monitor.judge.cache.claims import ClaimsCache
 from monitor.judge.cache.memory import MemoryStore
-from monitor.judge.cache.store import Unobserved
 from monitor.judge.llm.judge import LlmClient, LlmJudge
 from monitor.judge.pipeline.asking import Asker
 from monitor.judge.pipeline.extraction import Extractor
@@ -28,6 +27,7 @@ from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Interaction, Judgement, Passage, Source, Verdicts
 from tests.benchmarks.judging.harness import Judge, Scores, main
 from tests.benchmarks.judging.truth import scores
+from tests.stages.unobserved import Unobserved
 
 MODEL = "cost-judge"
 """A bare name: a model that somebody serves at an address of their own."""

@@ -10,7 +10,6 @@ import pytest
 
 from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.cache.memory import MemoryStore
-from monitor.judge.cache.store import Unobserved
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.identity import VerifierSettings
@@ -18,6 +17,7 @@ from monitor.judge.protocol import Judge
 from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import JudgeServer
 from tests.stages.judge_case import LABELS, SHIPPING, WARRANTY, WRONG, interaction
+from tests.stages.unobserved import Unobserved
 
 
 @pytest.fixture(params=["offline", "verifier", "llm", "pairs", "kept"])

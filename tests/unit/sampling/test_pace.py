@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.sampling.blocks import LONGEST, BlockPlan, is_length
+from monitor.sampling.blocks import LONGEST, BlockPlan
 from monitor.sampling.pace import (
     HEADROOM,
     Costs,
@@ -49,7 +49,7 @@ def test_the_budget_is_spent_and_not_more(traffic: int, budget: float) -> None:
     found = minutes(Pace(None, sheds=True, behind_s=600.0), [traffic] * 45, budget)
     mean = sum(minute.picks for minute in found[15:]) / 30
     assert 0.93 * budget <= mean <= 1.05 * budget
-    assert all(is_length(minute.plan.length) for minute in found)
+    assert all(LONGEST % minute.plan.length == 0 for minute in found)
 
 
 @pytest.mark.parametrize("traffic", range(230, 360, 15))
@@ -196,7 +196,7 @@ def test_a_burst_takes_at_most_so_many_times_as_many(
     """By shorter blocks first; and nothing more of somebody who is behind."""
     plan = BlockPlan(length, share)
     found = hastened(plan, times)
-    assert is_length(found.length)
+    assert LONGEST % found.length == 0
     assert length / found.length * found.share / share <= times
     assert found == plan if share < 1 or times == 1 else found != plan
     assert found.share <= 1 or found.length == 1

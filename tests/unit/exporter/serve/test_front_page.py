@@ -13,17 +13,16 @@ from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
     Front,
-    RecentOutcomes,
     front_page,
-    over_budget,
 )
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
-from monitor.judge.limits.budget import BudgetStatus
+from monitor.judge.limits.budget import BudgetStatus, over_budget
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.records import Usage
 from monitor.records.control import PauseRecord
+from monitor.records.outcome import RecentOutcomes
 from monitor.telemetry import ScorerTelemetry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
