@@ -21,6 +21,14 @@ _ENDS = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§])")
 _BAR = re.compile(r"(?<!\\)\|")
 _FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
+#: The passive voice, as far as its form shows: a form of *be*, perhaps an adverb, a participle. Of
+#: participles without *-ed* those that help texts use.
+_PASSIVE = re.compile(
+    r"\b(?:is|are|was|were|be|been|being)\s+"
+    r"(?:(?:not|never|also|only|then|[a-z]+ly)\s+)*"
+    r"(?:[a-z]{2,}ed|known|given|taken|held|left|read|sent|shown|kept|told|made|said|found|written"
+    r"|seen|begun|paid|spent|put|set|cut)\b"
+)
 
 
 class Measure(NamedTuple):
@@ -90,6 +98,15 @@ def sentences(text: str) -> list[str]:
     ['It runs; Name stops it.', 'Name does not.', 'See here.', 'One item']
     """
     return [each for part in paragraphs(text) for each in _ENDS.split(plain(part)) if words(each)]
+
+
+def passives(text: str) -> list[str]:
+    """The sentences in the passive voice: it says what happens, and not who does it.
+
+    >>> passives("It writes records. Records are written. It is red.")
+    ['Records are written.']
+    """
+    return [each for each in sentences(text) if _PASSIVE.search(each)]
 
 
 def words(sentence: str) -> int:

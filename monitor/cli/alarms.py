@@ -28,7 +28,7 @@ def alarms(
 
     With the worst interactions since; --json prints all of it.
 
-    Pauses are printed on stderr, since no alarm opens where judging is paused.
+    Prints pauses on stderr, since no alarm opens while judging pauses.
 
     Exit code 3 when the topic is missing, or Kafka does not answer in time.
     """

@@ -122,8 +122,8 @@ def redrive(
 
     Each once: the next redrive begins after them.
 
-    Letters with 3 attempts are refused. Those older than --since are passed over for good. Exit
-    code 1 when some could not be sent back. They are named.
+    Refuses letters with 3 attempts. Passes over those older than --since for good. Exit code 1
+    when it could not send some back. It names them.
     """
     import asyncio
 

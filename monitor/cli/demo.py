@@ -31,7 +31,7 @@ def demo(
     for_: DemoLength = None,
     seed: Seed = 1,
     rate: DemoRate = 40.0,
-    sampling: Annotated[float, typer.Option(help="Share that is judged.", min=0, max=1)] = 0.5,
+    sampling: Annotated[float, typer.Option(help="Share to judge.", min=0, max=1)] = 0.5,
     incident_at: IncidentAt = 24,
     incident_for: IncidentFor = 10,
     judge: Annotated[str, typer.Option(help="offline or llm.")] = "offline",
@@ -81,7 +81,7 @@ def traffic(
 ) -> None:
     """Send made-up interactions to the configured topic.
 
-    Print how many were acknowledged.
+    Print how many the brokers acknowledged.
     """
     settings = settings_of(config, set_)
     import asyncio

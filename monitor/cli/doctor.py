@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def doctor(config: ConfigFile = None, set_: Overrides = None, json: AsJson = False) -> None:
     """Check everything that the monitor needs.
 
-    Settings, brokers, topics, rights, traffic, judge and port. Nothing is changed.
+    Settings, brokers, topics, rights, traffic, judge and port. Changes nothing.
 
     Exit code 1 when a line says FAIL.
     """

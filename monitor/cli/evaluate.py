@@ -49,9 +49,9 @@ def evaluate(
     """Judge a file of interactions, without Kafka.
 
     Writes the score records that live traffic gets.
-    Exit code 1 when a row is no interaction. Such rows are named, and the others are judged.
-    Exit code 3 when the judge answers nothing, as with a wrong key. The records are written anyway.
-    SIGTERM and Ctrl-C end it in order: running judgements are written, and exit codes stay.
+    Exit code 1 when a row is no interaction. It names such rows, and judges the others.
+    Exit code 3 when the judge answers nothing, as with a wrong key. It writes the records anyway.
+    SIGTERM and Ctrl-C end it in order: it writes running judgements, and exit codes stay.
     """
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]

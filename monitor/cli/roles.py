@@ -126,7 +126,7 @@ def export(
         Path | None,
         typer.Option(
             help="With --from-file: control records from a JSONL file; "
-            "without it baselines are learned from the scores, and not published."
+            "without it, learns baselines from the scores and publishes none."
         ),
     ] = None,
 ) -> None:

@@ -47,8 +47,8 @@ def status(
 ) -> None:
     """Show whether it works, and how good answers are.
 
-    Asks the running monitor; where none answers, scores are computed from the topics. What keeps
-    scores away is said. Exit code 3 when neither the monitor nor Kafka answers.
+    Asks the running monitor; where none answers, computes scores from the topics. Says what keeps
+    scores away. Exit code 3 when neither the monitor nor Kafka answers.
     """
     import asyncio
 

@@ -95,7 +95,7 @@ class Alerts(Section):
 
     runbook_url: str = Field(
         "https://runbooks.example.com/rag-monitor",
-        description="where deploy/runbooks is published; an alert links to RUNBOOK_URL/NAME.md",
+        description="where you publish deploy/runbooks; an alert links to RUNBOOK_URL/NAME.md",
     )
     dashboard_url: str = Field(
         "https://grafana.example.com/d",
@@ -123,9 +123,7 @@ class Alerts(Section):
         "6h",
         description="time over which they count where `window` has fewer than `least` interactions",
     )
-    least: int = Field(
-        20, ge=1, description="interactions to be judged; of fewer, no share is taken"
-    )
+    least: int = Field(20, ge=1, description="interactions to judge; with fewer there is no share")
     failing_ratio: Fraction = Field(
         0.1, description="share of failed judgements from which RagMonitorJudgeFailing fires"
     )

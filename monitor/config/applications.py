@@ -38,7 +38,7 @@ class Application(Section):
     judge: JudgeOverride = JudgeOverride()
     sampling: RateSettings = RateSettings()
     segment: SegmentBy = Field((), description="attributes whose values are the segment")
-    metrics: Metrics = Field(None, description="the metrics that are recorded; null: all of them")
+    metrics: Metrics = Field(None, description="the metrics to record; null: all of them")
     objective: Annotated[tuple[ObjectiveSettings, ...], BeforeValidator(one_or_more_objectives)] = (
         Field((), description="one or a list of: metric, window, bound, minimum_samples")
     )

@@ -22,7 +22,7 @@ FOLLOWS_REDIRECTS = "aiohttp_openai/"
 class RateSettings(Section):
     """Which interactions may be judged, by a hash."""
 
-    rate: Fraction = Field(1.0, description="share of the interactions that is judged, 0 to 1")
+    rate: Fraction = Field(1.0, description="share of the interactions to judge, 0 to 1")
     key: str = Field(
         "interaction_id",
         description="key that sampling hashes: interaction_id, record_key or header:NAME",
@@ -55,8 +55,8 @@ class Sampling(RateSettings):
     )
     forced: Rules = Field(
         (),
-        description="in blocks, rules like ingest.include: an interaction that matches one is"
-        " judged even if it is not picked, and counts in no gauge",
+        description="in blocks, rules like ingest.include: an interaction that matches one ends in"
+        " a judgement, picked or not, and counts in no gauge",
     )
 
     force_unanswered: bool = Field(
@@ -87,7 +87,7 @@ class Cache(Section):
     kind: Literal["memory", "redis", "none"] = Field(
         "memory", description="memory of the process, redis (shared by replicas), or none"
     )
-    ttl: str = Field("1d", description="how long a value is kept")
+    ttl: str = Field("1d", description="how long to keep a value")
     max_entries: int = Field(10_000, ge=1, description="memory: values kept at most")
     max_bytes: int = Field(
         64_000_000, ge=10_000, description="memory: bytes of keys and values kept at most"
@@ -176,7 +176,7 @@ class JudgeSettings(Section):
     )
     fallback_models: Texts = Field(
         (),
-        description="models that are asked in this order when model does not answer, will not "
+        description="models to ask in this order when model does not answer, will not "
         "judge or, by what canaries say, guesses; each is a judge version of its own",
     )
     pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
@@ -228,7 +228,7 @@ class JudgeSettings(Section):
         "weeks), or always the configured one",
     )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
-        "auto", description="how replies are held to JSON; auto: the cheapest way the model has"
+        "auto", description="how to hold replies to JSON; auto: the cheapest way the model has"
     )
     examples: Literal["fixed", "shaped", "auto"] = Field(
         "auto",
@@ -291,7 +291,7 @@ class JudgeSettings(Section):
         "fail",
         description="while canaries show that the judge guesses: fail (another of fallback_models "
         "judges; without one, interactions end as judge_failed with not_judging, without a "
-        "call), or score (they are judged as usual)",
+        "call), or score (it goes on as usual)",
     )
     price: Price = Price()
     cache: Cache = Cache()

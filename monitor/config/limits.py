@@ -71,8 +71,8 @@ class LimitSettings(ModelLimits):
     redis: LimitsRedis = LimitsRedis()
     stop_probe: str = Field(
         "5m",
-        description="how often a model that refuses everything (bad key, no credit, unknown "
-        "model) is tried",
+        description="how often to try a model that refuses everything (bad key, no credit, "
+        "unknown model)",
     )
     models: Annotated[dict[str, ModelLimits], BeforeValidator(mapping)] = Field(
         {},

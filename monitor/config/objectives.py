@@ -26,8 +26,7 @@ class ObjectiveSettings(Section):
     minimum_samples: int = Field(
         30,
         ge=1,
-        description="scored interactions that the window needs; with fewer the objective is "
-        "not known",
+        description="scored interactions that the window needs; fewer leave the objective unknown",
     )
 
     @field_validator("window")

@@ -22,7 +22,7 @@ class Redaction(Section):
     )
     regions: Texts = Field(
         ("US", "GB", "CN", "DE", "FR", "ES", "IT", "NL"),
-        description="countries whose national phone numbers are found; those with + always are",
+        description="countries whose national phone numbers to find; any number with + counts",
     )
     patterns: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
         {}, description="own patterns, name: regular expression of RE2; its first group, if any"

@@ -96,7 +96,7 @@ class CircuitSettings(Section):
         0.95, description="share of dead letters that opens the circuit; 0 switches it off"
     )
     least: int = Field(100, ge=1, description="decoded or dead-lettered records it takes to open")
-    window_s: float = Field(60.0, gt=0, description="seconds over which the share is taken")
+    window_s: float = Field(60.0, gt=0, description="seconds over which to take the share")
     probe: int = Field(20, ge=1, description="records tried at a time while it is open")
     wait_s: float = Field(1.0, gt=0, description="seconds until the first probe; doubled each time")
     longest_wait_s: float = Field(30.0, gt=0, description="most seconds between probes")

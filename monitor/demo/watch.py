@@ -13,7 +13,7 @@ from monitor.app.process import Monitor
 from monitor.demo.chronicle import Chronicle
 from monitor.exporter.serve.scrape import scrape
 from monitor.exporter.serve.scraped import ScrapedPage
-from monitor.kafka.reader import GroupWatch, TopicReader
+from monitor.kafka.reader import TopicReader, group_offsets
 from monitor.records.alarm import read_alarm_record
 from monitor.runtime.health import Health
 
@@ -88,14 +88,10 @@ class DemoWatch:
 
     async def end_offset(self, topic: str) -> int:
         """How many records the topic has, over its partitions."""
-        kafka = self._monitor.shared.settings.kafka
-        watch = await GroupWatch.start(
-            self._monitor.shared.connection, kafka.group_id, topic, self._monitor.shared.health
-        )
-        try:
-            return sum(end for _, end in (await watch.look()).values())
-        finally:
-            await watch.stop()
+        shared = self._monitor.shared
+        group = shared.settings.kafka.group_id
+        found = await group_offsets(shared.connection, group, [topic], shared.health)
+        return sum(end for _, end in found.values())
 
 
 def _all_read(page: ScrapedPage) -> bool:

@@ -174,6 +174,11 @@ class Work:
         """Whether it was told to leave its record to somebody else."""
         return self.reason not in (None, Reason.STUCK)
 
+    @property
+    def handover_reason(self) -> str:
+        """Why its record is left to somebody else; only a shutdown cancels it without a reason."""
+        return self.reason or Reason.SHUTDOWN
+
     def end(self, reason: str) -> None:
         """Tell it to end."""
         self.reason = reason

@@ -24,7 +24,7 @@ from monitor.records import Judgement
 _SEEDS = 64
 
 #: After so many failures and no answer nobody needs to wait for the rest.
-_PATIENCE = 16
+_ENOUGH_TRIED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ async def measure(
 
     async def one(about: Labelled) -> MeasuredInteraction:
         async with places:
-            if _answers_nothing(run.verifying, _PATIENCE):
+            if _answers_nothing(run.verifying, _ENOUGH_TRIED):
                 return MeasuredInteraction(about)
             found = await _InteractionJudgements(subject, run, about, options, clock).measured()
         done()
@@ -77,9 +77,9 @@ async def measure(
     return run
 
 
-def _answers_nothing(cost: CheckCost, patience: int) -> bool:
+def _answers_nothing(cost: CheckCost, least: int) -> bool:
     """Whether so many judgements have been tried and all have failed."""
-    return cost.failed.total() == cost.judgements >= patience
+    return cost.failed.total() == cost.judgements >= least
 
 
 def other_seeds(subject: Subject, about: Labelled, orders: int) -> list[int]:

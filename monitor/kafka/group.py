@@ -178,7 +178,7 @@ class GroupConsumer:
             return None
         return found
 
-    async def standing(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
+    async def positions(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
         """Partition → (position, end offset) as the broker tells it; empty when it does not."""
         asked = [TopicPartition(*partition) for partition in partitions]
         try:

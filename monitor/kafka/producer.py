@@ -28,7 +28,8 @@ from monitor.runtime.health import Health
 #: whatever could be read, which may be far more than a score record.
 MOST_BYTES = 64 * 1_048_576
 
-TOO_LARGE = (
+#: Answers that are about the size of a record, or of the batch that it came in.
+SIZE_FAULTS = (
     errors.MessageSizeTooLargeError,
     errors.RecordListTooLargeError,
     errors.RecordTooLargeError,
@@ -36,7 +37,7 @@ TOO_LARGE = (
 
 #: Answers that are about this one record: neither waiting nor another record changes them.
 RECORD_FAULTS = (
-    *TOO_LARGE,
+    *SIZE_FAULTS,
     errors.InvalidTimestampError,
     errors.PolicyViolationError,
 )
@@ -135,7 +136,7 @@ class Producer:
                     self._clock_is_off(topic)
                     wait = await self._waited(wait)
                     continue
-                if isinstance(error, TOO_LARGE):
+                if isinstance(error, SIZE_FAULTS):
                     await self._too_large(topic, len(value or b""))
                 raise RecordRefused(f"{type(error).__name__}: {error}") from error
             except REFUSALS as error:
@@ -240,4 +241,4 @@ def _has_company(error: Exception, value: bytes | None) -> bool:
 
     A value that is empty stands for one that was refused: it has been asked for already.
     """
-    return bool(value) and not (isinstance(error, TOO_LARGE) and len(value or b"") >= BATCH_BYTES)
+    return bool(value) and not (isinstance(error, SIZE_FAULTS) and len(value or b"") >= BATCH_BYTES)

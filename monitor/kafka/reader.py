@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 
 from aiokafka import TopicPartition, errors
@@ -200,3 +200,17 @@ class GroupWatch:
         """Disconnect."""
         await self._cluster.stop()
         await stopped(self._client.stop(), "reader")
+
+
+async def group_offsets(
+    connection: Connection, group_id: str, topics: Iterable[str], health: Health
+) -> dict[Partition, tuple[int, int]]:
+    """One look at all these topics; see ``GroupWatch.look``."""
+    found = dict[Partition, tuple[int, int]]()
+    for topic in topics:
+        watch = await GroupWatch.start(connection, group_id, topic, health)
+        try:
+            found |= await watch.look()
+        finally:
+            await watch.stop()
+    return found

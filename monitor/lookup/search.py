@@ -13,7 +13,7 @@ from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import headers
 from monitor.ingest.dead_letters.listing import row
 from monitor.ingest.formats import native
-from monitor.kafka.reader import GroupWatch
+from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
@@ -167,17 +167,11 @@ def _has_id(value: bytes, interaction_id: str) -> bool:
 
 async def _committed(access: LookupAccess) -> dict[Partition, int]:
     """Where the scorers' group stands; nothing where it may not be asked."""
-    found = dict[Partition, int]()
     try:
-        for topic in access.interactions:
-            watch = await GroupWatch.start(access.inputs, access.group, topic, access.health)
-            try:
-                found |= {part: at for part, (at, _) in (await watch.look()).items()}
-            finally:
-                await watch.stop()
+        found = await group_offsets(access.inputs, access.group, access.interactions, access.health)
     except Exception:  # noqa: BLE001 - a right that is missing: all else is worth knowing
         return {}
-    return found
+    return {partition: committed for partition, (committed, _) in found.items()}
 
 
 async def _dead_letters(

@@ -184,7 +184,7 @@ class Scorer:
         try:
             outcome, reason = await self._or_buried(work, record, name, ending)
         except asyncio.CancelledError:
-            self.ledger.settle(Outcome.HANDED_OVER, work.reason or Reason.SHUTDOWN, count)
+            self.ledger.settle(Outcome.HANDED_OVER, work.handover_reason, count)
             raise
         self.ledger.settle(outcome, reason, count)
 

@@ -210,8 +210,7 @@ class SlotWorker:
                 self.pace_controller.picked(slot.block.length)
                 endings = await self._judged(work, choice)
         except asyncio.CancelledError:
-            why = work.reason or Reason.SHUTDOWN
-            self._ledger.settle(Outcome.HANDED_OVER, why, slot.interactions)
+            self._ledger.settle(Outcome.HANDED_OVER, work.handover_reason, slot.interactions)
             self.slot_buffer.abandon(slot)
             raise
         for outcome, reason in endings:

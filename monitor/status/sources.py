@@ -21,7 +21,7 @@ from monitor.exporter.period import fit
 from monitor.exporter.serve.scrape import read_process
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.kafka import one_shot
-from monitor.kafka.reader import GroupWatch
+from monitor.kafka.reader import group_offsets
 from monitor.kafka.replay import TopicScan
 from monitor.records import ScoreRecord, read_score_record
 from monitor.runtime.health import Health
@@ -152,14 +152,10 @@ def _score(value: bytes | None) -> ScoreRecord | None:
 
 async def _unread(access: SituationAccess) -> int | None:
     """How much the scorers' group has not read; None where it may not be asked."""
-    kafka, cluster, total = access.settings.kafka, connection(access.settings), 0
+    kafka, cluster = access.settings.kafka, connection(access.settings)
+    topics = kafka.topics.interactions
     try:
-        for topic in kafka.topics.interactions:
-            watch = await GroupWatch.start(cluster, kafka.group_id, topic, access.health)
-            try:
-                total += sum(max(0, end - at) for at, end in (await watch.look()).values())
-            finally:
-                await watch.stop()
+        found = await group_offsets(cluster, kafka.group_id, topics, access.health)
     except Exception:  # noqa: BLE001 - a right that is missing: the rest is worth showing
         return None
-    return total
+    return sum(max(0, end - committed) for committed, end in found.values())

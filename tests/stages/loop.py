@@ -58,7 +58,7 @@ class Told(GroupConsumer):
         self.may_poll = asyncio.Event()
         self.may_poll.set()
         self.paused: Set[Partition] = frozenset()
-        self.standings: dict[Partition, tuple[int, int]] = {}
+        self.positions_found: dict[Partition, tuple[int, int]] = {}
         self.answers = True
         self.stopped = False
 
@@ -91,8 +91,8 @@ class Told(GroupConsumer):
     def end_offset(self, partition: Partition) -> int | None:
         return None
 
-    async def standing(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
-        return {p: self.standings[p] for p in partitions if p in self.standings}
+    async def positions(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
+        return {p: self.positions_found[p] for p in partitions if p in self.positions_found}
 
     async def group_answers(self, topic: str) -> bool:
         return self.answers

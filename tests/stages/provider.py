@@ -33,8 +33,8 @@ class Stage:
     def __init__(self, server: JudgeServer, probe_s: float, concurrency: int) -> None:
         self.telemetry, self.told = ScorerTelemetry(CollectorRegistry()), list[bool]()
         shown = ShownState(self.telemetry, lambda: self.told.append(self.limits.is_silent))
-        patience = BreakerSettings(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
-        self.provider_gates = ProviderGates(shown, patience)
+        breaker = BreakerSettings(stop_probe_s=probe_s, open_after=4, first_wait_s=0.05)
+        self.provider_gates = ProviderGates(shown, breaker)
         settings = LlmSettings(
             model="openai/judge", api_base=server.url, api_key="k", retries=2, attempt_timeout_s=5.0
         )

@@ -169,7 +169,7 @@ class Connections:
         self._trims: asyncio.TimerHandle | None = None
 
     def now(self) -> float:
-        """The time of standings."""
+        """The time of the event loop, in seconds."""
         return asyncio.get_running_loop().time()
 
     def opened(self, connection: HttpConnection) -> None:

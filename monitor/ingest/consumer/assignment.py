@@ -54,7 +54,7 @@ class PartitionState:
         """
         last = last_offset(batch[-1])
         ends = [record.offset - 1 for record in left[1:]]
-        picks = [
+        pending = [
             Pending(record, through) for record, through in zip(left, [*ends, last], strict=False)
         ]
         before = left[0].offset - 1 if left else last
@@ -62,16 +62,16 @@ class PartitionState:
             self.waiting[-1] = self.waiting[-1]._replace(through=before)
         elif before >= batch[0].offset:
             self.tracker.skip(before)
-        self.waiting.extend(picks)
+        self.waiting.extend(pending)
         self.bytes_waiting += sum(map(size, left))
         self.read_to = last
         self.last_record_time = batch[-1].timestamp / 1000
 
-    def next_pick(self) -> Pending:
+    def next_pending(self) -> Pending:
         """The first that waits, which does so no more."""
-        pick = self.waiting.popleft()
-        self.bytes_waiting -= size(pick.record)
-        return pick
+        pending = self.waiting.popleft()
+        self.bytes_waiting -= size(pending.record)
+        return pending
 
     def leave_waiting(self) -> None:
         """What waits is somebody else's, who reads on where the next log begins."""
@@ -79,16 +79,16 @@ class PartitionState:
         self.bytes_waiting = 0
         self.is_left = True
 
-    def skip(self, pick: Pending) -> None:
-        """The picked record needs no work after all."""
-        self.tracker.skip(pick.through)
+    def skip(self, pending: Pending) -> None:
+        """The record needs no work after all."""
+        self.tracker.skip(pending.through)
 
-    def begin(self, pick: Pending, work: Work, now: float) -> None:
-        """Work on the picked record begins."""
-        record = pick.record
+    def begin(self, pending: Pending, work: Work, now: float) -> None:
+        """Work on the record begins."""
+        record = pending.record
         self.tracker.take(record.offset, taken_at=now, record_time=record.timestamp / 1000)
-        if pick.through > record.offset:
-            self.tracker.skip(pick.through)
+        if pending.through > record.offset:
+            self.tracker.skip(pending.through)
         self.under_way.add(work)
         work.size = size(record)
         self.bytes_under_way += work.size

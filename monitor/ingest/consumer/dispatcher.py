@@ -33,7 +33,7 @@ class Dispatcher:
     ) -> None:
         self._worker, self._limits = worker, limits
         self._clock, self._failed = clock, failed
-        self.held: dict[Partition, PartitionState] = {}
+        self.assigned: dict[Partition, PartitionState] = {}
         self.in_flight = self.ended = 0
         self.draining = False
         #: Who has records that wait, the next one first.
@@ -44,28 +44,28 @@ class Dispatcher:
 
     def assign(self, partitions: Sequence[Partition]) -> None:
         """Fresh trackers: from now on these partitions, and nothing of what was before."""
-        for held in self.held.values():  # never without having been revoked; and if so, fenced
-            self.fence(held, Reason.REVOKED)
-        self.held = {partition: PartitionState(partition) for partition in partitions}
+        for state in self.assigned.values():  # never without having been revoked; and if so, fenced
+            self.fence(state, Reason.REVOKED)
+        self.assigned = {partition: PartitionState(partition) for partition in partitions}
         self._turns.clear()
         self.draining = self._full = False
 
     def receive(self, batch: Sequence[KafkaRecord]) -> None:
         """A batch of one partition has been read."""
-        held = self.held.get(Partition(batch[0].topic, batch[0].partition))
-        if held is None or self.draining:  # revoked since it was read, the next owner reads it
+        state = self.assigned.get(Partition(batch[0].topic, batch[0].partition))
+        if state is None or self.draining:  # revoked since it was read, the next owner reads it
             return
         for run in _runs(batch):
-            if held.next_log or run[0].offset <= held.read_to:
-                held.next_log.append(run)
+            if state.next_log or run[0].offset <= state.read_to:
+                state.next_log.append(run)
             else:
-                self._take_in(held, run)
+                self._take_in(state, run)
 
-    def _take_in(self, held: PartitionState, batch: Sequence[KafkaRecord]) -> None:
-        has_turn = bool(held.waiting)
-        held.read(batch, self._worker.prefilter(batch))
-        if held.waiting and not has_turn:
-            self._turns.append(held)
+    def _take_in(self, state: PartitionState, batch: Sequence[KafkaRecord]) -> None:
+        has_turn = bool(state.waiting)
+        state.read(batch, self._worker.prefilter(batch))
+        if state.waiting and not has_turn:
+            self._turns.append(state)
 
     def hand_out(self) -> None:
         """Fill the places that are free, one record of each partition in turn.
@@ -78,25 +78,25 @@ class Dispatcher:
             if begun > LARGE:
                 self._go_on_soon()
                 break
-            held = self._turns.popleft()
-            if held.fenced or not held.waiting:
+            state = self._turns.popleft()
+            if state.fenced or not state.waiting:
                 continue
-            found = weight(held.waiting[0].record.value)
-            if not self._bears(found) or self._worker.room(held.partition) == 0:
-                without_room.append(held)
+            found = weight(state.waiting[0].record.value)
+            if not self._bears(found) or self._worker.room(state.partition) == 0:
+                without_room.append(state)
                 continue
             begun += found
-            self._begin(held, found)
-            if held.waiting:
-                self._turns.append(held)
+            self._begin(state, found)
+            if state.waiting:
+                self._turns.append(state)
         self._turns.extend(without_room)
 
     def _bears(self, found: int) -> bool:
         """Whether memory bears a record of this weight beside the large ones under way."""
         if found <= LARGE:
             return True
-        held = sum(work.weight for work in self._large if work.state not in PARKED_STATES)
-        return not held or held + found <= MOST_LARGE
+        under_way = sum(w.weight for w in self._large if w.state not in PARKED_STATES)
+        return not under_way or under_way + found <= MOST_LARGE
 
     def _go_on_soon(self) -> None:
         if not self._goes_on:
@@ -112,47 +112,47 @@ class Dispatcher:
 
     def _has_place(self) -> bool:
         """Whether one more record may begin; a large one does when it is alone."""
-        under_way = sum(held.bytes_under_way for held in self.held.values())
+        under_way = sum(state.bytes_under_way for state in self.assigned.values())
         return self.taken < self._limits.max_in_flight and under_way <= self._limits.most_bytes
 
     def _begin_next_logs(self) -> None:
         """Go on in the logs that have taken the place of others, where all of those has ended."""
-        for held in [held for held in self.held.values() if held.next_log]:
-            if held.is_left or held.fenced or held.waiting:
+        for state in [state for state in self.assigned.values() if state.next_log]:
+            if state.is_left or state.fenced or state.waiting:
                 continue
-            if held.under_way:
-                self._worker.log_ended(held.partition)
+            if state.under_way:
+                self._worker.log_ended(state.partition)
                 continue
-            self.held[held.partition] = PartitionState(held.partition)
-            for batch in held.next_log:
+            self.assigned[state.partition] = PartitionState(state.partition)
+            for batch in state.next_log:
                 self.receive(batch)
 
-    def _begin(self, held: PartitionState, weighs: int) -> None:
-        pick = held.next_pick()
-        work = self._worker.begin(pick.record)
+    def _begin(self, state: PartitionState, weighs: int) -> None:
+        pending = state.next_pending()
+        work = self._worker.begin(pending.record)
         if work is None:
-            held.skip(pick)
+            state.skip(pending)
             return
-        held.begin(pick, work, self._clock())
+        state.begin(pending, work, self._clock())
         self.in_flight += 1
         work.weight = weighs
         if weighs > LARGE:
             self._large.add(work)
-        work.start().add_done_callback(lambda done: self._done(done, work, held))
+        work.start().add_done_callback(lambda done: self._done(done, work, state))
 
-    def _done(self, task: asyncio.Task[None], work: Work, held: PartitionState) -> None:
+    def _done(self, task: asyncio.Task[None], work: Work, state: PartitionState) -> None:
         self.in_flight -= 1
         self.ended += 1
         self._large.discard(work)
         error = None if task.cancelled() else task.exception()
-        if held.fenced or (task.cancelled() and work.is_handed_over):
-            held.leave(work)  # the offset stays open, so that it is never committed
+        if state.fenced or (task.cancelled() and work.is_handed_over):
+            state.leave(work)  # the offset stays open, so that it is never committed
             return
         if task.cancelled() or error is not None:
             self._failed(error or RuntimeError("work was cancelled by nobody"))
             return
         try:
-            held.end(work)
+            state.end(work)
             self.hand_out()
         except Exception as bug:  # noqa: BLE001 - in a callback it would be lost
             self._failed(bug)
@@ -167,41 +167,41 @@ class Dispatcher:
             self._full = True
         elif self.taken <= RESUME_AT * cap:
             self._full = False
-        bytes_held = sum(one.bytes_waiting + one.bytes_under_way for one in self.held.values())
+        bytes_held = sum(one.bytes_waiting + one.bytes_under_way for one in self.assigned.values())
         heavy = bytes_held > self._limits.most_bytes
-        return frozenset(p for p, held in self.held.items() if self._is_full(held, heavy))
+        return frozenset(p for p, state in self.assigned.items() if self._is_full(state, heavy))
 
     @property
     def taken(self) -> int:
         """How many works are under way that may be expected to end."""
         return self.in_flight - self._worker.works.parked
 
-    def _is_full(self, held: PartitionState, heavy: bool) -> bool:
+    def _is_full(self, state: PartitionState, heavy: bool) -> bool:
         return (
-            bool(held.waiting or held.next_log)
-            or ((self._full or heavy) and bool(held.under_way))
-            or held.tracker.span > self._limits.most_span
-            or self._worker.room(held.partition) == 0
+            bool(state.waiting or state.next_log)
+            or ((self._full or heavy) and bool(state.under_way))
+            or state.tracker.span > self._limits.most_span
+            or self._worker.room(state.partition) == 0
         )
 
     def end_what_is_stuck(self, elapsed_s: float) -> None:
         """Work that is about something of its own for too long goes to the dead letters."""
-        for held in self.held.values():
-            for work in held.under_way:
+        for state in self.assigned.values():
+            for work in state.under_way:
                 work.end_if_stuck(elapsed_s, self._limits.stuck_after_s)
 
-    def hand_over_waiting(self, held: PartitionState, reason: Reason, within_s: float) -> None:
+    def hand_over_waiting(self, state: PartitionState, reason: Reason, within_s: float) -> None:
         """What waits is left to the next owner at once; the rest may end in so many seconds."""
-        for work in held.under_way:
+        for work in state.under_way:
             if work.may_be_left(within_s):
                 work.end(reason)
 
-    def fence(self, held: PartitionState, reason: Reason) -> list[asyncio.Task[None]]:
+    def fence(self, state: PartitionState, reason: Reason) -> list[asyncio.Task[None]]:
         """From now on nothing of it is settled; the tasks of the work that was told to end."""
-        held.fenced = True
-        for work in held.under_way:
+        state.fenced = True
+        for work in state.under_way:
             work.end(reason)
-        return [work.task for work in held.under_way]
+        return [work.task for work in state.under_way]
 
 
 def _runs(batch: Sequence[KafkaRecord]) -> Iterator[Sequence[KafkaRecord]]:

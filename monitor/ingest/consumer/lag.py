@@ -12,7 +12,7 @@ from monitor.telemetry import ScorerTelemetry
 
 async def show_lag(
     consumer: GroupConsumer,
-    held: Collection[PartitionState],
+    assigned: Collection[PartitionState],
     paused: Collection[Partition],
     telemetry: ScorerTelemetry,
     now: float,
@@ -21,15 +21,15 @@ async def show_lag(
 
     Of a partition that is ``paused`` no fetch says how it grows: the broker is asked.
     """
-    asked = [one.partition for one in held if one.mark is None or one.partition in paused]
-    standing = await consumer.standing(asked) if asked else {}
+    asked = [one.partition for one in assigned if one.mark is None or one.partition in paused]
+    positions = await consumer.positions(asked) if asked else {}
     unread_s = 0.0
-    for one in held:
+    for one in assigned:
         if one.fenced:  # while the broker was asked
             continue
         mark, end = one.mark, consumer.end_offset(one.partition)
-        if one.partition in standing:
-            position, end = standing[one.partition]
+        if one.partition in positions:
+            position, end = positions[one.partition]
             mark = position if mark is None else mark
         if mark is not None and end is not None:
             _show(one, max(0, end - mark), telemetry, now)

@@ -32,7 +32,7 @@ class LoopActivity:
 
     now: float
     polled_at: float
-    held: Collection[PartitionState]
+    assigned: Collection[PartitionState]
     paused: Collection[Partition]
     draining: bool
     in_flight: int
@@ -87,10 +87,10 @@ class Liveness:
 
     async def _reads_on(self, seen: LoopActivity) -> bool:
         """Whether no partition stands still that has more, as its leader says."""
-        asked = [one.partition for one in seen.held if one.partition not in seen.paused]
-        standing = await self._consumer.standing(asked) if asked else {}
+        asked = [one.partition for one in seen.assigned if one.partition not in seen.paused]
+        positions = await self._consumer.positions(asked) if asked else {}
         before, self._still = self._still, {}
-        for partition, (position, end) in standing.items():
+        for partition, (position, end) in positions.items():
             if position < end:
                 last = before.get(partition)
                 moved = last is None or last[0] != position

@@ -71,7 +71,7 @@ class ConsumingLoop:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             liveness.finished()
-            await self._let_go(list(self._dispatcher.held.values()), Reason.SHUTDOWN)
+            await self._let_go(list(self._dispatcher.assigned.values()), Reason.SHUTDOWN)
             await self._consumer.stop()
 
     async def _until(self, stop: asyncio.Event, parts: set[asyncio.Task[None]]) -> None:
@@ -132,38 +132,38 @@ class ConsumingLoop:
     async def revoked(self, partitions: Sequence[Partition]) -> None:
         """Drain within the budget, commit, cancel the rest."""
         self._dispatcher.draining = True
-        held = self._dispatcher.held
+        assigned = self._dispatcher.assigned
         try:
-            await self._let_go([held[p] for p in partitions if p in held], Reason.REVOKED)
+            await self._let_go([assigned[p] for p in partitions if p in assigned], Reason.REVOKED)
         except Exception as error:  # noqa: BLE001 - the client would log its words, and go on
             self._fail(error)
 
     async def _let_go(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Hand over what waits, drain, commit, fence: then nothing given is settled any more."""
-        for held in given:
-            held.leave_waiting()
+        for state in given:
+            state.leave_waiting()
         await asyncio.sleep(0)  # work that has just begun takes its first step: to wait, perhaps
-        for held in given:
-            self._dispatcher.hand_over_waiting(held, reason, math.inf)
+        for state in given:
+            self._dispatcher.hand_over_waiting(state, reason, math.inf)
         await self._drain(given, reason)
-        late = [task for held in given for task in self._dispatcher.fence(held, reason)]
+        late = [task for state in given for task in self._dispatcher.fence(state, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
         await self._commit(given)
-        for held in given:
-            if self._dispatcher.held.get(held.partition) is held:
-                del self._dispatcher.held[held.partition]
+        for state in given:
+            if self._dispatcher.assigned.get(state.partition) is state:
+                del self._dispatcher.assigned[state.partition]
 
     async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""
         until = _monotonic() + self._limits.drain_s
-        while tasks := {work.task for held in given for work in held.under_way}:
+        while tasks := {work.task for state in given for work in state.under_way}:
             left_s = until - _monotonic()
             if left_s <= 0 or self._failure is not None:
                 return
             await asyncio.wait(tasks, timeout=min(left_s, self._limits.commit_interval_s))
-            for held in given:  # some have come to where they wait, some cannot end in time
-                self._dispatcher.hand_over_waiting(held, reason, until - _monotonic())
+            for state in given:  # some have come to where they wait, some cannot end in time
+                self._dispatcher.hand_over_waiting(state, reason, until - _monotonic())
             await self._commit(given)
 
     async def _keep_up(self, liveness: Liveness) -> None:
@@ -176,9 +176,9 @@ class ConsumingLoop:
             # A process that was stopped for an hour has not worked for an hour.
             self._dispatcher.end_what_is_stuck(min(now - last, 2 * self._limits.commit_interval_s))
             last = now
-            held = list(self._dispatcher.held.values())
-            result = None if self._dispatcher.draining else await self._commit(held)
-            shown = show_lag(self._consumer, held, self._paused, self._telemetry, self._clock())
+            assigned = list(self._dispatcher.assigned.values())
+            result = None if self._dispatcher.draining else await self._commit(assigned)
+            shown = show_lag(self._consumer, assigned, self._paused, self._telemetry, self._clock())
             self._worker.behind(await shown)
             await liveness.look(self._seen(), result)
 
@@ -186,7 +186,7 @@ class ConsumingLoop:
         return LoopActivity(
             now=_monotonic(),
             polled_at=self._polled_at,
-            held=list(self._dispatcher.held.values()),
+            assigned=list(self._dispatcher.assigned.values()),
             paused=self._paused,
             draining=self._dispatcher.draining,
             in_flight=self._dispatcher.taken,
@@ -194,11 +194,11 @@ class ConsumingLoop:
             waits_for_limits=self._worker.works.wait_for_limits,
         )
 
-    async def _commit(self, held: Collection[PartitionState]) -> str | None:
+    async def _commit(self, assigned: Collection[PartitionState]) -> str | None:
         """Commit the watermarks that have moved; the result, None when none has."""
         due = {
             one: mark
-            for one in held
+            for one in assigned
             if (mark := one.watermark) is not None and mark != one.committed
         }
         if not due:

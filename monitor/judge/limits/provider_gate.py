@@ -148,7 +148,7 @@ class ProviderGate:
         """
         probe = await self._turn()
         try:
-            share, call = await self._share(task, size), Call()
+            reservation, call = await self._reserved(task, size), Call()
             try:
                 with asking(lambda: call.tokens != 0):
                     async with self._noted(call):
@@ -156,7 +156,7 @@ class ProviderGate:
             finally:
                 self.count(call.tokens or 0)
                 if call.tokens is not None:
-                    self._quota.settle(share, call.tokens)
+                    self._quota.settle(reservation, call.tokens)
         finally:
             if probe:
                 self._breaker.probed(self._clock())
@@ -178,16 +178,16 @@ class ProviderGate:
         else:
             self._worked(began)
 
-    async def _share(self, task: str, size: int) -> Reservation:
+    async def _reserved(self, task: str, size: int) -> Reservation:
         """What the limits allow, when the provider asks for no patience."""
         while True:
             await self._paused()
-            share = await self._quota.take(task, size)
+            reservation = await self._quota.take(task, size)
             if not self._quota.waiting:
                 self._move()  # the next judgement may begin
             if self._clock() >= self._paused_until:
-                return share
-            self._quota.give_back(share)
+                return reservation
+            self._quota.give_back(reservation)
 
     async def _admission(self, leaves: Callable[[], bool]) -> bool:
         """Whether the judgement that may begin now is the circuit's probe."""

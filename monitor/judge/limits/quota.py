@@ -51,10 +51,10 @@ class Quota(Protocol):
     async def take(self, task: str, size: int) -> Reservation:
         """Wait for one request and the tokens of ``size`` bytes of messages."""
 
-    def settle(self, share: Reservation, tokens: int) -> None:
+    def settle(self, reservation: Reservation, tokens: int) -> None:
         """The call used so many tokens. Never told, it used what was estimated."""
 
-    def give_back(self, share: Reservation) -> None:
+    def give_back(self, reservation: Reservation) -> None:
         """The call was not made."""
 
     def used_ratio(self, limit: str) -> float:
@@ -132,24 +132,24 @@ class LocalQuota:
         finally:
             self.waiting -= 1
 
-    def settle(self, share: Reservation, tokens: int) -> None:
+    def settle(self, reservation: Reservation, tokens: int) -> None:
         """Put the actual tokens in the place of the estimate, and the time at which it came in.
 
         A request that took longer than others may have come in late, and is counted from then.
         """
-        self._estimate(share.task).learn(share.size, tokens)
+        self._estimate(reservation.task).learn(reservation.size, tokens)
         now = self._clock()
-        for taken in share.tokens:
+        for taken in reservation.tokens:
             taken.amount = tokens
-        for taken in (*share.requests, *share.tokens):
+        for taken in (*reservation.requests, *reservation.tokens):
             self._quickest_s = min(self._quickest_s, now - taken.at)
             late_s = now - self._quickest_s - taken.at
             taken.at += min(max(late_s, 0.0), LATEST_S)
         self._settled.set()
 
-    def give_back(self, share: Reservation) -> None:
+    def give_back(self, reservation: Reservation) -> None:
         """Nothing was taken."""
-        for taken in (*share.requests, *share.tokens):
+        for taken in (*reservation.requests, *reservation.tokens):
             taken.amount = 0
         self._settled.set()
 

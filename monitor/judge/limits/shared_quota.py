@@ -103,16 +103,16 @@ class SharedQuota:
         finally:
             self.waiting -= 1
 
-    def settle(self, share: Reservation, tokens: int) -> None:
+    def settle(self, reservation: Reservation, tokens: int) -> None:
         """What was taken too much or too little is made up for by the next calls."""
-        self._own.settle(share, tokens)
-        if share.reserved is not None:
-            self._debt += tokens - share.reserved
+        self._own.settle(reservation, tokens)
+        if reservation.reserved is not None:
+            self._debt += tokens - reservation.reserved
 
-    def give_back(self, share: Reservation) -> None:
+    def give_back(self, reservation: Reservation) -> None:
         """The next call has it."""
-        self._own.give_back(share)
-        self._debt -= share.reserved or 0
+        self._own.give_back(reservation)
+        self._debt -= reservation.reserved or 0
 
     def used_ratio(self, limit: str) -> float:
         """Of the minute that ends now, by this process, of its part of the whole."""
@@ -128,19 +128,19 @@ class SharedQuota:
         return max(self._own.left_s(), self._opens_at - self._clock())
 
     async def _room(self, task: str, size: int) -> Reservation:
-        share: Reservation | None = None
+        reservation: Reservation | None = None
         now = self._clock()
         if self._away and now < self._ask_at:
             return await self._own.room(task, size)
         if now < self._both_until:
-            share = await self._own.room(task, size)
+            reservation = await self._own.room(task, size)
         try:
             taken = await self._shared_again(task, size)
         except LimiterFailed as failure:
             self._fall_back(failure)
-            return share or await self._own.room(task, size)
+            return reservation or await self._own.room(task, size)
         self._is_back()
-        return replace(share or self._own.note(task, size), reserved=taken)
+        return replace(reservation or self._own.note(task, size), reserved=taken)
 
     async def _shared_again(self, task: str, size: int) -> int:
         """As ``_shared``; where it held what cannot be true it is as good as one that forgot it.

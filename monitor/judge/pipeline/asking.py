@@ -20,7 +20,7 @@ from monitor.judge.protocol import CostMeter
 OUTPUT_LIMIT = "output_limit"
 TOO_LONG = "too_long"
 #: What the same request in smaller parts may heal.
-TOO_LARGE = (OUTPUT_LIMIT, TOO_LONG)
+HEALED_BY_HALVING = (OUTPUT_LIMIT, TOO_LONG)
 #: Characters of its own reply that a model is shown again: of one that never ended, the beginning.
 MOST_OF_A_REPLY = 4_000
 #: What stands for a reply without a word: some providers refuse an empty message.
@@ -138,7 +138,7 @@ class Asker:
                     )
             except ReplyRejected as rejected:
                 self._count(request.task, rejected, spent, first)
-                if divisible and rejected.reason in TOO_LARGE:
+                if divisible and rejected.reason in HEALED_BY_HALVING:
                     raise
                 if separable and first is not None and rejected.kind != Complaint.EMPTY:
                     raise
@@ -237,7 +237,7 @@ async def parts(refused: ReplyRejected, *jobs: Coroutine[Any, Any, T]) -> list[T
     Parts of what was too large are asked at once. Those of a malformed reply one after the other: a
     model that can read none of it shall not be asked about all of it.
     """
-    if refused.reason in TOO_LARGE:
+    if refused.reason in HEALED_BY_HALVING:
         return await at_once(*jobs)
     answers = []
     try:

@@ -22,10 +22,10 @@ class PositionConsumer(GroupConsumer):
 
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         """The offsets given are left alone, and only say which partitions are meant."""
-        standing = await self.standing(list(offsets))
-        if not standing:  # the broker is away
+        positions = await self.positions(list(offsets))
+        if not positions:  # the broker is away
             return "error"
-        return await super().commit({p: position for p, (position, _) in standing.items()})
+        return await super().commit({p: position for p, (position, _) in positions.items()})
 
 
 class NaiveRole(ScoreRole):

@@ -12,7 +12,7 @@ from monitor.runtime.health import Health
 from tests.stages.loop import A, B, Told
 
 FINE = LoopActivity(
-    now=0.0, polled_at=0.0, held=(), paused=(), draining=False, in_flight=0, ended=0
+    now=0.0, polled_at=0.0, assigned=(), paused=(), draining=False, in_flight=0, ended=0
 )
 
 
@@ -87,23 +87,23 @@ async def test_commits_that_are_refused_during_a_rebalance() -> None:
 
 async def test_a_position_that_stands_still_though_there_is_more() -> None:
     """As the partition's leader says, so it is there: the fetching has died."""
-    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)])
-    hour.consumer.standings = {A: (5, 5), B: (7, 9)}
+    hour, seen = Hour(), replace(FINE, assigned=[PartitionState(A), PartitionState(B)])
+    hour.consumer.positions_found = {A: (5, 5), B: (7, 9)}
     assert await hour.passes(seen) == ["reading"]
 
 
 async def test_a_position_that_moves_or_has_nothing_before_it() -> None:
     """However slowly it moves, and however far behind it is."""
-    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)])
+    hour, seen = Hour(), replace(FINE, assigned=[PartitionState(A), PartitionState(B)])
     for step in range(60):
-        hour.consumer.standings = {A: (5, 5), B: (step, 9_000)}
+        hour.consumer.positions_found = {A: (5, 5), B: (step, 9_000)}
         assert await hour.passes(seen, seconds=30) == []
 
 
 async def test_a_position_of_a_paused_partition_or_of_a_leader_that_is_away() -> None:
     """Both stand still for good reasons."""
-    hour, seen = Hour(), replace(FINE, held=[PartitionState(A), PartitionState(B)], paused=[A])
-    hour.consumer.standings = {A: (7, 9)}
+    hour, seen = Hour(), replace(FINE, assigned=[PartitionState(A), PartitionState(B)], paused=[A])
+    hour.consumer.positions_found = {A: (7, 9)}
     assert await hour.passes(seen) == []
 
 
@@ -124,8 +124,8 @@ async def test_work_of_which_nothing_ends() -> None:
 
 async def test_nothing_is_stuck_while_the_pulse_says_that_the_broker_is_away() -> None:
     """Whoever watches the broker may say so: then nothing that needs it is expected."""
-    hour, seen = Hour(), replace(FINE, held=[PartitionState(A)], in_flight=8)
-    hour.consumer.standings = {A: (7, 9)}
+    hour, seen = Hour(), replace(FINE, assigned=[PartitionState(A)], in_flight=8)
+    hour.consumer.positions_found = {A: (7, 9)}
     assert await hour.passes(seen) == ["reading", "work"]
     hour.health.answers("kafka", False)
     assert await hour.passes(seen) == []

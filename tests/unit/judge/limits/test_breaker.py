@@ -15,11 +15,11 @@ BAD_KEY = Fault("auth", "status 401", Action.STOP)
 AWAY = Fault("connection", "no connection", Action.RETRY)
 ODD = Fault("rejected", "status 400", Action.FALLBACK)
 BUSY = Fault("rate_limited", "status 429", Action.WAIT)
-PATIENCE = BreakerSettings(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s=1.0)
+SETTINGS = BreakerSettings(stop_after=3, stop_probe_s=300.0, open_after=4, first_wait_s=1.0)
 
 
 def struck(*faults: Fault, now: float = 0.0) -> Breaker:
-    breaker = Breaker(PATIENCE)
+    breaker = Breaker(SETTINGS)
     for fault in faults:
         breaker.failed(fault, now, now)
     return breaker
@@ -107,8 +107,8 @@ def test_a_model_is_either_away_or_refuses() -> None:
 
 def test_a_provider_that_never_answered_need_not_be_awaited() -> None:
     """Then it has refused, and nobody tries a call again; after any answer it is only away."""
-    patience = replace(PATIENCE, awaits_first=False)
-    never, before = Breaker(patience), Breaker(patience)
+    settings = replace(SETTINGS, awaits_first=False)
+    never, before = Breaker(settings), Breaker(settings)
     before.worked(0.0)
     for _ in range(4):
         never.failed(AWAY, 0.0, 0.0)

@@ -124,8 +124,8 @@ async def coming(provider_gate: ProviderGate, count: int) -> AsyncIterator[list[
 @pytest.mark.parametrize(("failure", "times"), [(WITHDRAWN, 3), (AWAY, 4)])
 async def test_whoever_is_back_is_asked_by_few_at_first(failure: CallFailed, times: int) -> None:
     """Twenty were judged at once before; the next few show whether it is so again."""
-    patience = BreakerSettings(open_after=4, stop_probe_s=0.0, first_wait_s=0.0)
-    provider_gate = ProviderGate("m", patience, clock=count().__next__)
+    settings = BreakerSettings(open_after=4, stop_probe_s=0.0, first_wait_s=0.0)
+    provider_gate = ProviderGate("m", settings, clock=count().__next__)
     await asked_by_many(provider_gate, failure, times)
     assert provider_gate.state.value in ("stopped", "circuit_open")
     async with provider_gate.judgement(), provider_gate.call():
@@ -150,8 +150,8 @@ async def test_judgements_wait_for_the_probe_of_a_stopped_judge() -> None:
 
 async def test_nobody_waits_for_a_probe_of_a_provider_that_is_back_and_refuses() -> None:
     """Older calls find out while the circuit's probe goes on: all fail at once, and so does it."""
-    patience = BreakerSettings(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
-    provider_gate = ProviderGate("m", patience, clock=count().__next__)
+    settings = BreakerSettings(open_after=4, stop_probe_s=FOREVER, first_wait_s=0.0)
+    provider_gate = ProviderGate("m", settings, clock=count().__next__)
     await asked_by_many(provider_gate, AWAY, 4)
 
     async def ask() -> None:

@@ -1,0 +1,66 @@
+"""Help texts and the meanings of settings are plain: short sentences, in the active voice."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from monitor.cli import app
+from tests.prose import measured, passives, sentences
+from tests.stages.command import rag_monitor
+
+#: Words a sentence, on average over the help of a command, or over a section of the settings.
+MOST_WORDS = 17.0
+#: In the passive voice: of the sentences of all commands, and of all settings. A setting is often
+#: about interactions that are judged, whoever does it.
+MOST_PASSIVE_HELP, MOST_PASSIVE_SETTINGS = 0.05, 0.10
+
+
+def commands(command: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Every command below, with all that its help says."""
+    said = [command.help, *(getattr(option, "help", None) for option in command.params)]
+    yield name, "\n\n".join(text for text in said if text)
+    for part, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, f"{name} {part}")
+
+
+HELP = dict(commands(typer.main.get_command(app), "rag-monitor"))
+
+
+@pytest.fixture(scope="module")
+def meanings() -> dict[str, str]:
+    """Section of the settings → what is said of them; what entries share is said once."""
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for row in json.loads(rag_monitor("config", "reference", "--json").stdout):
+        found[row["path"].partition(".")[0]][row["meaning"]] = None
+    return {section: "\n\n".join(said) for section, said in found.items()}
+
+
+@pytest.mark.parametrize("name", HELP)
+def test_help_is_short(name: str) -> None:
+    """Whoever asks for it has a command line half typed."""
+    assert measured(HELP[name]).mean <= MOST_WORDS
+
+
+def test_help_says_who_does_it() -> None:
+    """Commands do something: their help says so."""
+    said = "\n\n".join(HELP.values())
+    assert len(passives(said)) <= MOST_PASSIVE_HELP * len(sentences(said))
+
+
+def test_settings_are_short(meanings: dict[str, str]) -> None:
+    """Each section by itself."""
+    assert len(meanings) > 10
+    long = {section: measured(said).mean for section, said in meanings.items()}
+    assert {section: mean for section, mean in long.items() if mean > MOST_WORDS} == {}
+
+
+def test_settings_say_who_does_it(meanings: dict[str, str]) -> None:
+    """A meaning is an instruction: what to judge, to keep, to try."""
+    said = "\n\n".join(dict.fromkeys("\n\n".join(meanings.values()).split("\n\n")))
+    assert len(passives(said)) <= MOST_PASSIVE_SETTINGS * len(sentences(said))
