@@ -170,13 +170,14 @@ def letter(environment: Mapping[str, str]) -> str:
 def script(number: int, command: Command) -> str:
     """What runs it, and keeps its output and exit code.
 
-    Evidence that falls under the threshold for a moment closes an alarm and opens it again; what
-    there is of an open alarm comes back with the next scrape. So who finds nothing asks again.
+    A lasting change closes its alarm about once in some thousand judged, which is minutes here,
+    and opens it again; what there is of an open alarm comes back with the next scrape. So who
+    finds nothing asks again.
     """
     once = f"{{ {command.text}\n}} >{number}.out 2>&1 </dev/null; echo $? >{number}.code"
     if command.promql is None or may_be_silent(command):
         return once
-    return f"for again in 1 2 3 4 5\ndo {once}; grep -q . {number}.out && break; sleep 1\ndone"
+    return f"for again in $(seq 20)\ndo {once}; grep -q . {number}.out && break; sleep 1\ndone"
 
 
 def ran(listed: list[Command], place: Path, environment: Mapping[str, str]) -> list[Ended]:
