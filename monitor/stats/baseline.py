@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from monitor.stats.dependence import is_beyond_chance
+
 PRIOR_WEIGHT: Final = 5.0
 MOST_SEGMENTS: Final = 20
 #: Consecutive picks whose sum is looked at as one, and how many such sums tell anything.
 BATCH: Final = 40
 _ENOUGH_BATCHES: Final = 10
-#: Dependence that chance alone gives one time in twenty is none.
-_BY_CHANCE: Final = 1.64
 
 
 class ScoredPick(NamedTuple):
@@ -192,7 +192,7 @@ def dependence(off: Sequence[float]) -> float:
     if m < _ENOUGH_BATCHES or not squares:
         return 1.0
     found = m / (m - 1) * math.fsum(one * one for one in batches) / squares
-    return found if found > 1.0 + _BY_CHANCE * math.sqrt(2.0 / m) else 1.0
+    return found if is_beyond_chance(found, m) else 1.0
 
 
 def _halves_z(picks: Sequence[ScoredPick]) -> float | None:

@@ -1,8 +1,9 @@
 """The mean of a window and its 95 % interval, from sums.
 
 The estimate is θ̂ = ΣWG / ΣWH. The interval is Wilson's (1927) score interval at p = θ̂ with the
-effective number h·K/D: K = (ΣW)²/ΣW² (Kish) for unequal weights, h the share of the picks that
-are scored, D for how far the spread of the scored is from that of a proportion. (D held against K
+effective number h·K/(D·V): K = (ΣW)²/ΣW² (Kish) for unequal weights, h the share of the picks that
+are scored, D for how far the spread of the scored is from that of a proportion, V for scores that
+repeat each other (``monitor/stats/dependence.py``). (D held against K
 instead of h·K, and limited as it is, counts picks without a value as if they had one: with half of
 them unscored the interval then covers the mean 90 times in 100; tests/benchmarks/coverage.py.)
 """
@@ -13,14 +14,13 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from monitor.stats.sums import SCALE, Sums, as_worse
+from monitor.stats.sums import ENOUGH_SCORED, SCALE, Sums, as_worse
 
 Z95: Final = 1.959963984540054
 """The 0.975 quantile of the standard normal distribution."""
 Z_SURELY: Final = 3.090232306167813
 """The 0.999 quantile: one bound of two that leave 1 in 1,000 on their side."""
 
-_ENOUGH_SCORED: Final = 500
 _D_SMALLEST, _D_LARGEST = 0.05, 1.5
 _MISSING_TOLERATED: Final = 0.05
 
@@ -58,8 +58,12 @@ def wilson(p: float, n: float, z: float = Z95) -> tuple[float, float]:
     return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
 
 
-def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Estimate:
+def estimate(
+    window: Sums, horizon: Sums, higher_is_better: bool | None, dependence: float = 1.0
+) -> Estimate:
     """The estimate of a window; ``horizon`` holds the same series over its whole horizon.
+
+    ``dependence`` is V of the series.
 
     >>> from monitor.stats.sums import ZERO, terms
     >>> def scored(x):
@@ -73,16 +77,18 @@ def estimate(window: Sums, horizon: Sums, higher_is_better: bool | None) -> Esti
     >>> estimate(ZERO, window, higher_is_better=True)
     Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, surely=None)
     """
-    return estimate_beside(window, long_spread(horizon), higher_is_better)
+    return estimate_beside(window, long_spread(horizon), higher_is_better, dependence)
 
 
 def long_spread(horizon: Sums) -> float:
     """D of a series over its whole horizon; 1 while it has too few scored slots to tell."""
-    found = _relative_variance(horizon) if horizon.scored >= _ENOUGH_SCORED else None
+    found = _relative_variance(horizon) if horizon.scored >= ENOUGH_SCORED else None
     return 1.0 if found is None else found
 
 
-def estimate_beside(window: Sums, long: float, higher_is_better: bool | None) -> Estimate:
+def estimate_beside(
+    window: Sums, long: float, higher_is_better: bool | None, dependence: float = 1.0
+) -> Estimate:
     """``estimate`` with the ``long_spread`` of the horizon: for several windows of one series."""
     missing = window.w_failed / window.w if window.w else None
     if missing is None or not window.scored or window.wh <= 0:
@@ -94,7 +100,7 @@ def estimate_beside(window: Sums, long: float, higher_is_better: bool | None) ->
     own = _relative_variance(window)
     spread = min(_D_LARGEST, max(_D_SMALLEST, long, long if own is None else own))
     h = window.wh / window.w
-    n = min(1.0, h) * kish / spread
+    n = min(1.0, h) * kish / (spread * dependence)
     lower, upper = _bounds(p, n, Z95, missing, higher_is_better)
     value = as_worse(p, higher_is_better)
     surely = _bounds(p, n, Z_SURELY, missing, higher_is_better)

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 SCALE: Final = 2**40
+ENOUGH_SCORED: Final = 500
+"""Scored slots of a horizon below which it says nothing of how scores spread."""
 _SCALE_F: Final = float(SCALE)
 _made = tuple.__new__
 _FEW: Final = 2

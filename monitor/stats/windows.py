@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from monitor.errors import ConfigurationError
-from monitor.stats.sums import ZERO, Sums, added_up
+from monitor.stats.dependence import Dependence
+from monitor.stats.sums import ENOUGH_SCORED, ZERO, Sums, added_up
 
 _FINE_BELOW_S: Final = 300
 #: So many buckets may wait: a reader then never has to settle a whole replay at once.
@@ -70,6 +71,9 @@ class RollingSums:
         self._current = -1
         self._oldest = 0
         self._stamp = new_stamp()
+        self._dependence = Dependence()
+        #: V, and as of which stamp.
+        self._known_dependence = -1, 1.0
 
     def add(self, event_time: float, sums: Sums, sign: int) -> None:
         """Add (+1) or take away (−1) a slot at its event time in seconds since the epoch.
@@ -110,6 +114,17 @@ class RollingSums:
         self._settle()
         return added_up(self._rings)
 
+    def dependence(self) -> float:
+        """V of everything that was not dropped; 1 while there are too few scored slots to tell."""
+        horizon = self.horizon()
+        if self._known_dependence[0] != self._stamp:
+            found = 1.0
+            if horizon.scored >= ENOUGH_SCORED and horizon.wh > 0:
+                theta = horizon.wg / horizon.wh
+                found = self._dependence.of(self._buckets, horizon.scored, self._current, theta)
+            self._known_dependence = self._stamp, found
+        return self._known_dependence[1]
+
     @property
     def stamp(self) -> int:
         """Another one after every change of a window or the horizon; no two series share one."""
@@ -145,6 +160,7 @@ class RollingSums:
         edge = self._current + 1 - max(self._lengths, default=0)
         for bucket in gone:
             change = self._buckets.pop(bucket)
+            self._dependence.changed(bucket)
             if bucket >= edge:
                 self._count(bucket, ZERO.minus(change))
         self._rings[-1] = self._sum(oldest, edge)
@@ -161,6 +177,7 @@ class RollingSums:
             else:
                 self._buckets[bucket] = held
             self._count(bucket, change)
+            self._dependence.changed(bucket)
         self._waiting.clear()
 
     def _bucket(self, epoch_s: float) -> int:

@@ -88,7 +88,8 @@ def explained(
     better = CATALOGUE[state.key.metric].higher_is_better
     sides = _sides(excerpt)
     parts = _split(sides, history.baseline)
-    segments = _segments(parts, sides, better) if parts and segment_by else ()
+    repeated = history.baseline.dependence
+    segments = _segments(parts, sides, better, repeated) if parts and segment_by else ()
     return answered(
         AlarmRecord(
             state="open",
@@ -97,7 +98,7 @@ def explained(
             since=moment(excerpt.since[0].event_time),
             opened_at=moment(now),
             baseline=state.baseline,
-            change=_change(state, excerpt, parts, sides.enough, better),
+            change=_change(state, excerpt, parts, sides.enough, better, repeated),
             evidence=state.evidence,
             threshold=state.threshold,
             evidence_until=moment(excerpt.since[-1].event_time),
@@ -140,10 +141,15 @@ def _by_segment(slots: Iterable[Counted], named: Callable[[str], str]) -> _By:
 
 
 def _change(
-    state: DriftState, excerpt: Story, parts: Split | None, enough: bool, better: bool | None
+    state: DriftState,
+    excerpt: Story,
+    parts: Split | None,
+    enough: bool,
+    better: bool | None,
+    dependence: float,
 ) -> MeanChange:
     before, since = (_sums(part, state.key.metric) for part in (excerpt.before, excerpt.since))
-    now = shrunk(estimate(since, before.plus(since), better), state.baseline)
+    now = shrunk(estimate(since, before.plus(since), better, dependence), state.baseline)
     usual = estimate(before, before.plus(since), better).value if enough else None
     if usual is None:
         usual = as_worse(parts.before, better) if parts else state.baseline
@@ -199,7 +205,8 @@ def settled(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None
         return None
     after = [one for one in history.counted if one.event_time > until.timestamp()]
     sums = _sums(after, record.metric)
-    found = estimate(sums, _sums(history.counted, record.metric), record.higher_is_better)
+    horizon, dependence = _sums(history.counted, record.metric), history.baseline.dependence
+    found = estimate(sums, horizon, record.higher_is_better, dependence)
     if found.samples < enough_later(record) or found.value is None:
         return None
     assert found.lower is not None
@@ -220,12 +227,14 @@ def _sums(slots: Iterable[Counted], metric: str) -> Sums:
     return functools.reduce(Sums.plus, (one.slot.terms(metric, one.value) for one in slots), ZERO)
 
 
-def _segments(parts: Split, sides: _Sides, better: bool | None) -> tuple[SegmentChange, ...]:
+def _segments(
+    parts: Split, sides: _Sides, better: bool | None, dependence: float
+) -> tuple[SegmentChange, ...]:
     found = []
     for shift in parts.segments:
         since = sides.since.get(shift.segment, ZERO)
         horizon = sides.before.get(shift.segment, ZERO).plus(since)
-        found.append(_segment(shift, estimate(since, horizon, better), better))
+        found.append(_segment(shift, estimate(since, horizon, better, dependence), better))
     return tuple(found)
 
 

@@ -215,9 +215,11 @@ class ScoreAggregator:
         if self._segments is None:
             return
         for part in self._segments.parts(self._series, lambda pair: self._series[pair].series()):
-            key = part[:3]
-            make = functools.partial(self._segment_block, part)
-            yield self._segment_blocks.get(key, part.stamps, make)
+            key, series = part[:3], self._series[part[:2]].series()
+            # Those of an answer's session are those of its segment: one V for all segments.
+            dependences = tuple(_dependence(series.get(metric)) for metric in part.readings)
+            make = functools.partial(self._segment_block, part, dependences)
+            yield self._segment_blocks.get(key, (part.stamps, dependences), make)
         self._segment_blocks.sweep()
 
     def named(self) -> set[str]:
@@ -250,25 +252,32 @@ class ScoreAggregator:
         }
 
     def _block(self, key: SeriesKey, rolling: RollingSums) -> SeriesEstimates:
-        return self._estimated(key, map(rolling.window, self.windows), rolling.horizon())
+        windows = map(rolling.window, self.windows)
+        return self._estimated(key, windows, rolling.horizon(), rolling.dependence())
 
-    def _segment_block(self, part: Part) -> SeriesEstimates:
+    def _segment_block(self, part: Part, dependences: tuple[float, ...]) -> SeriesEstimates:
         return tuple(
             found
-            for metric, reading in part.readings.items()
+            for (metric, reading), dependence in zip(
+                part.readings.items(), dependences, strict=True
+            )
             for found in self._estimated(
-                SegmentKey(metric, *part[:3]), reading.windows, reading.horizon
+                SegmentKey(metric, *part[:3]), reading.windows, reading.horizon, dependence
             )
         )
 
     def _estimated(
-        self, key: SeriesKey | SegmentKey, windows: Iterable[Sums], horizon: Sums
+        self,
+        key: SeriesKey | SegmentKey,
+        windows: Iterable[Sums],
+        horizon: Sums,
+        dependence: float,
     ) -> SeriesEstimates:
         if not horizon.w:
             return ()  # the clock was set back: all of it lies ahead
         better, long = self._catalogue[key.metric].higher_is_better, long_spread(horizon)
         return tuple(
-            SeriesEstimate(key, window, estimate_beside(sums, long, better))
+            SeriesEstimate(key, window, estimate_beside(sums, long, better, dependence))
             for window, sums in zip(self.windows, windows, strict=True)
         )
 
@@ -279,7 +288,8 @@ class ScoreAggregator:
         if rolling is None:
             return None
         better = self._catalogue[key.metric].higher_is_better
-        return estimate(rolling.between(start, end), rolling.horizon(), better)
+        held, horizon = rolling.between(start, end), rolling.horizon()
+        return estimate(held, horizon, better, rolling.dependence())
 
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, as of the last ``advance``."""
@@ -400,6 +410,11 @@ class ScoreAggregator:
         return SegmentAggregator(
             labels, self._census, self.windows, self._bucket_s, self.period_s, is_kept
         )
+
+
+def _dependence(series: RollingSums | None) -> float:
+    """V of a series, 1 of none."""
+    return 1.0 if series is None else series.dependence()
 
 
 def _nobody(_application: str, _judge: str) -> bool:
