@@ -22,6 +22,7 @@ from monitor.exporter.scores.folding import (
 )
 from monitor.exporter.scores.label_counts import OTHER, LabelCounts
 from monitor.exporter.scores.observation import NOWHERE, Catalogue, Observation, Reader
+from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.segments import Part, SegmentAggregator, SegmentLabels
 from monitor.exporter.scores.series_sums import PairSums
 from monitor.exporter.scores.stamped_cache import StampedCache
@@ -115,6 +116,7 @@ class ScoreAggregator:
         self._series: dict[JudgedApplication, PairSums] = {}
         self._census = LabelCounts(self.period_s)
         self._folding = Folding(self.period_s, *self._named)
+        self._repeats = Repeats()
         #: Pairs that slots were taken away from.
         self._left = set[JudgedApplication]()
         self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
@@ -177,6 +179,7 @@ class ScoreAggregator:
         if self.drift is not None:
             self.drift.advance(now, start)
         self.training_slots.drop_before(start)
+        self._watch(self._repeats.drop_before(start))
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
         self._folding.drop_before(start)
@@ -296,12 +299,17 @@ class ScoreAggregator:
         return self._selection.counted()
 
     def watched(self) -> Iterator[Candidate]:
-        """Those that detectors and baselines are for: not what is summed up as ``other``."""
+        """Those that detectors and baselines are for.
+
+        Not what is summed up as ``other``, and no answer that was given within the hour before.
+        """
         for application in sorted(self._folding.kept):
             for candidate in self._selection.counted_of(application):
                 slot = candidate.payload
-                if isinstance(slot, Observation) and is_watched(
-                    self._folding.pair(application, slot.judge_label)
+                if (
+                    isinstance(slot, Observation)
+                    and is_watched(self._folding.pair(application, slot.judge_label))
+                    and not self._repeats.is_repeat(candidate)
                 ):
                     yield candidate
 
@@ -332,11 +340,18 @@ class ScoreAggregator:
         """Let a slot come (+1) where it belongs now, or go (−1) from there."""
         pair = self._folding.pair(candidate.application, slot.judge_label)
         if self.drift is not None and is_watched(pair):
-            self.drift.watch(candidate, slot, sign)
-            self.training_slots.apply(candidate, slot, sign)
+            self._watch(self._repeats.changes(candidate, sign))
         if self._segments is not None:
             self._segments.apply(pair, candidate.event_time, slot, sign)
         self._sum(pair, candidate.event_time, slot, sign)
+
+    def _watch(self, changes: Iterable[SlotChange]) -> None:
+        """Let evidence and baselines go by what says something new."""
+        for candidate, sign in changes:
+            slot = candidate.payload
+            if self.drift is not None and isinstance(slot, Observation):
+                self.drift.watch(candidate, slot, sign)
+                self.training_slots.apply(candidate, slot, sign)
 
     def _refold(self) -> None:
         """Let what has counted for more, or for less, gain or lose its place."""

@@ -20,6 +20,8 @@ _MOST_SHAPES: Final = 256
 _NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
 #: The position of a record that does not come from Kafka.
 NOWHERE: Final = -1
+#: The content of a record without question or response.
+NO_CONTENT: Final = 0
 _PARTITION_BITS: Final = 20
 
 # Scores are shares of a few claims, and judges, applications and segments are few: what is equal
@@ -96,7 +98,7 @@ class Observation(NamedTuple):
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
     of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
     its topic, as one number to save memory: see ``position``. ``signal`` is the risk signal of
-    the pick.
+    the pick. ``content`` is a number of its own for each application, judge, question and response.
     """
 
     judge: JudgeIdentity
@@ -112,6 +114,7 @@ class Observation(NamedTuple):
     segments: Mapping[str, int]
     position: int = NOWHERE
     signal: float | None = None
+    content: int = NO_CONTENT
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -206,6 +209,7 @@ class Reader:
             _NO_SEGMENTS if only_its_own else members,
             place,
             None if sampling.signal is None else _number(sampling.signal),
+            _content(record, judge_label),
         )
 
     def _shape(self, record: ScoreRecord) -> _Shape:
@@ -220,6 +224,16 @@ class Reader:
             metrics = [metric for metric in chosen if defined_for(metric, kind)]
             found = self._shapes[key] = _Shape(metrics, key[1])
         return found
+
+
+def _content(record: ScoreRecord, judge_label: str) -> int:
+    """64 bits of what was asked and answered, and where."""
+    question, response = map(record.interaction.get, ("user_input", "response"))
+    if not isinstance(question, str) or not isinstance(response, str):
+        return NO_CONTENT
+    parts = (record.application, judge_label, question, response)
+    text = b"".join(b"%d:%b" % (len(part), part) for part in (p.encode("utf-8") for p in parts))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 class _Shape:
