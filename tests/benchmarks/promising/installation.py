@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -22,12 +22,13 @@ from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
-from monitor.stats.candidates import Candidate
+from monitor.stats.candidates import Candidate, SlotChange
 from monitor.stats.period import day_bounds, pace, period_days
 from monitor.stats.sums import as_worse
 from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
@@ -121,8 +122,11 @@ class SlotsOnly:
         self._begin()
 
     def _begin(self) -> None:
-        held = self._held = deque[Candidate]()
-        self._training_slots = TrainingSlots(self._drift.is_known, lambda: iter(held))
+        self._held, self._repeats = deque[Candidate](), Repeats()
+        self._training_slots = TrainingSlots(self._drift.is_known, self._counted)
+
+    def _counted(self) -> Iterator[Candidate]:
+        return (one for one in self._held if not self._repeats.is_repeat(one))
 
     @property
     def training_slots(self) -> TrainingSlots:
@@ -138,14 +142,22 @@ class SlotsOnly:
         """Take in a pick."""
         candidate, slot = self._candidate(pick)
         self._held.append(candidate)
-        self._drift.apply(candidate, slot, +1)
-        self._training_slots.apply(candidate, slot, +1)
+        self._drift.pace(pick.at, slot, +1)
+        self._watch(self._repeats.changes(candidate, +1))
+
+    def _watch(self, changes: Iterable[SlotChange]) -> None:
+        for candidate, sign in changes:
+            slot = candidate.payload
+            assert isinstance(slot, Observation)
+            self._drift.watch(candidate, slot, sign)
+            self._training_slots.apply(candidate, slot, sign)
 
     def advance(self, now: float) -> None:
         """Let time pass: what is before the horizon does not count."""
         start = self._whole.horizon_start(now)
         self._drift.advance(now, start)
         self._training_slots.drop_before(start)
+        self._watch(self._repeats.drop_before(start))
         while self._held and self._held[0].event_time < start:
             self._held.popleft()
 
@@ -159,7 +171,7 @@ class SlotsOnly:
             like = self._alike[key] = made, made.payload
         candidate, slot = like
         if not pick.failed:
-            slot = slot._replace(numbers=pick.values)
+            slot = slot._replace(numbers=pick.values, content=pick.answer + 1)
         named = candidate._replace(
             interaction_id=f"{pick.number:010}", event_time=pick.at, payload=slot
         )
