@@ -34,7 +34,7 @@ def test_no_window_holds_more_than_the_limit(wishes: list[tuple[float, int]]) ->
         rate.take(now, amount)
         taken.append((now, amount))
         # To a nanosecond: what was taken 10 s ago may be inside or outside by rounding.
-            inside = sum(a for at, a in taken if at > now - 10.0 + 1e-9)
+        inside = sum(a for at, a in taken if at > now - 10.0 + 1e-9)
         assert inside <= 10
 
 
