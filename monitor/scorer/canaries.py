@@ -94,6 +94,10 @@ class CanaryWatch:
         """Whether the model that a judgement was admitted for is not to be asked about traffic."""
         return self._marks and self._states[chosen()].is_guessing
 
+    def has_a_judge(self) -> bool:
+        """Whether there is a model that is not found out as guessing."""
+        return not all(state.is_guessing for state in self._states)
+
     def judged(self, ending: JudgingResult) -> None:
         """An interaction of the traffic has ended; it may be time for a canary."""
         if ending.judgement is not None:

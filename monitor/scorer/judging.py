@@ -169,7 +169,15 @@ class JudgeRun:
 
     async def result(self, perform: Perform = _plainly) -> JudgingResult:
         """Its ending, with how long it waited and was judged."""
-        waiting_since = self._clock()
+        waiting_since, canaries = self._clock(), self._policy.canaries
+        while True:
+            ending = await self._at_its_turn(perform, waiting_since)
+            turned_away = ending.reason == Reason.NOT_JUDGING
+            # Its model was found out between its turn and its first call: another one judges.
+            if not (turned_away and canaries is not None and canaries.has_a_judge()):
+                return ending
+
+    async def _at_its_turn(self, perform: Perform, waiting_since: float) -> JudgingResult:
         async with admitted(self._policy):
             began, deadline = self._clock(), self._policy.limits.deadline()
             self._deadline = deadline
