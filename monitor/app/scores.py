@@ -51,6 +51,7 @@ def aggregators(settings: Settings) -> Aggregators:
         # While a judge is exchanged there are two.
         judges=max(MOST_JUDGES, 2 * _judges(settings)),
         auto_period=settings.drift.period_s is None,
+        cluster_by=export.cluster,
     )
     drift_settings = settings.drift
     learning_settings = LearningSettings(

@@ -51,6 +51,12 @@ class Export(Section):
         description="segments with gauges of their own, the rest is `other`; null: the 20 most "
         "frequent; an empty list: no gauges by segment",
     )
+    cluster: str | None = Field(
+        None,
+        min_length=1,
+        description="attribute with the same value for answers that belong together, such as a "
+        "session_id; null: neighbours tell how much answers repeat each other",
+    )
 
     @field_validator("windows")
     @classmethod

@@ -18,10 +18,9 @@ from typing import Final, NamedTuple
 
 from monitor.stats.sums import SCALE, Sums, added_up
 
-#: Slots of a batch on average, at least: few slots give too few long batches, and a session of ten
-#: answers lies across the edges of the short ones.
-_SHORT, _LONG = 40, 80
-_MANY: Final = 2_000
+#: Slots of a batch on average, from one to the other: long ones hold whole sessions, but few slots
+#: give too few of them, and an hour holds more than a session.
+_SHORTEST, _LONGEST, _PARTS, _HOUR_S = 40, 320, 24, 3_600
 #: Batches that are held against the mean of their own, and what all of 1 … 7 divide.
 _GROUP: Final = 8
 _MULTIPLE: Final = math.lcm(*range(1, _GROUP))
@@ -30,7 +29,7 @@ _MOST: Final = 4.0
 #: The 0.95 quantile of the standard normal distribution.
 _BY_CHANCE: Final = 1.64
 #: Fewer degrees of freedom tell nothing of a variance.
-_ENOUGH: Final = 10
+ENOUGH_FREEDOM: Final = 10
 #: V goes in steps, upwards: who shows it need not write anew what has hardly changed.
 _STEP: Final = 1.05
 
@@ -81,7 +80,8 @@ class Dependence:
     1.0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bucket_s: int = 60) -> None:
+        self._bucket_s = bucket_s
         self._length = 0
         self._groups: dict[int, _Spread] = {}
         self._total = _NOTHING
@@ -95,10 +95,13 @@ class Dependence:
     def of(self, buckets: Mapping[int, Sums], slots: int, last: int, theta: float) -> float:
         """V of the buckets up to ``last`` with their ``slots`` and mean ``theta``.
 
-        Batches are whole buckets, as many for each as hold 40 slots on average; 80 of 2,000.
+        A batch is 2^k whole buckets, which hold as many slots on average as an hour, or a 24th of
+        all of them, but not above 320 and not below 40; up to twice as many with the rounding.
         """
         first = min(buckets, default=last)
-        least = _SHORT if slots < _MANY else _LONG
+        # As floats: an hour need not be a whole number of slots.
+        hourly = slots * _HOUR_S / (self._bucket_s * (last + 1 - first))
+        least = max(_SHORTEST, min(_LONGEST, slots / _PARTS, hourly))
         length = 1 << max(0, math.ceil(math.log2(least * (last + 1 - first) / max(1, slots))))
         if length != self._length:
             self._length, self._groups, self._total = length, {}, _NOTHING
@@ -111,7 +114,7 @@ class Dependence:
                 self._groups[group] = now
             self._total = self._total.plus(before, -1).plus(now, +1)
         self._changed.clear()
-        return _in_steps(_ratio(self._total, self._groups.values(), theta))
+        return in_steps(_ratio(self._total, self._groups.values(), theta))
 
 
 def _batches(buckets: Mapping[int, Sums], group: int, length: int) -> Iterator[Sums]:
@@ -145,7 +148,7 @@ def _spread(batches: list[Sums]) -> _Spread:
 
 
 def _ratio(total: _Spread, groups: Collection[_Spread], theta: float) -> float:
-    if total.freedom < _ENOUGH:
+    if total.freedom < ENOUGH_FREEDOM:
         return 1.0
     between, within = total.between(theta), total.within(theta)
     if within <= 0.0 or between <= within:
@@ -169,10 +172,10 @@ def is_beyond_chance(found: float, freedom: int) -> bool:
     return found > 1.0 + _BY_CHANCE * math.sqrt(2.0 / freedom)
 
 
-def _in_steps(found: float) -> float:
+def in_steps(found: float) -> float:
     """The least power of 1.05 that is not below it.
 
-    >>> _in_steps(1.0), round(_in_steps(1.06), 4)
+    >>> in_steps(1.0), round(in_steps(1.06), 4)
     (1.0, 1.1025)
     """
     return _STEP ** math.ceil(math.log(found) / math.log(_STEP) - 1e-9)

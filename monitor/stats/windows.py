@@ -71,7 +71,7 @@ class RollingSums:
         self._current = -1
         self._oldest = 0
         self._stamp = new_stamp()
-        self._dependence = Dependence()
+        self._dependence = Dependence(bucket_s)
         #: V, and as of which stamp.
         self._known_dependence = -1, 1.0
 

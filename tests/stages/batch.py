@@ -191,8 +191,10 @@ def dependence(slots: Sequence[Slot], now: float, windows: Mapping[str, int]) ->
     bucket = bucket_of(windows)
     current = math.floor(now) // bucket
     first = min(math.floor(slot.time) // bucket for slot in slots)
+    span = current + 1 - first
+    least = max(40.0, min(320.0, scored / 24, scored * 3_600 / (bucket * span)))
     length = 1
-    while length * scored < (40 if scored < 2_000 else 80) * (current + 1 - first):
+    while length * scored < least * span:
         length *= 2
     groups: dict[int, dict[int, list[float]]] = {}
     for slot in slots:

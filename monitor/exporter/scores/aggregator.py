@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from monitor.exporter.scores.cluster_sums import ClusterSums
 from monitor.exporter.scores.detectors import DriftDetectors
 from monitor.exporter.scores.folding import (
     MOST_JUDGES,
@@ -97,12 +98,14 @@ class ScoreAggregator:
         judges: int = MOST_JUDGES,
         most_ahead: int = MOST_AHEAD,
         auto_period: bool = False,
+        cluster_by: str | None = None,
     ) -> None:
         self.windows = dict(windows)
         self.drift, self.most_ahead = drift, most_ahead
         #: Whether the period is to go by how many are judged: whoever reads says which it is.
         self.auto_period = auto_period
-        self._catalogue, self._reader = catalogue, Reader(catalogue)
+        self._catalogue, self._reader = catalogue, Reader(catalogue, cluster_by)
+        self._is_clustered = cluster_by is not None
         self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._named = top_k, frozenset(always), judges
         self.period_s, self._labels = period_s, segments
@@ -114,6 +117,7 @@ class ScoreAggregator:
         """Nothing has been read."""
         self._selection = Selection()
         self._series: dict[JudgedApplication, PairSums] = {}
+        self._clusters: dict[JudgedApplication, ClusterSums] = {}
         self._census = LabelCounts(self.period_s)
         self._folding = Folding(self.period_s, *self._named)
         self._repeats = Repeats()
@@ -185,6 +189,9 @@ class ScoreAggregator:
         self._folding.drop_before(start)
         for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
             del self._series[pair]
+            self._clusters.pop(pair, None)
+        for clusters in self._clusters.values():
+            clusters.drop_before(start)
         if self._segments is not None:
             self._segments.advance(now, start)
         self._apply(self._selection.remove_before(start))
@@ -218,9 +225,11 @@ class ScoreAggregator:
         if self._segments is None:
             return
         for part in self._segments.parts(self._series, lambda pair: self._series[pair].series()):
-            key, series = part[:3], self._series[part[:2]].series()
+            key = part[:3]
             # Those of an answer's session are those of its segment: one V for all segments.
-            dependences = tuple(_dependence(series.get(metric)) for metric in part.readings)
+            dependences = tuple(
+                self._dependence(SeriesKey(metric, *part[:2])) for metric in part.readings
+            )
             make = functools.partial(self._segment_block, part, dependences)
             yield self._segment_blocks.get(key, (part.stamps, dependences), make)
         self._segment_blocks.sweep()
@@ -256,7 +265,7 @@ class ScoreAggregator:
 
     def _block(self, key: SeriesKey, rolling: RollingSums) -> SeriesEstimates:
         windows = map(rolling.window, self.windows)
-        return self._estimated(key, windows, rolling.horizon(), rolling.dependence())
+        return self._estimated(key, windows, rolling.horizon(), self._dependence(key))
 
     def _segment_block(self, part: Part, dependences: tuple[float, ...]) -> SeriesEstimates:
         return tuple(
@@ -284,6 +293,16 @@ class ScoreAggregator:
             for window, sums in zip(self.windows, windows, strict=True)
         )
 
+    def _dependence(self, key: SeriesKey) -> float:
+        """V of a series, by its clusters where these are known; 1 of none."""
+        pair = key.application, key.judge
+        if self._is_clustered:
+            clusters = self._clusters.get(pair)
+            return 1.0 if clusters is None else clusters.dependence(key.metric)
+        sums = self._series.get(pair)
+        rolling = None if sums is None else sums.series().get(key.metric)
+        return 1.0 if rolling is None else rolling.dependence()
+
     def estimate_between(self, key: SeriesKey, start: float, end: float) -> Estimate | None:
         """The estimate over the buckets in [start, end); None for a series that is not there."""
         sums = self._series.get((key.application, key.judge))
@@ -292,7 +311,7 @@ class ScoreAggregator:
             return None
         better = self._catalogue[key.metric].higher_is_better
         held, horizon = rolling.between(start, end), rolling.horizon()
-        return estimate(held, horizon, better, rolling.dependence())
+        return estimate(held, horizon, better, self._dependence(key))
 
     def counted(self) -> Iterator[Candidate]:
         """The records whose slot counts, as of the last ``advance``."""
@@ -389,6 +408,7 @@ class ScoreAggregator:
         for application, judge in self._left:
             if not self._folding.has_place(application, judge):
                 self._series.pop((application, judge), None)
+                self._clusters.pop((application, judge), None)
                 if self._segments is not None:
                     self._segments.forget((application, judge))
         self._left.clear()
@@ -412,6 +432,8 @@ class ScoreAggregator:
             is_kept = self._metrics.__contains__
             sums = self._series[pair] = PairSums(self._bucket_s, is_kept, self._rolling)
         sums.add(event_time, slot, sign)
+        if self._is_clustered:
+            self._clusters.setdefault(pair, ClusterSums()).add(event_time, slot, sign)
 
     def _rolling(self) -> RollingSums:
         made = RollingSums(self._bucket_s, self.windows)
@@ -425,11 +447,6 @@ class ScoreAggregator:
         return SegmentAggregator(
             labels, self._census, self.windows, self._bucket_s, self.period_s, is_kept
         )
-
-
-def _dependence(series: RollingSums | None) -> float:
-    """V of a series, 1 of none."""
-    return 1.0 if series is None else series.dependence()
 
 
 def _nobody(_application: str, _judge: str) -> bool:

@@ -22,6 +22,8 @@ _NO_SEGMENTS: Final[Mapping[str, int]] = MappingProxyType({})
 NOWHERE: Final = -1
 #: The content of a record without question or response.
 NO_CONTENT: Final = 0
+#: The cluster of a record that says nothing of one: it is one by itself.
+NO_CLUSTER: Final = 0
 _PARTITION_BITS: Final = 20
 
 # Scores are shares of a few claims, and judges, applications and segments are few: what is equal
@@ -98,7 +100,8 @@ class Observation(NamedTuple):
     worse (None: unscored or failed); ``segment`` is that of the pick, ``segments`` how many members
     of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
     its topic, as one number to save memory: see ``position``. ``signal`` is the risk signal of
-    the pick. ``content`` is a number of its own for each application, judge, question and response.
+    the pick. ``content`` is a number of its own for each application, judge, question and response;
+    ``cluster`` one for each session, or whatever else it is told apart by.
     """
 
     judge: JudgeIdentity
@@ -115,6 +118,7 @@ class Observation(NamedTuple):
     position: int = NOWHERE
     signal: float | None = None
     content: int = NO_CONTENT
+    cluster: int = NO_CLUSTER
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -154,10 +158,13 @@ class Observation(NamedTuple):
 
 
 class Reader:
-    """Turns score records into candidates; ``catalogue`` holds the metrics that are known."""
+    """Turns score records into candidates; ``catalogue`` holds the metrics that are known.
 
-    def __init__(self, catalogue: Catalogue = CATALOGUE) -> None:
-        self._catalogue = catalogue
+    ``cluster_by`` names the attribute by which clusters are told apart.
+    """
+
+    def __init__(self, catalogue: Catalogue = CATALOGUE, cluster_by: str | None = None) -> None:
+        self._catalogue, self._cluster_by = catalogue, cluster_by
         self._shapes: dict[tuple[Kind, tuple[str, ...]], _Shape] = {}
 
     def candidate(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> Candidate:
@@ -210,7 +217,13 @@ class Reader:
             place,
             None if sampling.signal is None else _number(sampling.signal),
             _content(record, judge_label),
+            self._cluster(record),
         )
+
+    def _cluster(self, record: ScoreRecord) -> int:
+        if self._cluster_by is None or record.attributes.get(self._cluster_by) in (None, ""):
+            return NO_CLUSTER
+        return _hashed(str(record.attributes[self._cluster_by]))
 
     def _shape(self, record: ScoreRecord) -> _Shape:
         """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
@@ -231,8 +244,12 @@ def _content(record: ScoreRecord, judge_label: str) -> int:
     question, response = map(record.interaction.get, ("user_input", "response"))
     if not isinstance(question, str) or not isinstance(response, str):
         return NO_CONTENT
-    parts = (record.application, judge_label, question, response)
-    text = b"".join(b"%d:%b" % (len(part), part) for part in (p.encode("utf-8") for p in parts))
+    return _hashed(record.application, judge_label, question, response)
+
+
+def _hashed(*parts: str) -> int:
+    """64 bits of some texts."""
+    text = b"".join(b"%d:%b" % (len(part), part) for part in (one.encode() for one in parts))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
