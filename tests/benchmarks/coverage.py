@@ -315,11 +315,11 @@ def sessions(seed: int, series: int) -> None:
         low[:] = [min(a, c) for a, (c, _) in zip(low, found, strict=False)]
     slack = 2 * math.sqrt(SESSIONS_BAR * (1 - SESSIONS_BAR) / (8 * series))
     for number, by in enumerate(("neighbours", "sessions")):
-        cells = []
+        shown: list[str] = []
         for picks, low in zip(sizes, lowest, strict=True):
             held = "ok" if low[number] >= SESSIONS_BAR - slack else "MISSED"
-            cells.append(f"{low[number]:.3f} of {picks:,} picks {held}")
-        print(f"  lowest by {by}: {', '.join(cells)}  (bar {SESSIONS_BAR})")
+            shown.append(f"{low[number]:.3f} of {picks:,} picks {held}")
+        print(f"  lowest by {by}: {', '.join(shown)}  (bar {SESSIONS_BAR})")
 
 
 def main() -> None:

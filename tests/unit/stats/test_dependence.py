@@ -56,7 +56,7 @@ def test_a_change_for_the_worse_is_little_dependence() -> None:
     """It concerns one group of neighbours, which counts for four times the others at most."""
     found = [series(in_runs(1, seed, shift=0.4)).dependence() for seed in range(10)]
     print(f"V where the mean rises from 0.3 to 0.7: {sorted(round(v, 2) for v in found)}")
-    assert sum(found) / len(found) < 2.0
+    assert sum(found) / len(found) < 3.0
 
 
 def test_few_scores_tell_nothing() -> None:
