@@ -260,6 +260,9 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
         parts.append(f"from {metric['values']}")
     if is_unsteady(metric.get("halves_z")):
         parts.append(f"UNSTEADY: its halves differ by {abs(metric['halves_z']):.1f} SE")
+    if metric.get("first_mean") is not None:
+        then, since = metric["first_mean"], metric["mean"]
+        parts.append(f"LEARNED IN A BAD TIME? {then:.4f} then, {since:.4f} in the week after")
     if metric.get("day_spread"):
         parts.append(f"days vary by {metric['day_spread']:.4f}")
     if metric.get("hours"):

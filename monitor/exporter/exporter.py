@@ -21,11 +21,13 @@ from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.alarms.burst_requests import BurstRequester
 from monitor.exporter.alarms.evidence import ScoreRecords
 from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
+from monitor.exporter.alarms.transitions import was_open
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
 from monitor.exporter.baselines.schedule import LearningSchedule
 from monitor.exporter.period import asked_for
 from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.scores.folding_log import FoldingLog
 from monitor.exporter.scores.observation import position
 from monitor.exporter.scores.steps import one_turn
@@ -39,7 +41,7 @@ from monitor.kafka.replay import TopicScan
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
-from monitor.records.control import BASELINE, ControlRecord, Removed
+from monitor.records.control import BASELINE, DAY, ControlRecord, Removed
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import supervised
@@ -115,7 +117,8 @@ class Exporter:
         self._day = 0
         #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
-        self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock)
+        self._baselines = baselines
+        self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock, self._was_open)
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
         self._burst_requests = None
@@ -160,7 +163,11 @@ class Exporter:
         def hold(found: ControlRecord | Removed, _: WrittenAt) -> None:
             self._holding.apply(found, at_once=not self.is_ready)
 
-        state = ControlState({BASELINE: hold, **self._controls.readers}, reports_others=True)
+        def hold_day(found: ControlRecord | Removed, _: WrittenAt) -> None:
+            self._baselines.hold(found)
+
+        readers = {BASELINE: hold, DAY: hold_day, **self._controls.readers}
+        state = ControlState(readers, reports_others=True)
 
         def take(record: KafkaRecord) -> RecordSkipped | None:
             for outbox in (self._baselines_out, self._bursts_out):
@@ -194,6 +201,10 @@ class Exporter:
         self.clock()
         may_report = self._replayed and not self.clock.has_gone_back
         return may_report and self._control.is_ready and self._alarms.is_ready
+
+    def _was_open(self, key: DriftKey, since: float) -> bool:
+        """Whether an alarm was open after this event time."""
+        return was_open(self.alarms, key, since)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import date
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -19,7 +20,14 @@ from monitor.exporter.scores.steps import no_garbage
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Promised
 from monitor.records import NEWER_SCHEMA, read_score_record
-from monitor.records.control import BASELINE, CALIBRATION, baseline_key, calibration_key
+from monitor.records.control import (
+    BASELINE,
+    CALIBRATION,
+    DAY,
+    baseline_key,
+    calibration_key,
+    day_key,
+)
 from monitor.telemetry import ExporterTelemetry
 
 _KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
@@ -104,6 +112,9 @@ def _key_of(line: bytes) -> bytes:
     """
     try:
         found = json.loads(line)
+        if found["kind"] == DAY:
+            day = date.fromisoformat(str(found["day"]))
+            return day_key(str(found["application"]), str(found["judge"]), day).encode()
         key = _KEYS.get(str(found["kind"]))
         if key is None:
             return str(found["kind"]).encode()

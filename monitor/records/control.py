@@ -5,7 +5,7 @@ One JSON object a record, compacted by key: the latest with a key holds. Pure, l
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Annotated, Final, Literal, NamedTuple, Self
 
@@ -19,6 +19,9 @@ from monitor.runtime.visible import visible
 CONTROL_SCHEMA: Final = "rag.control/1"
 BASELINE: Final = "baseline"
 CALIBRATION: Final = "calibration"
+DAY: Final = "day"
+#: Days that are kept: one takes the place of that before so many.
+KEPT_DAYS: Final = 28
 PAUSE: Final = "pause"
 BURST: Final = "burst"
 #: There is one for all: a block holds the interactions of every application.
@@ -50,7 +53,10 @@ class MetricBaseline(Frozen):
     ``dependence`` is V, ``values`` how many scores it was learned from, ``halves_z`` how far the
     later half of them lay above the earlier one, in standard errors and larger meaning worse.
     ``day_spread`` is τ, the standard deviation of the daily means, and ``hours`` what each hour of
-    the day (UTC) adds to the mean: 24 numbers, or none where hours are not known.
+    the day (UTC) adds to the mean: 24 numbers, or none where hours are not known. ``days`` is the
+    number of whole days that these two are from, 0 before. ``first_mean`` is what was learned at
+    first, where those days were surely better. ``effective_from`` is there where it is not that of
+    the record.
     """
 
     mean: Score
@@ -62,6 +68,9 @@ class MetricBaseline(Frozen):
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
     hours: tuple[HourOffset, ...] = ()
+    days: int = Field(0, ge=0)
+    first_mean: Score | None = None
+    effective_from: AwareDatetime | None = None
 
     @model_validator(mode="after")
     def _is_whole_day(self) -> Self:
@@ -96,6 +105,37 @@ class BaselineRecord(Keyed):
     def key(self) -> str:
         """The Kafka key."""
         return baseline_key(self.application, self.judge)
+
+
+#: Values of an hour: how many, Σu, Σux, Σu², Σu²x and Σu²x².
+HourOfDay = tuple[
+    Annotated[int, Field(ge=0)], NotNegative, NotNegative, NotNegative, NotNegative, NotNegative
+]
+
+
+class DayRecord(Keyed):
+    """Sums of one whole day (UTC) of an application and judge: by metric, 24 hours of them.
+
+    With larger meaning worse. A metric whose alarm was open on that day is left out, and so is what
+    has no detector.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["day"] = DAY
+    application: str
+    judge: str
+    day: date
+    metrics: dict[str, Annotated[tuple[HourOfDay, ...], Field(min_length=24, max_length=24)]]
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return day_key(self.application, self.judge, self.day)
+
+    @property
+    def start(self) -> float:
+        """When it begins, in epoch seconds."""
+        return datetime.combine(self.day, time(), UTC).timestamp()
 
 
 Signal = Annotated[float, Field(allow_inf_nan=False)]
@@ -259,9 +299,19 @@ def pause_key(application: str) -> str:
     return f"{PAUSE}/{application}"
 
 
-ControlRecord = BaselineRecord | CalibrationRecord | PauseRecord | BurstRecord
+def day_key(application: str, judge: str, day: date) -> str:
+    """Key of a day of an application and judge (``name@version``).
+
+    >>> day_key("support-bot", "offline@3f2a91", date(2026, 11, 22))
+    'day/support-bot/offline@3f2a91/23'
+    """
+    return f"{DAY}/{application}/{judge}/{day.toordinal() % KEPT_DAYS}"
+
+
+ControlRecord = BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord
 _MODELS: Final[dict[str, type[ControlRecord]]] = {
     BASELINE: BaselineRecord,
+    DAY: DayRecord,
     CALIBRATION: CalibrationRecord,
     PAUSE: PauseRecord,
     BURST: BurstRecord,

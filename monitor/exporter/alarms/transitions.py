@@ -78,6 +78,15 @@ def due(
     return "settled" if enough else None
 
 
+def was_open(last: Mapping[str, AlarmRecord], key: DriftKey, since: float) -> bool:
+    """Whether a detector's alarm is open, or was after ``since`` (epoch seconds)."""
+    record = last.get(alarm_key(*key))
+    if record is None:
+        return False
+    closed_at = record.closed_at
+    return record.state == "open" or (closed_at is not None and closed_at.timestamp() > since)
+
+
 def _settling(record: AlarmRecord, history: DetectorHistory | None) -> AlarmRecord | None:
     found = None if history is None else settled(record, history)
     return None if found is None else answered(record.model_copy(update={"settled": found}))

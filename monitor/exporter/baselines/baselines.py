@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.control.state import ControlState, WrittenAt
+from monitor.exporter.baselines.days import Days, WasOpen, never_open
 from monitor.exporter.baselines.learning import (
     Learner,
     LearningSettings,
@@ -18,8 +19,10 @@ from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.control import (
     BASELINE,
+    DAY,
     BaselineRecord,
     ControlRecord,
+    DayRecord,
     Removed,
     baseline_key,
 )
@@ -45,6 +48,8 @@ class Baselines:
     def __init__(self, drift: DriftDetectors, learner: Learner) -> None:
         self._drift, self._learner = drift, learner
         self._records: dict[str, BaselineRecord] = {}
+        chosen = learner.learning_settings
+        self._days = Days(drift, chosen.least, chosen.slots, chosen.wait_s)
         self.progress: list[Progress] = []
 
     def hold(self, found: ControlRecord | Removed) -> list[EvidenceSequence]:
@@ -52,7 +57,11 @@ class Baselines:
 
         What is given back is not needed any more, and may be let go of step by step.
         """
+        if isinstance(found, DayRecord):
+            self._days.hold(found)
+            return []
         if isinstance(found, Removed):
+            self._days.forget(found.key)
             gone = self._records.pop(found.key, None)
             return [] if gone is None else self._apply(gone.application, gone.judge, None)
         if isinstance(found, BaselineRecord):
@@ -93,18 +102,23 @@ class Baselines:
         """What holds, by key."""
         return self._records
 
-    def learn(self, training_slots: TrainingSlots, now: float) -> list[Keyed]:
+    def learn(
+        self, training_slots: TrainingSlots, now: float, was_open: WasOpen = never_open
+    ) -> list[Keyed]:
         """Look how far learning is; the records to publish now, if any, baselines last.
 
         They hold once they have come back through ``hold``, as on every other exporter. A
         baseline that is there says that all was published.
         """
-        return at_once(self.learned_in_steps(training_slots, now))
+        return at_once(self.learned_in_steps(training_slots, now, was_open))
 
     def learned_in_steps(
-        self, training_slots: TrainingSlots, now: float
+        self, training_slots: TrainingSlots, now: float, was_open: WasOpen = never_open
     ) -> Generator[None, None, list[Keyed]]:
-        """The same step by step; ``progress`` is what it was until the last one."""
+        """The same step by step; ``progress`` is what it was until the last one.
+
+        ``was_open`` says of which days a baseline must not learn.
+        """
         results = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
             for learning_settings in (yield from self._learner.results(training_slots, now)):
@@ -114,7 +128,17 @@ class Baselines:
         self.progress = [progress for progress, _ in results]
         found = [taught for _, taught in results if taught is not None]
         calibrations = [one.calibration for one in found if one.calibration is not None]
-        return [*calibrations, *(one.baseline for one in found)]
+        of_days = yield from self._of_days(now, was_open)
+        return [*calibrations, *of_days, *(one.baseline for one in found)]
+
+    def _of_days(self, now: float, was_open: WasOpen) -> Generator[None, None, list[Keyed]]:
+        """The records of days that are over, and baselines that have enough of them."""
+        found: list[Keyed] = []
+        for _, record in sorted(self._records.items()):
+            day = yield from self._days.due(record, now, was_open)
+            refined = self._days.refined(record, was_open)
+            found += [one for one in (day, refined) if one is not None]
+        return found
 
     def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""
@@ -170,4 +194,4 @@ def control_state(baselines: Baselines) -> ControlState:
     def read(found: ControlRecord | Removed, _: WrittenAt) -> None:
         baselines.hold(found)
 
-    return ControlState({BASELINE: read}, reports_others=True)
+    return ControlState({BASELINE: read, DAY: read}, reports_others=True)

@@ -303,4 +303,9 @@ def normal_of(record: BaselineRecord) -> Normal:
                 day_spread=found.day_spread,
                 hours=_hours_as_worse(found.hours, better),
             )
-    return Normal(metrics, record.effective_from.timestamp(), record.provisional)
+    later = {
+        name: found.effective_from.timestamp()
+        for name, found in record.metrics.items()
+        if found.effective_from is not None
+    }
+    return Normal(metrics, record.effective_from.timestamp(), record.provisional, later)

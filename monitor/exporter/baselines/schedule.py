@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.days import WasOpen
 from monitor.exporter.scores.aggregator import OTHER, ScoreAggregator
 from monitor.exporter.scores.steps import in_turns
 from monitor.kafka.reader import TopicReader
@@ -19,7 +20,7 @@ LEAST_EVERY_S, MOST_EVERY_S = 0.5, 60.0
 class LearningSchedule:
     """Looks how far learning is, ten times in the time that slots must have waited.
 
-    ``clock`` gives epoch seconds.
+    ``clock`` gives epoch seconds; ``was_open`` says of which days nothing is learned.
     """
 
     def __init__(
@@ -28,7 +29,9 @@ class LearningSchedule:
         baselines: Baselines,
         telemetry: ExporterTelemetry,
         clock: Callable[[], float],
+        was_open: WasOpen,
     ) -> None:
+        self._was_open = was_open
         self._aggregator, self._baselines = aggregator, baselines
         self._telemetry, self._clock = telemetry, clock
         self._every_s = min(
@@ -54,7 +57,7 @@ class LearningSchedule:
             return []
         as_of, self._as_of = self._as_of, None
         found = await in_turns(
-            self._baselines.learned_in_steps(self._aggregator.training_slots, as_of)
+            self._baselines.learned_in_steps(self._aggregator.training_slots, as_of, self._was_open)
         )
         self.show()
         return found

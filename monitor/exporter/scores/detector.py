@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.comparison import BaselineComparison
@@ -130,6 +130,11 @@ class Detector:
     def later(self, after: float, end: float) -> int:
         """How many slots there are with after < event time ≤ end."""
         return self._sequence.between(after, end)
+
+    def hours(self, start: float, end: float) -> Iterator[list[Entry]]:
+        """The slots of each hour, from one whole hour to another (epoch seconds)."""
+        for hour in range(hour_of(start), hour_of(end)):
+            yield [*self._slots.get(hour, {}).values()]
 
     def counted(self, start: float, end: float) -> Callable[[], list[Counted]]:
         """All slots up to an event time in their order; none without a baseline.

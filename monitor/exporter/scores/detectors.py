@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -44,13 +44,15 @@ class DriftSettings:
 class Normal:
     """The baselines of one application and judge by metric, larger meaning worse.
 
-    Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it.
-    A ``provisional`` one holds until there is more to learn from.
+    Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it;
+    ``metric_from`` has that of single metrics. A ``provisional`` one holds until there is more to
+    learn from.
     """
 
     metrics: Mapping[str, Baseline]
     effective_from: float = ALWAYS
     provisional: bool = False
+    metric_from: Mapping[str, float] = field(default_factory=dict)
 
 
 class DriftKey(NamedTuple):
@@ -270,6 +272,14 @@ class DriftDetectors:
                 alarm, is_fed = found is not None and found.is_open, found is not None
                 yield DriftState(key, shown, evidence, math.log10(a), alarm, is_fed)
 
+    def hours(self, key: DriftKey, start: float, end: float) -> Iterator[list[Entry]]:
+        """The slots of a detector, from one whole hour to another; in the order of the hours.
+
+        Slots from before the previous period are forgotten.
+        """
+        detector = self._detectors.get(key)
+        return iter(()) if detector is None else detector.hours(start, end)
+
     def later(self, key: DriftKey, after: float, now: float) -> int:
         """How many slots a detector has seen by now with a later event time than ``after``."""
         detector = self._detectors.get(key)
@@ -313,7 +323,8 @@ class DriftDetectors:
         own = instead[0] if instead else self._normal.get(pair)
         for normal in (self._fixed(*pair), own):
             if normal is not None and key.metric in normal.metrics:
-                return _Held(normal.metrics[key.metric], normal.effective_from)
+                after = normal.metric_from.get(key.metric, normal.effective_from)
+                return _Held(normal.metrics[key.metric], after)
         return None
 
 

@@ -13,13 +13,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 from monitor.app.scores import Aggregators, aggregators
 from monitor.config import Settings, load, seconds
 from monitor.exporter.alarms.publisher import every
-from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.alarms.transitions import transitions, was_open
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.repeats import Repeats
@@ -210,7 +211,8 @@ class Exporter:
         self._scores.advance(now)
         if now >= self._learn_at:
             self._learn_at = now + LEARN_EVERY_S
-            for learned in self._found.baselines.learn(self._scores.training_slots, now):
+            slots, ever = self._scores.training_slots, partial(was_open, self._last)
+            for learned in self._found.baselines.learn(slots, now, ever):
                 self._control.apply(learned.key.encode(), learned.to_json())
         drift = self._found.drift
         states = list(drift.states(now))

@@ -1,0 +1,109 @@
+"""What a week of whole days says of a baseline: how far days lie apart, and hours of a day.
+
+Every day is 24 sums, one for each hour (UTC), with larger meaning worse. They add up in any order
+of the days, since they are added by ``math.fsum``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+#: Days, without a gap or not, that hours and their spread are learned from.
+NEEDED_DAYS: Final = 7
+#: Standard errors by which a later week is better that say that the baseline's time was bad.
+BETTER: Final = 3.0
+
+
+class HourSums(NamedTuple):
+    """Values of an hour: how many, Σu, Σux, Σu², Σu²x and Σu²x²."""
+
+    n: int = 0
+    u: float = 0.0
+    ux: float = 0.0
+    uu: float = 0.0
+    uux: float = 0.0
+    uuxx: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Σux/Σu; needs a value."""
+        return self.ux / self.u
+
+    def noise(self, mean: float) -> float:
+        """The variance of the sums' own mean, Σu²(x − mean)²/(Σu)², were ``mean`` the true one.
+
+        >>> HourSums(2, 2.0, 1.0, 2.0, 1.0, 1.0).noise(0.5)
+        0.125
+        """
+        return max(0.0, self.uuxx - 2.0 * mean * self.uux + mean * mean * self.uu) / self.u**2
+
+
+class Rhythm(NamedTuple):
+    """The mean of all days and its error, τ_d, what each hour adds to the mean; how many days."""
+
+    mean: float
+    se: float
+    day_spread: float
+    hours: tuple[float, ...]
+    days: int
+
+
+def summed(parts: Iterable[HourSums]) -> HourSums:
+    """The sums of all parts.
+
+    >>> summed([HourSums(1, 1.0, 0.5, 1.0, 0.5, 0.25), HourSums(1, 1.0)])
+    HourSums(n=2, u=2.0, ux=0.5, uu=1.0, uux=0.5, uuxx=0.25)
+    """
+    held = list(parts)
+    return HourSums(
+        sum(part.n for part in held), *(math.fsum(c) for c in list(zip(*held, strict=True))[1:])
+    )
+
+
+def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
+    """What the days say; None while there are fewer than seven with a value.
+
+    τ_d² = max(0, Var(m_d) − mean noise of m_d); hours[h] = κ_h·(m_h − m) with κ_h = τ_h²/(τ_h² +
+    noise of m_h), τ_h² = max(0, mean of (m_h − m)² − mean noise of m_h). An hour without a value
+    adds nothing. SE² = noise of m, τ_d²/days being the margin's.
+    """
+    whole = [found for found in (summed(day) for day in days) if found.u]
+    if len(whole) < NEEDED_DAYS:
+        return None
+    total = summed(whole)
+    mean = total.mean
+    spread = _beyond_noise([(day.mean - mean) ** 2 for day in whole], len(whole) - 1, whole, mean)
+    by_hour = [summed(hour) for hour in zip(*days, strict=True)]
+    seen = [hour for hour in by_hour if hour.u]
+    off = [(hour.mean - mean) ** 2 for hour in seen]
+    between = _beyond_noise(off, len(seen), seen, mean)
+    return Rhythm(
+        mean,
+        math.sqrt(total.noise(mean) + 1.0 / total.u**2),
+        math.sqrt(spread),
+        tuple(_drawn(hour, mean, between) for hour in by_hour),
+        len(whole),
+    )
+
+
+def is_better(later: HourSums, mean: float, se: float) -> bool:
+    """Whether a later week is better than what was learned, by more than three standard errors."""
+    if not later.u:
+        return False
+    return mean - later.mean > BETTER * math.sqrt(se**2 + later.noise(later.mean))
+
+
+def _beyond_noise(
+    squares: Sequence[float], degrees: int, parts: Sequence[HourSums], mean: float
+) -> float:
+    """The variance of the parts' means that their own noise does not explain."""
+    noise = math.fsum(part.noise(mean) for part in parts) / len(parts)
+    return max(0.0, math.fsum(squares) / degrees - noise)
+
+
+def _drawn(hour: HourSums, mean: float, between: float) -> float:
+    if not hour.u or not between:
+        return 0.0
+    return between / (between + hour.noise(mean)) * (hour.mean - mean)

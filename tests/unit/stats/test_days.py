@@ -1,0 +1,65 @@
+"""Whole days: how far they lie apart, and what hours of the day add."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from monitor.stats.days import NEEDED_DAYS, HourSums, is_better, rhythm
+
+
+def hour(n: int, mean: float, rng: random.Random) -> HourSums:
+    """Sums of 0/1 values with u = 1."""
+    hits = float(sum(rng.random() < mean for _ in range(n)))
+    return HourSums(n, float(n), hits, float(n), hits, hits)
+
+
+def days(swing: float, drift: float, n: int = 400) -> list[list[HourSums]]:
+    """The second half of each day is worse by ``swing``, each second day by ``drift``."""
+    rng = random.Random(1)
+    return [
+        [hour(n, 0.3 + swing * (h >= 12) + drift * (day % 2), rng) for h in range(24)]
+        for day in range(NEEDED_DAYS)
+    ]
+
+
+def test_six_days_say_nothing_yet() -> None:
+    """A week is needed; a day without a value is none."""
+    week = days(0.0, 0.0)
+    assert rhythm(week[1:]) is None
+    assert rhythm([*week[1:], [HourSums()] * 24]) is None
+    assert rhythm(week) is not None
+
+
+def test_steady_days_have_next_to_no_rhythm() -> None:
+    """Noise is neither a rhythm nor a spread of days."""
+    found = rhythm(days(0.0, 0.0))
+    assert found is not None
+    assert max(map(abs, found.hours)) < 0.005
+    assert found.day_spread < 0.005
+
+
+def test_hours_that_differ_are_learned_and_days_that_differ_spread() -> None:
+    """Halves of the day 0.2 apart lie 0.1 from the mean; days 0.1 apart have τ of about 0.05."""
+    by_hour, by_day = rhythm(days(0.2, 0.0)), rhythm(days(0.0, 0.1))
+    assert by_hour is not None
+    assert by_day is not None
+    assert by_hour.hours[3] == pytest.approx(-0.1, abs=0.03)
+    assert by_hour.hours[20] == pytest.approx(0.1, abs=0.03)
+    assert by_day.day_spread == pytest.approx(0.0535, abs=0.01)
+
+
+def test_the_order_of_the_days_changes_no_bit() -> None:
+    """Two exporters may have read them in another order."""
+    week = days(0.1, 0.05)
+    assert rhythm(week) == rhythm(week[::-1])
+
+
+def test_a_week_that_is_better_by_three_errors_is_said() -> None:
+    """Much better is said; equal, worse, and nothing at all are not."""
+    rng = random.Random(2)
+    assert is_better(hour(1_000, 0.08, rng), 0.16, 0.01)
+    assert not is_better(hour(1_000, 0.16, rng), 0.16, 0.01)
+    assert not is_better(hour(1_000, 0.3, rng), 0.16, 0.01)
+    assert not is_better(HourSums(), 0.16, 0.01)
