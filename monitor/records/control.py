@@ -303,7 +303,7 @@ def day_key(application: str, judge: str, day: date) -> str:
     """Key of a day of an application and judge (``name@version``).
 
     >>> day_key("support-bot", "offline@3f2a91", date(2026, 11, 22))
-    'day/support-bot/offline@3f2a91/23'
+    'day/support-bot/offline@3f2a91/14'
     """
     return f"{DAY}/{application}/{judge}/{day.toordinal() % KEPT_DAYS}"
 

@@ -34,7 +34,7 @@ ENOUGH_FREEDOM: Final = 10
 _STEP: Final = 1.05
 
 
-class _Spread(NamedTuple):
+class _GroupSpread(NamedTuple):
     """Of one group or many: degrees of freedom, and Σ over their batches of m/(m − 1)·(S − S̄)².
 
     S = ΣWG − θ̂·ΣWH of a batch, so that there are three sums, for 1, −2θ̂ and θ̂²; and three more of
@@ -49,9 +49,9 @@ class _Spread(NamedTuple):
     w2gh: int
     w2h2: int
 
-    def plus(self, other: _Spread, sign: int) -> _Spread:
+    def plus(self, other: _GroupSpread, sign: int) -> _GroupSpread:
         """The sum, field by field; with −1 the difference."""
-        return _Spread(*(a + sign * b for a, b in zip(self, other, strict=True)))
+        return _GroupSpread(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
     def between(self, theta: float) -> float:
         """Of the batches, as (We)²."""
@@ -63,7 +63,7 @@ class _Spread(NamedTuple):
         return self.w2g2 - 2.0 * theta * self.w2gh + theta * theta * self.w2h2
 
 
-_NOTHING: Final = _Spread(0, 0, 0, 0, 0, 0, 0)
+_NOTHING: Final = _GroupSpread(0, 0, 0, 0, 0, 0, 0)
 
 
 class Dependence:
@@ -83,7 +83,7 @@ class Dependence:
     def __init__(self, bucket_s: int = 60) -> None:
         self._bucket_s = bucket_s
         self._length = 0
-        self._groups: dict[int, _Spread] = {}
+        self._groups: dict[int, _GroupSpread] = {}
         self._total = _NOTHING
         self._changed = set[int]()
 
@@ -129,14 +129,14 @@ def _batches(buckets: Mapping[int, Sums], group: int, length: int) -> Iterator[S
             yield added_up(held)
 
 
-def _spread(batches: list[Sums]) -> _Spread:
+def _spread(batches: list[Sums]) -> _GroupSpread:
     m = len(batches)
     if m <= 1:
         return _NOTHING
     g, h = (tuple(getattr(batch, name) for batch in batches) for name in ("wg", "wh"))
     times = _MULTIPLE // (m - 1)
     total = added_up(batches)
-    return _Spread(
+    return _GroupSpread(
         m - 1,
         times * (m * sum(a * a for a in g) - total.wg**2),
         times * (m * sum(a * b for a, b in zip(g, h, strict=True)) - total.wg * total.wh),
@@ -147,7 +147,7 @@ def _spread(batches: list[Sums]) -> _Spread:
     )
 
 
-def _ratio(total: _Spread, groups: Collection[_Spread], theta: float) -> float:
+def _ratio(total: _GroupSpread, groups: Collection[_GroupSpread], theta: float) -> float:
     if total.freedom < ENOUGH_FREEDOM:
         return 1.0
     between, within = total.between(theta), total.within(theta)

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -15,13 +16,17 @@ import pytest
 
 from monitor.app.process import Monitor
 from monitor.config import load
-from monitor.records.control import BaselineRecord, baseline_key
+from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline, baseline_key
+from monitor.stats.period import DAY_S
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.baselines import PAIR, QUICK, scored
 from tests.stages.command import rag_monitor
 from tests.stages.process import parsed, total, until
 from tests.stages.topics import MakeTopics, Topics
+
+#: Shares of bad answers by the hour: in the morning they are few.
+LAW = [0.05] * 12 + [0.15] * 12
 
 
 @dataclass
@@ -67,6 +72,53 @@ async def baselines(broker: str, topics: Topics) -> list[BaselineRecord]:
     found = [BaselineRecord.model_validate_json(each.value or b"") for each in records]
     assert [each.key for each in records] == [each.key.encode() for each in found]
     return found
+
+
+@pytest.mark.timeout(120)
+async def test_seven_days_on_the_topic_refine_a_baseline(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Whoever comes first writes it once; the day before is written by who has seen it."""
+    broker, topics = kafka_broker.bootstrap, await make_topics()
+    midnight = int(time.time()) // DAY_S * DAY_S
+    at_first = MetricBaseline(mean=0.9, se=0.01, values=1_000)
+    learned = BaselineRecord(
+        application=PAIR[0],
+        judge=PAIR[1],
+        origin="learned",
+        effective_from=datetime.fromtimestamp(midnight - 8 * DAY_S, UTC),
+        slots=1_000,
+        metrics={"faithfulness": at_first},
+    )
+    hours = tuple((40, 40.0, 40 * x, 40.0, 40 * x, 40 * x) for x in LAW)
+    days = [
+        DayRecord(
+            application=PAIR[0],
+            judge=PAIR[1],
+            day=datetime.fromtimestamp(midnight - number * DAY_S, UTC).date(),
+            metrics={"faithfulness": hours},
+        )
+        for number in range(2, 9)
+    ]
+    control = [Record(one.to_json(), one.key.encode()) for one in (learned, *days)]
+    await produce(broker, topics["kafka__topics__control"], control)
+    for _ in range(2):
+        async with exporter(broker, topics):
+
+            async def refined() -> bool:
+                return len(await baselines(broker, topics)) > 1
+
+            await until(refined, "a refined baseline")
+    _, found = await baselines(broker, topics)
+    metric = found.metrics["faithfulness"]
+    assert (metric.days, metric.first_mean) == (7, None)
+    assert metric.mean == pytest.approx(0.9, abs=0.01)
+    assert metric.hours[3] == pytest.approx(0.05, abs=0.01)
+    assert metric.hours[20] == pytest.approx(-0.05, abs=0.01)
+    places = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
+    environ = {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **places}
+    end = await asyncio.to_thread(rag_monitor, "baseline", "show", environ=environ)
+    assert "hours add -0.05" in end.stdout, end.stderr
 
 
 @pytest.mark.timeout(150)

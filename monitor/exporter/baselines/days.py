@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey
 from monitor.exporter.scores.folding import JudgedApplication
@@ -84,7 +84,11 @@ class Days:
                 yield
             if any(hour.n for hour in hours):
                 metrics[name] = tuple(tuple(hour) for hour in hours)  # type: ignore[misc]
-        return _day_record(record, yesterday, metrics)
+        if not metrics:
+            return None
+        return DayRecord(
+            application=record.application, judge=record.judge, day=yesterday, metrics=metrics
+        )
 
     def refined(self, record: BaselineRecord, was_open: WasOpen) -> BaselineRecord | None:
         """The baseline with what its days say of some metrics; None where it is as it was."""
@@ -177,9 +181,3 @@ def _sums(values: Sequence[tuple[float, float]]) -> HourSums:
 
 def _read(metrics: Mapping[str, Sequence[HourOfDay]]) -> dict[str, _Day]:
     return {name: tuple(HourSums(*hour) for hour in hours) for name, hours in metrics.items()}
-
-
-def _day_record(
-    record: BaselineRecord, day: date, metrics: dict[str, tuple[HourOfDay, ...]]
-) -> DayRecord:
-    return DayRecord(application=record.application, judge=record.judge, day=day, metrics=metrics)

@@ -15,15 +15,15 @@ from monitor.stats.dependence import ENOUGH_FREEDOM, in_steps, is_beyond_chance
 from monitor.stats.sums import ENOUGH_SCORED, SCALE, Sums
 
 #: ΣWG and ΣWH of a cluster.
-_Parts = tuple[int, int]
-_NONE: Final[_Parts] = (0, 0)
+_ClusterTotals = tuple[int, int]
+_NONE: Final[_ClusterTotals] = (0, 0)
 
 
 class _HourOfMetric:
     """The slots of one hour: integers, so that they may come and go in any order."""
 
     def __init__(self) -> None:
-        self.clusters: dict[int, _Parts] = {}
+        self.clusters: dict[int, _ClusterTotals] = {}
         self.alone = self.scored = 0
         self._g = self._h = self._gg = self._gh = self._hh = 0
         self._w2g2 = self._w2gh = self._w2h2 = 0
@@ -49,7 +49,7 @@ class _HourOfMetric:
         else:
             self.clusters[cluster] = now
 
-    def _square(self, parts: _Parts, sign: int) -> None:
+    def _square(self, parts: _ClusterTotals, sign: int) -> None:
         g, h = parts
         self._gg += sign * g * g
         self._gh += sign * g * h
