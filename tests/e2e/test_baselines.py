@@ -118,7 +118,7 @@ async def test_seven_days_on_the_topic_refine_a_baseline(
     places = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
     environ = {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **places}
     end = await asyncio.to_thread(rag_monitor, "baseline", "show", environ=environ)
-    assert "hours add -0.05" in end.stdout, end.stderr
+    assert "hours add -0.04" in end.stdout, end.stderr
 
 
 @pytest.mark.timeout(150)
