@@ -82,6 +82,8 @@ class Dependence:
 
     def __init__(self, bucket_s: int = 60) -> None:
         self._bucket_s = bucket_s
+        #: The earliest bucket; infinite where it has to be looked for.
+        self._first = math.inf
         self._length = 0
         self._groups: dict[int, _GroupSpread] = {}
         self._total = _NOTHING
@@ -89,6 +91,8 @@ class Dependence:
 
     def changed(self, bucket: int) -> None:
         """A bucket holds something else."""
+        if bucket <= self._first:
+            self._first = math.inf
         if self._length:
             self._changed.add(bucket // self._length // _GROUP)
 
@@ -98,7 +102,9 @@ class Dependence:
         A batch is 2^k whole buckets, which hold as many slots on average as an hour, or a 24th of
         all of them, but not above 320 and not below 40; up to twice as many with the rounding.
         """
-        first = min(buckets, default=last)
+        if self._first == math.inf:
+            self._first = min(buckets, default=last)
+        first = self._first
         # As floats: an hour need not be a whole number of slots.
         hourly = slots * _HOUR_S / (self._bucket_s * (last + 1 - first))
         least = max(_SHORTEST, min(_LONGEST, slots / _PARTS, hourly))
@@ -151,7 +157,7 @@ def _ratio(total: _GroupSpread, groups: Collection[_GroupSpread], theta: float) 
     if total.freedom < ENOUGH_FREEDOM:
         return 1.0
     between, within = total.between(theta), total.within(theta)
-    if within <= 0.0 or between <= within:
+    if within <= 0.0 or not is_beyond_chance(between / within, total.freedom):
         return 1.0
     limited = []
     for group in groups:
