@@ -20,7 +20,7 @@ from monitor.stats.sums import SCALE, Sums, added_up
 
 #: Slots of a batch on average, from one to the other: long ones hold whole sessions, but few slots
 #: give too few of them, and an hour holds more than a session.
-_SHORTEST, _LONGEST, _PARTS, _HOUR_S = 40, 320, 24, 3_600
+_SHORTEST, _LONGEST, _PARTS, _HOUR_S = 40, 320, 64, 3_600
 #: Batches that are held against the mean of their own, and what all of 1 … 7 divide.
 _GROUP: Final = 8
 _MULTIPLE: Final = math.lcm(*range(1, _GROUP))
@@ -28,8 +28,8 @@ _MULTIPLE: Final = math.lcm(*range(1, _GROUP))
 _MOST: Final = 4.0
 #: The 0.95 quantile of the standard normal distribution.
 _BY_CHANCE: Final = 1.64
-#: Fewer degrees of freedom tell nothing of a variance.
-ENOUGH_FREEDOM: Final = 10
+#: Degrees of freedom below which V is not told: four groups, of which one may hold an incident.
+_ENOUGH_FREEDOM: Final = 4 * (_GROUP - 1)
 #: V goes in steps, upwards: who shows it need not write anew what has hardly changed.
 _STEP: Final = 1.05
 
@@ -73,10 +73,10 @@ class Dependence:
     >>> def of(*values):
     ...     return added_up([terms(1, 1.0, 1.0, 0.0, 0.0, x, False) for x in values])
     >>> alike, apart = Dependence(), Dependence()
-    >>> buckets = {n: of(*[1.0 * (n * n % 11 < 5)] * 40) for n in range(20)}
-    >>> round(alike.of(buckets, 800, 19, 0.5))
-    45
-    >>> apart.of({n: of(*[0.0, 1.0] * 20) for n in range(20)}, 800, 19, 0.5)
+    >>> buckets = {n: of(*[1.0 * (n * n % 11 < 5)] * 40) for n in range(40)}
+    >>> round(alike.of(buckets, 1_600, 39, 0.5))
+    41
+    >>> apart.of({n: of(*[0.0, 1.0] * 20) for n in range(40)}, 1_600, 39, 0.5)
     1.0
     """
 
@@ -99,7 +99,7 @@ class Dependence:
     def of(self, buckets: Mapping[int, Sums], slots: int, last: int, theta: float) -> float:
         """V of the buckets up to ``last`` with their ``slots`` and mean ``theta``.
 
-        A batch is 2^k whole buckets, which hold as many slots on average as an hour, or a 24th of
+        A batch is 2^k whole buckets, which hold as many slots on average as an hour, or a 64th of
         all of them, but not above 320 and not below 40; up to twice as many with the rounding.
         """
         if self._first == math.inf:
@@ -154,7 +154,7 @@ def _spread(batches: list[Sums]) -> _GroupSpread:
 
 
 def _ratio(total: _GroupSpread, groups: Collection[_GroupSpread], theta: float) -> float:
-    if total.freedom < ENOUGH_FREEDOM:
+    if total.freedom < _ENOUGH_FREEDOM:
         return 1.0
     between, within = total.between(theta), total.within(theta)
     if within <= 0.0 or not is_beyond_chance(between / within, total.freedom):

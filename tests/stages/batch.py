@@ -181,7 +181,7 @@ def dependence(slots: Sequence[Slot], now: float, windows: Mapping[str, int]) ->
     """V: the spread of sums of neighbours, in groups of eight, against that of single slots.
 
     No group has more than four times what the others have. In steps of 5 %, upwards; 1 where chance
-    gives as much, below 500 scored slots and below ten degrees of freedom.
+    gives as much, below 500 scored slots and below 28 degrees of freedom.
     """
     scored = sum(slot.scored for slot in slots)
     wh = sum(slot.w * slot.h for slot in slots)
@@ -192,7 +192,7 @@ def dependence(slots: Sequence[Slot], now: float, windows: Mapping[str, int]) ->
     current = math.floor(now) // bucket
     first = min(math.floor(slot.time) // bucket for slot in slots)
     span = current + 1 - first
-    least = max(40.0, min(320.0, scored / 24, scored * 3_600 / (bucket * span)))
+    least = max(40.0, min(320.0, scored / 64, scored * 3_600 / (bucket * span)))
     length = 1
     while length * scored < least * span:
         length *= 2
@@ -208,7 +208,7 @@ def dependence(slots: Sequence[Slot], now: float, windows: Mapping[str, int]) ->
             spread_out = len(batches) * statistics.variance(map(sum, batches.values()))
             parts.append((spread_out, sum(e * e for batch in batches.values() for e in batch)))
     between, within = (sum(column) for column in zip(*parts, strict=True)) if parts else (0, 0)
-    if freedom < 10 or within <= 1e-12 or between <= within:
+    if freedom < 28 or within <= 1e-12 or between <= within:
         return 1.0
     limited = sum(
         min(b, 4 * w * (between - b) / (within - w)) if within - w > 1e-12 else b for b, w in parts

@@ -11,9 +11,11 @@ from typing import Final
 
 from monitor.exporter.scores.observation import NO_CLUSTER, Observation
 from monitor.exporter.scores.rebuilding import hour_of
-from monitor.stats.dependence import ENOUGH_FREEDOM, in_steps, is_beyond_chance
+from monitor.stats.dependence import in_steps, is_beyond_chance
 from monitor.stats.sums import ENOUGH_SCORED, SCALE, Sums
 
+#: Fewer degrees of freedom tell nothing of a variance.
+_ENOUGH_FREEDOM: Final = 10
 #: ΣWG and ΣWH of a cluster.
 _ClusterTotals = tuple[int, int]
 _NONE: Final[_ClusterTotals] = (0, 0)
@@ -102,7 +104,7 @@ class ClusterSums:
             return 1.0
         freedom, between, within = zip(*(found.spread() for found in hours), strict=True)
         total = math.fsum(within)
-        if sum(freedom) < ENOUGH_FREEDOM or total <= 0.0:
+        if sum(freedom) < _ENOUGH_FREEDOM or total <= 0.0:
             return 1.0
         v = math.fsum(between) / total
         return in_steps(v) if is_beyond_chance(v, sum(freedom)) else 1.0

@@ -30,7 +30,7 @@ def series(scores: list[float], every_s: float = 10.0) -> RollingSums:
     return found
 
 
-def in_runs(length: int, seed: int = 1, n: int = 4_000, shift: float = 0.0) -> list[float]:
+def in_runs(length: int, seed: int = 1, n: int = 8_000, shift: float = 0.0) -> list[float]:
     """Scores of 0 and 1 in runs of the same; in the later half ``shift`` more of 1."""
     rng = random.Random(seed)
     runs = [rng.random() < 0.3 + shift * (2 * i >= n // length) for i in range(n // length)]
@@ -60,9 +60,9 @@ def test_a_change_for_the_worse_is_little_dependence() -> None:
 
 
 def test_few_scores_tell_nothing() -> None:
-    """Below 500 V is 1, whatever they look like."""
-    assert series(in_runs(10, n=490)).dependence() == 1.0
-    assert series(in_runs(10, n=1_000)).dependence() > 1.0
+    """Below four groups of batches V is 1, whatever they look like: one may be an incident."""
+    assert series(in_runs(10, n=1_000)).dependence() == 1.0
+    assert series(in_runs(10, n=4_000)).dependence() > 1.0
 
 
 def test_an_interval_is_as_wide_as_what_is_new_says() -> None:
@@ -85,8 +85,8 @@ def test_an_interval_is_as_wide_as_what_is_new_says() -> None:
 def test_the_same_bits_in_any_order(seed: int) -> None:
     """Slots come in any order, are asked for in between, go again and are dropped."""
     rng = random.Random(seed)
-    scores = in_runs(4, rng.randrange(100), n=2_400)
-    slots = [(number * 17.0, plain(x)) for number, x in enumerate(scores)]
+    scores = in_runs(4, rng.randrange(100), n=4_800)
+    slots = [(number * 8.5, plain(x)) for number, x in enumerate(scores)]
     ordered = RollingSums(60, LATER)
     for time, slot in slots:
         ordered.add(time, slot, +1)
