@@ -57,3 +57,28 @@ async def test_with_enough_a_day_it_is_a_day(
         kafka_broker.bootstrap, topics["kafka__topics__scores"], judged_each_day(1, 1_600, 0.9)
     )
     assert (await served(kafka_broker.bootstrap, topics))["period"] == DAY_S
+
+
+@pytest.mark.timeout(120)
+async def test_a_week_holds_what_an_objective_needs(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Twenty a day: over an hour and a day it stays unknown, over a week it is known and breached.
+
+    Windows end now, and the last records are those of yesterday.
+    """
+    topics, windows = await make_topics(), ("1h", "24h", "7d")
+    scores = judged_each_day(9, 20, 0.5)
+    await produce(kafka_broker.bootstrap, topics["kafka__topics__scores"], scores)
+    promised = [{"metric": "faithfulness", "window": each, "bound": 0.9} for each in windows]
+    page = await served_page(
+        kafka_broker.bootstrap,
+        topics,
+        time.time,
+        export__windows=",".join(windows),
+        objectives=json.dumps(promised),
+    )
+    labels = f'{{application="bot",judge="{FIRST.label}",metric="faithfulness",window='
+    known = {each: f'rag_objective_known{labels}"{each}"}} 1.0' in page for each in windows}
+    assert known == {"1h": False, "24h": False, "7d": True}
+    assert f'rag_objective_breached{labels}"7d"}} 1.0' in page
