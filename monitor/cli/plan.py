@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
+from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -25,8 +26,6 @@ PlannedModel = Annotated[
     str | None,
     typer.Option(help="Model of the LLM judge; default: that of the settings."),
 ]
-#: Of the offline judge's risk signal with the judge's values, on labelled pairs (docs/sampling.md).
-OFFLINE_CORRELATION = 0.38
 #: Of ``--minutes``: a year.
 MOST_MINUTES = 525_600.0
 
@@ -42,7 +41,7 @@ def plan(
     model: PlannedModel = None,
     mean: Annotated[
         float, typer.Option(min=0.001, max=0.3, help="Normal share that is wrong, to plan with.")
-    ] = 0.08,
+    ] = USUAL_MEAN,
     correlation: Annotated[
         float, typer.Option(min=0.0, max=0.95, help="Of the risk signal with the judge.")
     ] = OFFLINE_CORRELATION,
@@ -64,7 +63,7 @@ def plan(
 
     Judgements, widths of intervals and the delay of drift alarms.
     """
-    from monitor.plan.plan import Assumed, made, text
+    from monitor.plan.plan import Assumed, made, text, typical
     from monitor.runtime.visible import json_text
 
     _require_numbers(mean=mean, correlation=correlation, minutes=minutes or 0.0)
@@ -77,7 +76,8 @@ def plan(
         per_minute, takes = _measured(settings, minutes or 10.0, limit)
         per_minute = per_minute if traffic is None else _rate(traffic)
     else:
-        per_minute, takes = _rate(traffic), _typical(settings)
+        per_minute = _rate(traffic)
+        takes = typical(settings.judge, _require_price(settings))
     found = made(settings, Assumed(per_minute, mean, correlation), takes)
     if json:
         typer.echo(json_text(found, indent=2))
@@ -154,20 +154,6 @@ def _measured(settings: Settings, minutes: float, limit_s: float) -> tuple[float
         )
         raise typer.Exit(1)
     return found
-
-
-def _typical(settings: Settings) -> Takes:
-    """What a judgement takes, usually."""
-    from monitor.plan.plan import TYPICAL, Takes
-
-    judge = settings.judge
-    if judge.kind == "offline":
-        return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
-    usual = "verifier" if judge.verifier else judge.pipeline
-    calls, prompt, completion = TYPICAL[usual]
-    price = _require_price(settings)
-    usd = (prompt * price[0] + completion * price[1]) / 1e6
-    return Takes(calls, prompt, completion, usd, f"usual with the pipeline {usual}")
 
 
 def _require_price(settings: Settings) -> tuple[float, float]:

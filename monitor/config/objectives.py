@@ -85,7 +85,7 @@ def check_objective(
     if seconds(objective.window) not in {seconds(window) for window in windows}:
         raise ValueError(
             f"{path}.window: found {objective.window!r}, expected one of "
-            f"export.windows: {', '.join(windows)}"
+            f"export.windows: {', '.join(windows)}; or add it there"
         )
     if exported is not None and objective.metric not in exported:
         raise ValueError(

@@ -29,13 +29,15 @@ class Site(NamedTuple):
 class Demands(NamedTuple):
     """What the settings ask of topics; seconds, bytes, and ``kafka.create_topics``.
 
-    ``waits``: whether interactions wait for the next day's money.
+    ``waits``: whether interactions wait for the next day's money. ``period_keep_s``: the same as
+    ``keep_s`` for the period that goes by how many are judged.
     """
 
     keep_s: int
     max_record_bytes: int
     create: bool
     waits: bool = False
+    period_keep_s: int = 0
 
 
 @dataclass(slots=True)
@@ -110,6 +112,12 @@ class Cluster:
         pairs = [(need, self.found.get(need.topic)) for need in self.site.needs]
         return [(need, found) for need, found in pairs if found and _is_there(found)]
 
+    def readable(self) -> set[str]:
+        """The names of those with a leader for each partition."""
+        if self.inspector is None:
+            return set()
+        return {need.topic for need, found in self.existing() if not found.leaderless}
+
     def settings_of(self, topic: str) -> Mapping[str, str] | None:
         """The settings of a topic; None when they are not told."""
         found = self.configs.get(topic)
@@ -145,7 +153,7 @@ class Cluster:
         if need.setting == "interactions" and demands.waits:
             lines.append(topics.waits(need, configs))
         if need.setting == "scores":
-            lines.append(topics.kept(need, configs, demands.keep_s))
+            lines.append(topics.kept(need, configs, demands.keep_s, demands.period_keep_s))
             lines.append(topics.scores_size(need, configs, demands.max_record_bytes))
         if need.setting == "dead_letters" and input_bytes is not None:
             lines.append(topics.dead_letters_size(need, configs, input_bytes))

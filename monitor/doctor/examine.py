@@ -10,15 +10,16 @@ from monitor.app import connections, policies
 from monitor.app import topics as own_topics
 from monitor.app.inspection import InputRules, input_rules
 from monitor.config import Settings
-from monitor.doctor import backlog, cache, llm, ports, topics, traffic
+from monitor.doctor import backlog, cache, evidence, llm, objectives, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
+from monitor.doctor.judging import JudgedPace, judged_pace
 from monitor.doctor.needs import input_needs, output_needs
 from monitor.doctor.report import CheckStatus, ReportLine, warn
 from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
-from monitor.errors import ConfigurationError
+from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.judge.protocol import Judge
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, period_days
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
@@ -93,12 +94,8 @@ async def _clusters(
                 yield lines
         for cluster in clusters:
             yield await cluster.look()
-        demands = Demands(
-            own_topics.keep_seconds(settings, settings.drift.period_s or DAY_S),
-            settings.kafka.max_record_bytes,
-            settings.kafka.create_topics,
-            settings.ingest.when_behind == "completeness" and policies.has_budget(settings),
-        )
+        found, untold = await _judged(clusters, settings, clock)
+        demands = _demands(settings, found)
         for cluster in clusters:
             yield cluster.lines(demands, _input_bytes(clusters))
         for cluster in clusters:
@@ -106,12 +103,51 @@ async def _clusters(
                 yield lines
         if _can_be_read(clusters[0], settings):
             yield await backlog.examine(settings, clock, clusters[0].site.connection)
+        yield untold
+        if found is not None:
+            yield objectives.lines(settings, found.per_day)
+            yield await evidence.examine(settings, _counted(settings, found), found)
 
 
 def _can_be_read(cluster: Cluster, settings: Settings) -> bool:
-    """Whether all topics with interactions are there, with a leader for each partition."""
-    found = {need.topic: found for need, found in cluster.existing() if not found.leaderless}
-    return cluster.inspector is not None and found.keys() >= {*settings.kafka.topics.interactions}
+    """Whether all topics with interactions can be read."""
+    return cluster.readable() >= {*settings.kafka.topics.interactions}
+
+
+async def _judged(
+    clusters: Sequence[Cluster], settings: Settings, clock: Callable[[], float]
+) -> tuple[JudgedPace | None, list[ReportLine]]:
+    """How many are judged a day, as far as topics tell; else a line, if there is need of one."""
+    if not _can_be_read(clusters[0], settings):
+        return None, []
+    topics = settings.kafka.topics
+    inputs = (clusters[0].site.connection, topics.interactions)
+    there = topics.scores in clusters[-1].readable()
+    output = (clusters[-1].site.connection, topics.scores) if there else None
+    try:
+        return await judged_pace(settings, clock, inputs, output), []
+    except DependencyRefused as error:
+        mend = "grant Read on the topics, if it is not granted"
+        return None, [warn("evidence", topics.scores, f"not told: {error}", mend)]
+
+
+def _counted(settings: Settings, found: JudgedPace) -> str:
+    """The topics that tell how many there are."""
+    topics = settings.kafka.topics
+    return ", ".join(topics.interactions) if found.is_expected else topics.scores
+
+
+def _demands(settings: Settings, found: JudgedPace | None) -> Demands:
+    """By the least period; the one that so many judged ask for is another matter."""
+    drift = settings.drift
+    asked_s = DAY_S * period_days(None if found is None else found.per_day)
+    return Demands(
+        own_topics.keep_seconds(settings, drift.period_s or DAY_S),
+        settings.kafka.max_record_bytes,
+        settings.kafka.create_topics,
+        settings.ingest.when_behind == "completeness" and policies.has_budget(settings),
+        own_topics.keep_seconds(settings, drift.period_s or asked_s),
+    )
 
 
 def _input_bytes(clusters: Sequence[Cluster]) -> int | None:

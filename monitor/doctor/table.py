@@ -53,8 +53,10 @@ def _row(line: ReportLine, width: int, colour: bool) -> Iterable[str]:
         mark = f"\x1b[{_COLOURS[line.status]}m{line.status}\x1b[0m"
         wrapped[0] = mark + wrapped[0][len(line.status) :]
     yield from wrapped
-    if line.mend:
-        yield from _wrapped(line.mend, f"{indent}→ ", f"{indent}  ", width)
+    for number, part in enumerate(line.mend.splitlines()):
+        # Of YAML, line by line, the indentation stays.
+        mark = f"{indent}→ " if not number else f"{indent}  "
+        yield from _wrapped(part, mark, f"{indent}  ", width)
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:

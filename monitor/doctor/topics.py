@@ -125,14 +125,21 @@ def unknown_settings(need: Need, error: Unanswered) -> ReportLine:
     return warn("settings", need.topic, what, "check them by hand")
 
 
-def kept(need: Need, configs: Mapping[str, str], keep_s: int) -> ReportLine:
-    """Whether score records outlive a restart of the exporter; ``keep_s`` is in seconds."""
+def kept(need: Need, configs: Mapping[str, str], keep_s: int, period_keep_s: int = 0) -> ReportLine:
+    """Whether score records outlive a restart of the exporter.
+
+    ``keep_s`` seconds are needed at least, ``period_keep_s`` where so few are judged as now.
+    """
     if complaint := retention_complaint(configs, keep_s):
         what, _, mend = complaint.partition(": ")
         return fail("retention", need.topic, what, mend)
-    kept_ms = int(configs.get("retention.ms", "-1"))
+    kept_ms, needed_s = int(configs.get("retention.ms", "-1")), max(keep_s, period_keep_s)
     length = span(kept_ms / 1000) if kept_ms >= 0 else "for ever"
-    found = f"kept {length}, {span(keep_s)} needed"
+    found = f"kept {length}, {span(needed_s)} needed"
+    if retention_complaint(configs, needed_s):
+        why = "by the period that goes by how many are judged: evidence is cut short"
+        mend = f"set retention.ms to {needed_s * 1000} or more, or drift.period to less"
+        return warn("retention", need.topic, f"{found} {why}", mend)
     if int(configs.get("retention.bytes", "-1")) >= 0:
         size = configs["retention.bytes"]
         mend = "set retention.bytes to -1, or make sure that it holds as long"

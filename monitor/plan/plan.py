@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from monitor.app.scores import most_series
-from monitor.config import Settings, seconds
-from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
+from monitor.config import JudgeSettings, Settings, seconds
 from monitor.plan.delay import Simulation, WatchSettings
+from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
 from monitor.records import spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson
-from monitor.stats.period import DAY_S, period_days
+from monitor.stats.period import DAY_S
 from monitor.stats.threshold import LEAST_PER_DAY, WEEK_S, threshold
 
 #: Calls, prompt and completion tokens of a judgement: docs/judge.md, "What it costs".
@@ -53,6 +53,16 @@ class Takes:
         return self.prompt_tokens + self.completion_tokens
 
 
+def typical(judge: JudgeSettings, usd_per_million: tuple[float, float]) -> Takes:
+    """What a judgement takes, usually, at these prices of prompt and reply."""
+    if judge.kind == "offline":
+        return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
+    usual = "verifier" if judge.verifier else judge.pipeline
+    calls, prompt, completion = TYPICAL[usual]
+    usd = (prompt * usd_per_million[0] + completion * usd_per_million[1]) / 1e6
+    return Takes(calls, prompt, completion, usd, f"usual with the pipeline {usual}")
+
+
 @dataclass(frozen=True)
 class Assumed:
     """Interactions a minute, their normal ``mean`` (larger is worse), and the risk signal's worth.
@@ -68,17 +78,15 @@ class Assumed:
 def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     """The plan, as ``--json`` prints it; every duration is in seconds."""
     found = bought(settings, assumed, takes)
-    probability = found.per_minute / assumed.per_minute
-    watched = watch(settings, found, probability)
-    simulation = Simulation(quality(settings, assumed), watched)
-    begins = first_evidence_days(settings, found)
-    lengths = [None] * len(FACTORS) if begins is None else simulation.delays(FACTORS)
+    simulated = simulation(settings, assumed, found)
+    begins = first_evidence(settings, found.per_day)
+    lengths = [None] * len(FACTORS) if begins.after_s is None else simulated.delays(FACTORS)
     delays = [None if n is None else round(60 * n / found.per_minute, 1) for n in lengths]
     series, _, _ = most_series(settings)
-    spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulation.relative_variance()))
+    spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulated.relative_variance()))
     return {
         "traffic_per_minute": assumed.per_minute,
-        "sampling_probability": probability,
+        "sampling_probability": found.per_minute / assumed.per_minute,
         "judged_per_minute": found.per_minute,
         "bound_by": found.bound_by,
         "usd_per_day": found.usd_per_day,
@@ -95,9 +103,9 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
             for factor, n in zip(FACTORS, lengths, strict=True)
         },
         "settle_s": seconds(settings.drift.settle),
-        "first_evidence_s": None if begins is None else round(begins * DAY_S),
-        "learned_from": watched.learn_slots,
-        "period_s": period_s(settings, found),
+        "first_evidence_s": begins.after_s,
+        "learned_from": begins.learned_from,
+        "period_s": begins.period_s,
         "series": series.total,
     }
 
@@ -127,40 +135,20 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
     """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
     drift, least = settings.drift, LEAST_PER_DAY * WEEK_S / DAY_S
     week = drift.judged_per_week or max(least, found.per_minute * WEEK_S / 60)
-    days, learned = first_evidence_days(settings, found), 0
-    if not drift.baselines and days is not None:
-        learned = max(1, min(MOST_TAUGHT, round(days * a_day(found))))
+    begins = first_evidence(settings, found.per_day)
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
-        learned,
+        begins.learned_from,
         max(1, round(1 / probability)),
         Tolerance(*drift.tolerated),
-        max(1, round(2 * period_s(settings, found) / DAY_S * a_day(found))),
+        max(1, round(2 * begins.period_s / DAY_S * found.per_day)),
     )
 
 
-def a_day(found: Judged) -> float:
-    """Judged interactions."""
-    return found.per_minute * DAY_S / 60
-
-
-def period_s(settings: Settings, found: Judged) -> int:
-    """P, as the exporter would take it."""
-    return settings.drift.period_s or DAY_S * period_days(a_day(found))
-
-
-def first_evidence_days(settings: Settings, found: Judged) -> float | None:
-    """Days until there is a whole baseline; None where it never comes together.
-
-    What it is learned from lies within two periods.
-    """
-    drift, per_day = settings.drift, a_day(found)
-    if drift.baselines:
-        return 0.0
-    enough = max(drift.learn_slots / per_day, drift.learn_for_s / DAY_S)
-    a_week = max(min(LEAST_VALUES, drift.learn_slots) / per_day, WEEK_S / DAY_S)
-    days = min(enough, a_week)
-    return days if days <= 2 * period_s(settings, found) / DAY_S else None
+def simulation(settings: Settings, assumed: Assumed, found: Judged) -> Simulation:
+    """Monitors with these settings."""
+    probability = found.per_minute / assumed.per_minute
+    return Simulation(quality(settings, assumed), watch(settings, found, probability))
 
 
 def _width(mean: float, n: float) -> float:
@@ -173,6 +161,7 @@ def text(plan: dict[str, Any]) -> list[str]:
     one, widths = plan["judgement"], plan["interval_width"]
     taken, sent = _number(plan["judged_per_minute"]), _number(plan["traffic_per_minute"])
     delays = zip(plan["delay_judged"].items(), plan["delay_s"].values(), strict=True)
+    begins = FirstEvidence(plan["first_evidence_s"], plan["learned_from"], plan["period_s"])
     rows = {
         "judged": f"{taken} of {sent} a minute "
         f"(probability {plan['sampling_probability']:.3g}), bounded by {plan['bound_by']}",
@@ -182,29 +171,12 @@ def text(plan: dict[str, Any]) -> list[str]:
         **_too_large(one["too_large"]),
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
-        "first evidence": _begins(plan),
+        "first evidence": begins.in_words(),
         "delay": " · ".join(_delay(factor, n, s) for (factor, n), s in delays)
         + f"; evidence counts after another {plan['settle_s']} s",
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
-
-
-def _begins(plan: dict[str, Any]) -> str:
-    """When there is something to hold quality against, and for how long evidence counts."""
-    days = plan["period_s"] / DAY_S
-    counts = f"evidence of {days:g} to {2 * days:g} days counts"
-    if plan["first_evidence_s"] is None:
-        return (
-            "never: too little is judged for a baseline. Give one (drift.baselines), an objective, "
-            "or judge more"
-        )
-    if not plan["first_evidence_s"]:
-        return f"at once, against drift.baselines; {counts}"
-    after = spans.in_words(plan["first_evidence_s"])
-    return (
-        f"after {after}, when a baseline is learned from {plan['learned_from']:,} judged; {counts}"
-    )
 
 
 def _too_large(share: float | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How people write traffic and money: ``200/s``, ``20usd/day``."""
+"""How people write traffic and money: ``200/s``, ``20usd/day``; and what to plan with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Final
 
 from monitor.errors import ConfigurationError
 
+#: Share that is wrong, where nothing else is known.
+USUAL_MEAN: Final = 0.08
+#: Of the offline judge's risk signal with the judge's values, on labelled pairs (docs/sampling.md).
+OFFLINE_CORRELATION: Final = 0.38
 _A_MINUTE: Final = {"s": 60.0, "min": 1.0, "h": 1 / 60, "day": 1 / 1_440}
 #: Not of any length: a plan of more would be made of infinities.
 _NUMBER: Final = r"(\d{1,12}(?:\.\d{1,12})?)"

@@ -16,6 +16,11 @@ class Judged(NamedTuple):
     bound_by: str
     usd_per_day: float
 
+    @property
+    def per_day(self) -> float:
+        """Judged interactions a day."""
+        return self.per_minute * DAY_MINUTES
+
 
 def slots_of(rate: float, block: int) -> float:
     """Slots an offset, in blocks of a fixed length: one a block that the hash takes anything of.

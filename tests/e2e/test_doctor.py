@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from monitor.doctor.llm import TINY
+from monitor.stats.period import DAY_S
 from tests.e2e.snapshot import snapshot
 from tests.servers.judge_server import JudgeServer, Labels
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
@@ -20,6 +21,7 @@ from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.ports import free_ports
 from tests.stages.command import rag_monitor
+from tests.stages.judged_days import judged_each_day
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
 from tests.stages.stub_judges import known_pairs
@@ -426,3 +428,26 @@ async def test_a_certificate_that_cannot_be_read_is_a_wrong_setting(tmp_path: Pa
     assert said.code == 1
     assert [line["check"] for line in said.failed] == ["settings"]
     assert str(nowhere) in said.text
+
+
+@pytest.mark.timeout(180)
+async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBroker) -> None:
+    """Twelve judged a day for three days, kept for a month: a WARN each, and a better start."""
+    topics = await whole(kafka_broker, scores={"retention.ms": str(30 * DAY_S * 1000)})
+    scores, name = topics["kafka__topics__scores"], topics["kafka__topics__interactions"]
+    objectives = json.dumps([{"metric": "faithfulness", "window": "1h", "bound": 0.9}])
+    await produce(kafka_broker.bootstrap, name, traffic(4))
+    sent = await doctor(kafka_broker.bootstrap, **topics, sampling__rate=0.5)
+    (expected,) = sent.of("evidence", name)
+    assert expected["found"].startswith("about 2 a day would be judged of the traffic so far: ")
+    await produce(kafka_broker.bootstrap, scores, judged_each_day(3, 12, 0.9))
+    said = await doctor(kafka_broker.bootstrap, **topics, objectives=objectives)
+    assert said.code == sent.code == 0
+    (found,) = said.of("evidence", scores)
+    assert found["status"] == "WARN"
+    assert found["found"].startswith("about 12 judged a day: first evidence in about 3.")
+    assert "learned from 84 judged; P is 28 d" in found["found"]
+    assert "drift.metrics: [faithfulness]" in found["mend"]
+    assert "\n  - {metric: faithfulness, window: 7d, bound: 0.9}" in found["mend"]
+    assert said.status("retention", scores) == said.status("objective") == {"WARN"}
+    assert "57 d needed" in said.of("retention", scores)[0]["found"]

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from monitor.app.scores import most_series, promises
+from monitor.app.topics import keep_seconds, topic_specs
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.objectives import Objective
+from monitor.stats.period import DAY_S
 
 FAITHFUL = {"metric": "faithfulness", "window": "1h", "bound": 0.9}
 QUIET = {"metric": "hallucination", "window": "5m", "bound": 0.05, "minimum_samples": 5}
@@ -65,7 +67,7 @@ def test_their_series_are_counted() -> None:
         ([{"metric": "faithfulness", "bound": 0.9}], "objectives.0.window: missing"),
         (
             [FAITHFUL, {**QUIET, "window": "2h"}],
-            "objectives.1.window: found '2h', expected one of export.windows: 5m, 1h, 24h",
+            "objectives.1.window: found '2h', expected one of export.windows: 5m, 1h, 24h; or add",
         ),
         ([{**QUIET, "window": "soon"}], "objectives.0.window: found 'soon', expected a whole num"),
         ([{**QUIET, "metric": "faith"}], "objectives.0.metric: found 'faith', expected"),
@@ -83,6 +85,18 @@ def test_a_wrong_objective_is_said_with_its_path(objectives: Any, message: str) 
     with pytest.raises(ConfigurationError) as refused:
         loaded(objectives)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("window", "days"), [("7d", 8), ("1w", 8), ("28d", 29)])
+def test_little_traffic_has_objectives_of_a_week(window: str, days: int) -> None:
+    """Where it is exported; the scores are kept for it and a day, however short the period is."""
+    objective = {**FAITHFUL, "window": f"{days - 1}d"}
+    found = loaded([objective], export__windows=f"5m,1h,24h,{window}")
+    (promised,) = promises(found)("bot")
+    assert (promised.window, promised.minimum_samples) == (window, 30)
+    assert keep_seconds(found, DAY_S) == days * DAY_S
+    scores = next(one for one in topic_specs(found) if one.name == found.kafka.topics.scores)
+    assert scores.configs["retention.ms"] == str(57 * DAY_S * 1000)
 
 
 def test_a_metric_without_gauges_cannot_be_promised() -> None:

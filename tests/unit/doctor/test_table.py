@@ -54,6 +54,16 @@ def test_long_lines_are_wrapped_below_their_text() -> None:
     assert all(row.startswith(" " * 17) for row in found[1:])
 
 
+def test_yaml_in_a_mend_keeps_its_lines_and_indentation() -> None:
+    """So that it can be copied."""
+    found = table([warn("evidence", "t", "little", "set:\ndrift:\n  metrics: [a]")])
+    assert found[1:] == [
+        "                 → set:",
+        "                   drift:",
+        "                     metrics: [a]",
+    ]
+
+
 def test_colour_is_only_around_the_status() -> None:
     """Taking the colours out gives the plain table."""
     (row,) = table([ok("port", "127.0.0.1:1", "free")], colour=True)

@@ -141,6 +141,17 @@ def test_state_is_compacted_and_events_are_not() -> None:
     assert topics.cleanup(INPUT, compact).status is CheckStatus.WARN
 
 
+def test_a_period_that_goes_by_the_pace_only_warns() -> None:
+    """What windows need is a FAIL; the evidence of a long period is cut short: WARN."""
+    month = {"retention.ms": str(30 * DAY_S * 1000)}
+    assert topics.kept(SCORES, month, 3 * DAY_S, 30 * DAY_S).status is CheckStatus.OK
+    line = topics.kept(SCORES, month, 3 * DAY_S, 57 * DAY_S)
+    assert line.status is CheckStatus.WARN
+    assert line.found.startswith("kept 30 d, 57 d needed")
+    assert str(57 * DAY_S * 1000) in line.mend
+    assert topics.kept(SCORES, month, 31 * DAY_S, 57 * DAY_S).status is CheckStatus.FAIL
+
+
 def test_sizes_are_compared_where_a_record_would_be_refused() -> None:
     """Score records against our own limit, dead letters against the input's."""
     small = {"max.message.bytes": "500000"}

@@ -7,16 +7,8 @@ from typing import Any
 import pytest
 
 from monitor.config import Settings, load
-from monitor.plan.plan import (
-    Assumed,
-    Takes,
-    bought,
-    first_evidence_days,
-    period_s,
-    quality,
-    text,
-    watch,
-)
+from monitor.plan.first_evidence import FirstEvidence, first_evidence
+from monitor.plan.plan import Assumed, Takes, bought, quality, text, watch
 from monitor.plan.spend import Judged, judged
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.threshold import threshold
@@ -43,13 +35,12 @@ def test_segments_are_unlike_and_have_the_mean_together() -> None:
 
 def test_what_cannot_come_is_not_promised() -> None:
     """Twenty a day have evidence after a week, of four weeks; two a month have none, ever."""
-    assert first_evidence_days(settings(), LITTLE) == 7.0
-    assert period_s(settings(), LITTLE) == 28 * 86_400
+    found = first_evidence(settings(), LITTLE.per_day)
+    assert found == FirstEvidence(7 * 86_400, 140, 28 * 86_400)
     assert watch(settings(), LITTLE, 1.0).counted == 2 * 28 * 20
-    hardly = LITTLE._replace(per_minute=2 / 30 / 1_440)
-    assert first_evidence_days(settings(), hardly) is None
+    assert first_evidence(settings(), 2 / 30) == FirstEvidence(None, 0, 28 * 86_400)
     day = settings(drift__period="1d")
-    assert first_evidence_days(day, LITTLE) is None
+    assert first_evidence(day, LITTLE.per_day).after_s is None
 
 
 def test_a_screen_helps_only_who_lets_it_choose() -> None:

@@ -1,0 +1,164 @@
+"""What so many judged a day mean: when there is evidence, of what, and what is better."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.config import Settings, load
+from monitor.doctor.evidence import Delays, better_start, delays, examine, line
+from monitor.doctor.judging import JudgedPace
+from monitor.doctor.report import CheckStatus, ReportLine
+from monitor.plan.first_evidence import first_evidence
+from monitor.plan.plan import Takes, made
+from monitor.stats.period import DAY_S
+
+ONE_METRIC = {"drift__metrics": "faithfulness"}
+GIVEN = {"drift__baselines": '[{"application": "*", "metrics": {"faithfulness": 0.92}}]'}
+KNOWN = {
+    "export__windows": "1h,7d",
+    "objectives": '[{"metric": "faithfulness", "window": "7d", "bound": 0.9}]',
+}
+#: Seconds until a change by so many times is seen.
+SEEN: Delays = {1.5: None, 2.0: 5.0 * DAY_S, 3.0: 90_000.0}
+UNSEEN: Delays = dict.fromkeys((1.5, 2.0, 3.0))
+
+
+def settings(**flags: Any) -> Settings:
+    """Settings with these ones; ``__`` is a dot."""
+    return load({}, flags={name.replace("__", "."): value for name, value in flags.items()})
+
+
+def said(
+    per_day: float,
+    chosen: Settings,
+    seen: Delays = SEEN,
+    *,
+    expected: bool = False,
+    judged_days: float = 2.5,
+) -> ReportLine:
+    """The line of so many judged a day."""
+    found = JudgedPace(per_day, expected, per_day, judged_days * DAY_S)
+    return line(chosen, "scores.v1", found, first_evidence(chosen, per_day), seen)
+
+
+def test_it_says_when_by_what_and_of_what() -> None:
+    """The period, what the baseline is learned from, and how long that is from now."""
+    found = said(40, settings(**ONE_METRIC))
+    assert (found.check, found.target, found.status) == ("evidence", "scores.v1", CheckStatus.OK)
+    assert found.found == (
+        "about 40 judged a day: first evidence in about 4.5 d, after 7 d, when a baseline is "
+        "learned from 280 judged; P is 28 d: evidence of 28 d to 56 d counts; a mean that rises "
+        "from 0.08 is seen: to 0.16 after 5 d, to 0.24 after 25 h"
+    )
+
+
+@pytest.mark.parametrize(
+    ("judged_days", "begins"),
+    [(2.5, "in about 4.5 d, after 7 d"), (7.5, "by now (rag-monitor baseline show), after 7 d")],
+)
+def test_what_is_over_is_not_to_come(judged_days: float, begins: str) -> None:
+    """After a week of judging a baseline is there, or due."""
+    found = said(20, settings(), judged_days=judged_days)
+    assert f"first evidence {begins}, when" in found.found
+
+
+def test_where_a_week_does_not_show_how_long_nothing_is_said_of_it() -> None:
+    """Five a day take twelve days, and the topic is asked for seven."""
+    assert "first evidence after 12 d, when" in said(5, settings(), judged_days=7.5).found
+
+
+def test_what_is_expected_is_counted_from_its_begin() -> None:
+    """Nothing is judged yet."""
+    found = said(40, settings(), expected=True, judged_days=0).found
+    assert found.startswith(
+        "about 40 a day would be judged of the traffic so far: first evidence after 7 d, when"
+    )
+
+
+@pytest.mark.parametrize(("per_day", "warned"), [(99, True), (100, False)])
+def test_below_a_hundred_a_day_one_metric_is_watched(per_day: float, warned: bool) -> None:
+    """The reason is said: the threshold is shared. Who watches one is left alone."""
+    found = said(per_day, settings(), SEEN if warned else {})
+    assert (found.status is CheckStatus.WARN) == warned
+    assert ("drift.metrics: [faithfulness]: the threshold A is shared" in found.mend) == warned
+    assert said(per_day, settings(**ONE_METRIC)).status is CheckStatus.OK
+
+
+def test_the_metric_is_one_of_those_that_are_watched() -> None:
+    """Without ``faithfulness`` the first of them, in its own direction."""
+    chosen = settings(drift__metrics="noise_sensitivity_relevant,answered")
+    found = said(10, chosen).mend
+    assert "drift.metrics: [noise_sensitivity_relevant]" in found
+    assert "{noise_sensitivity_relevant: 0.08}" in found
+
+
+@pytest.mark.parametrize(
+    ("per_day", "seen", "promised"),
+    [(1, {}, "first evidence never: two periods of 28 d hold"), (5, UNSEEN, "not even a mean")],
+)
+def test_what_cannot_come_is_not_promised(per_day: float, seen: Delays, promised: str) -> None:
+    """No baseline within two periods; or one by which nothing is seen within them."""
+    found = said(per_day, settings(**ONE_METRIC), seen)
+    assert promised in found.found
+    assert "what you know is the better start" in found.mend
+
+
+def test_a_change_that_is_hardly_ever_seen_is_said_to_be_so() -> None:
+    """Beside one that is."""
+    assert (
+        "to 0.16 hardly ever, to 0.24 after 25 h" in said(20, settings(), {**SEEN, 2.0: None}).found
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "there", "not_there"),
+    [
+        ({}, ("metrics: [faithfulness]", "baselines:", "window: 7d", "24h, 7d]"), ()),
+        (GIVEN, ("objectives:",), ("baselines:",)),
+        (ONE_METRIC | KNOWN, ("baselines:",), ("metrics: [", "objectives:", "windows:")),
+        ({"export__metrics": "answered"}, ("baselines:",), ("objectives:",)),
+        ({"export__windows": "1h,168h"}, ("window: 7d",), ("windows:",)),
+    ],
+)
+def test_the_yaml_can_be_taken_over(
+    flags: dict[str, str], there: tuple[str, ...], not_there: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It has what is not set yet, and beside the settings it is valid."""
+    heading, *yaml = better_start(settings(**flags), 12)
+    assert heading.endswith(":")
+    text = "\n".join(yaml)
+    assert all(part in text for part in there), text
+    assert not any(part in text for part in not_there), text
+    file = tmp_path / "monitor.yaml"
+    file.write_text(text, "utf-8")
+    beside = {name.replace("__", "."): value for name, value in flags.items()}
+    found = load({}, file, {} if "export__metrics" in flags else beside)
+    assert found.drift.baselines or found.objectives
+
+
+def test_where_all_is_set_more_has_to_be_judged() -> None:
+    """There is no more to print; and at one a day a window has too few for an objective."""
+    chosen = settings(**GIVEN, **KNOWN, **ONE_METRIC)
+    assert better_start(chosen, 12) == []
+    assert said(12, chosen, UNSEEN).mend == "judge more: sampling.rate, limits.usd_per_day"
+    assert said(12, chosen, SEEN).status is CheckStatus.OK
+    assert "objectives:" not in said(1, settings(), {}).mend
+
+
+async def test_it_is_what_plan_says() -> None:
+    """The same baseline, period and delays."""
+    chosen, found = settings(**ONE_METRIC), JudgedPace(24.0, False, 24.0)
+    plan = made(chosen, found.assumed(), Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
+    begins = first_evidence(chosen, 24.0)
+    planned = (plan["first_evidence_s"], plan["learned_from"], plan["period_s"])
+    assert planned == tuple(begins)
+    for factor, delay in delays(chosen, found).items():
+        assert plan["delay_s"][f"{factor:g}"] == (delay and pytest.approx(delay, abs=0.1))
+
+
+async def test_where_nothing_is_watched_there_is_no_evidence() -> None:
+    """And no line."""
+    assert await examine(settings(drift__metrics="[]"), "t", JudgedPace(9.0, False, 9.0)) == []
