@@ -271,7 +271,7 @@ def sessions_row(
     for _ in range(series):
         found = in_sessions(rng, picks, MEAN, answers, at_a_time)
         sums = [terms(1, 1.0, 1.0, 0.0, 0.0, one.x, False) for one in found]
-        rolling, clusters = RollingSums(60, {"1h": 3_600}), ClusterSums()
+        rolling, clusters = RollingSums(60, {"1h": 3_600}), ClusterSums(86_400)
         for one, slot in zip(found, sums, strict=True):
             rolling.add(one.at, slot, +1)
             clusters.add(one.at, observed(one), +1)

@@ -83,10 +83,19 @@ def any_records(draw: st.DrawFn, *, directed: bool) -> ScoreRecord:
         judge=draw(st.sampled_from([FIRST, FIRST, SECOND])),
         scores=scores,
         segment=draw(st.sampled_from(SEGMENTS)),
+        interaction=draw(st.sampled_from(TEXTS)),
+        attributes=draw(st.sampled_from([{}, {"session_id": "s1"}, {"session_id": 2}])),
         **fields,
     )
 
 
+#: Few questions and answers, so that answers are given again.
+TEXTS: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {"user_input": "When?", "response": "Now."},
+    {"user_input": "When?", "response": "Later."},
+)
 OTHERS = (Outcome.UNSCORABLE, Outcome.JUDGE_FAILED, Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET)
 
 

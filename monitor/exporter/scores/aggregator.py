@@ -433,7 +433,16 @@ class ScoreAggregator:
             sums = self._series[pair] = PairSums(self._bucket_s, is_kept, self._rolling)
         sums.add(event_time, slot, sign)
         if self._is_clustered:
-            self._clusters.setdefault(pair, ClusterSums()).add(event_time, slot, sign)
+            clusters = self._clusters.get(pair)
+            if clusters is None:
+                clusters = self._clusters[pair] = self._cluster_sums()
+            clusters.add(event_time, slot, sign)
+
+    def _cluster_sums(self) -> ClusterSums:
+        made = ClusterSums(self.period_s)
+        if self._now > _NEVER:
+            made.drop_before(self.horizon_start(self._now))
+        return made
 
     def _rolling(self) -> RollingSums:
         made = RollingSums(self._bucket_s, self.windows)

@@ -10,10 +10,10 @@ import math
 from typing import Final
 
 from monitor.exporter.scores.observation import NO_CLUSTER, Observation
-from monitor.exporter.scores.rebuilding import hour_of
 from monitor.stats.dependence import in_steps, is_beyond_chance
 from monitor.stats.sums import ENOUGH_SCORED, SCALE, Sums
 
+HOUR_S: Final = 3_600
 #: Fewer degrees of freedom tell nothing of a variance.
 _ENOUGH_FREEDOM: Final = 10
 #: ΣWG and ΣWH of a cluster.
@@ -72,16 +72,18 @@ class ClusterSums:
     """The slots of one application and judge, by hours, metrics and clusters.
 
     Each hour is held against its own mean: a day that is worse than the one before is no
-    dependence.
+    dependence. ``period_s`` is what the horizon moves by.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, period_s: int) -> None:
+        # Whole numbers of them make a period, whose slots are forgotten all at once.
+        self._unit_s = math.gcd(HOUR_S, period_s)
         self._hours: dict[int, dict[str, _HourOfMetric]] = {}
         self._oldest = 0
 
     def add(self, event_time: float, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1); what was dropped is ignored."""
-        number = hour_of(event_time)
+        number = math.floor(event_time) // self._unit_s
         if number < self._oldest:
             return
         hour = self._hours.setdefault(number, {})
@@ -93,7 +95,7 @@ class ClusterSums:
 
     def drop_before(self, start: float) -> None:
         """Forget the hours that end at or before this time; in others slots go one by one."""
-        self._oldest = max(self._oldest, hour_of(start))
+        self._oldest = max(self._oldest, math.floor(start) // self._unit_s)
         for hour in [hour for hour in self._hours if hour < self._oldest]:
             del self._hours[hour]
 

@@ -85,7 +85,7 @@ def test_the_same_in_any_order_and_after_some_have_gone() -> None:
         (r.event_time.timestamp(), kept(r, number // 7 if number % 5 else NO_CLUSTER))
         for number, r in enumerate(sessions(4))
     ]
-    ordered, mixed = ClusterSums(), ClusterSums()
+    ordered, mixed = ClusterSums(86_400), ClusterSums(86_400)
     limit = START + 2 * HOUR_S
     for at, slot in slots:
         if at >= limit:

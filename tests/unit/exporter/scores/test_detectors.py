@@ -62,9 +62,14 @@ def expected(
     counted = [
         each
         for each in batch.counted(r for r in records if oldest <= r.event_time.timestamp() <= now)
-        if each.outcome != Outcome.OVER_BUDGET and each.event_time.timestamp() >= start
+        if each.outcome != Outcome.OVER_BUDGET
     ]
     counted.sort(key=lambda each: (each.event_time.timestamp(), each.interaction_id))
+    counted = [
+        each
+        for number, each in enumerate(counted)
+        if each.event_time.timestamp() >= start and not given_before(each, counted[:number])
+    ]
     threshold = (drift.judged_per_week or 0) * len(METRICS) / drift.false_alarms_per_week
     found: dict[DriftKey, Said] = {}
     running: dict[DriftKey, DriftEvidence] = {}
@@ -82,6 +87,23 @@ def expected(
                 evidence = log10(r) if r else None
                 found[key] = (evidence, log10(threshold), running[key].is_open)
     return found
+
+
+def given_before(each: ScoreRecord, earlier: list[ScoreRecord]) -> bool:
+    """Whether its answer was given already; all of these tests lie within an hour."""
+    return is_scored(each) and any(
+        one.application == each.application
+        and one.judge == each.judge
+        and one.interaction == each.interaction
+        for one in earlier
+        if is_scored(one)
+    )
+
+
+def is_scored(each: ScoreRecord) -> bool:
+    """Whether it says something of a question and its answer."""
+    values = [x for _, slot in batch.slots(each) for x in [slot.scored] if x]
+    return bool(each.interaction and values)
 
 
 def deviation(each: ScoreRecord, metric: str, baseline: Baseline) -> Deviation:
