@@ -117,11 +117,10 @@ def _can_be_read(cluster: Cluster, settings: Settings) -> bool:
 async def _judged(
     clusters: Sequence[Cluster], settings: Settings, clock: Callable[[], float]
 ) -> tuple[JudgedPace | None, list[ReportLine]]:
-    """How many are judged a day, as far as topics tell; else a line, if there is need of one."""
-    if not _can_be_read(clusters[0], settings):
-        return None, []
+    """How many are judged a day, as far as topics tell; and a line where they cannot be read."""
     topics = settings.kafka.topics
-    inputs = (clusters[0].site.connection, topics.interactions)
+    sent = topics.interactions if _can_be_read(clusters[0], settings) else ()
+    inputs = (clusters[0].site.connection, sent)
     there = topics.scores in clusters[-1].readable()
     output = (clusters[-1].site.connection, topics.scores) if there else None
     try:

@@ -96,6 +96,8 @@ async def _scored(connection: Connection, topic: str, sent: float, now: float) -
 
 async def _sent_a_day(connection: Connection, topics: Sequence[str], now: float) -> float:
     """Of all topics; those of the last 24 hours where there is no whole day yet."""
+    if not topics:
+        return 0.0
     scan = await _scan(connection)
     try:
         found = 0.0

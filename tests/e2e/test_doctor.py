@@ -451,3 +451,7 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     assert "\n  - {metric: faithfulness, window: 7d, bound: 0.9}" in found["mend"]
     assert said.status("retention", scores) == said.status("objective") == {"WARN"}
     assert "57 d needed" in said.of("retention", scores)[0]["found"]
+    # What is judged tells it, also where the interactions cannot be seen.
+    topics["kafka__topics__interactions"] = "nobody-made-this"
+    unseen = await doctor(kafka_broker.bootstrap, **topics)
+    assert unseen.of("evidence", scores)[0]["found"].startswith("about 12 judged a day: ")
