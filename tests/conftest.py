@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -31,11 +32,14 @@ __all__ = [
 ]
 
 # Tests start the monitor some hundred times: to compile it anew each time is a third of its start.
+# And to rewrite the assertions of all tests anew is half of the time that it takes to collect them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # How long an example takes is the machine's affair, and no property of what is tested.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("usual", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=500)
+settings.load_profile("usual")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from monitor.demo.stack.servers import Prometheus
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.plain import encoded, interaction
-from tests.stages.process import MonitorProcess, until
+from tests.stages.process import StartedProcess, until
 from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
@@ -30,7 +30,7 @@ async def test_prometheus_scrapes_and_approves(
     missing = [tool for tool in ("prometheus", "promtool") if shutil.which(tool) is None]
     requires_tool("prometheus", " ".join(missing) or None, "apt-get install prometheus")
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
-    monitor = MonitorProcess("run", broker, tmp_path, "monitor", **topics)
+    monitor = StartedProcess("run", broker, tmp_path, "monitor", **topics)
     try:
         await monitor.ready()
         records = [Record(encoded(interaction(f"p{i}"))) for i in range(20)]
@@ -57,7 +57,7 @@ async def test_promtool_approves_of_each_role(
         "drift__learn_for": "0s",
     }
     roles = [
-        MonitorProcess(role, broker, tmp_path, role, **settings) for role in ("score", "export")
+        StartedProcess(role, broker, tmp_path, role, **settings) for role in ("score", "export")
     ]
     try:
         for each in roles:
@@ -72,7 +72,7 @@ async def test_promtool_approves_of_each_role(
             await each.end()
 
 
-async def _said_by_promtool(monitor: MonitorProcess) -> tuple[int, str]:
+async def _said_by_promtool(monitor: StartedProcess) -> tuple[int, str]:
     """Exit code and words of ``promtool check metrics`` on its page."""
     _, page = await monitor.get("/metrics")
     checked = await asyncio.to_thread(
@@ -86,7 +86,7 @@ async def _said_by_promtool(monitor: MonitorProcess) -> tuple[int, str]:
     return checked.returncode, checked.stdout + checked.stderr
 
 
-async def _has_score(monitor: MonitorProcess) -> bool:
+async def _has_score(monitor: StartedProcess) -> bool:
     return any(line.startswith("rag_score{") for line in await monitor.quality_lines())
 
 

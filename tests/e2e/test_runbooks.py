@@ -38,8 +38,6 @@ SETTINGS: Final = {
 #: What the demo has: a command that prints nothing without it prints something here.
 IS_THERE: Final = "without export.segment"
 TOOLS: Final = {"curl": "curl", "amtool": "prometheus-alertmanager", "promtool": "prometheus"}
-#: How often a query is asked, a second apart, until it finds something.
-TIMES: Final = 20
 #: For all commands of one runbook, on a busy machine.
 LIMIT_S: Final = 150.0
 #: Alerts that must be there before anything is looked at, and a series that comes last.
@@ -169,7 +167,7 @@ def letter(environment: Mapping[str, str]) -> str:
     return f"{row['partition']}/{row['offset']}"
 
 
-def script(number: int, command: Command) -> str:
+def script(number: int, command: Command, times: int) -> str:
     """What runs it, and keeps its output and exit code.
 
     A lasting change closes its alarm about once in some thousand judged, which is minutes here,
@@ -179,13 +177,20 @@ def script(number: int, command: Command) -> str:
     once = f"{{ {command.text}\n}} >{number}.out 2>&1 </dev/null; echo $? >{number}.code"
     if command.promql is None or may_be_silent(command):
         return once
-    return f"for again in $(seq {TIMES})\ndo {once}; grep -q . {number}.out && break; sleep 1\ndone"
+    again = f"for again in $(seq {times})"
+    return f"{again}\ndo {once}; grep -q . {number}.out && break; sleep 1\ndone"
 
 
-def ran(listed: list[Command], place: Path, environment: Mapping[str, str]) -> list[Ended]:
-    """All commands in one shell, one after another, each with its own output."""
+def ran(
+    listed: list[Command], place: Path, environment: Mapping[str, str], times: int = 20
+) -> list[Ended]:
+    """All commands in one shell, one after another, each with its own output.
+
+    Who finds nothing asks so many ``times``.
+    """
+    scripts = [script(number, command, times) for number, command in enumerate(listed)]
     subprocess.run(
-        ["bash", "-c", "\n".join(script(*each) for each in enumerate(listed))],
+        ["bash", "-c", "\n".join(scripts)],
         cwd=place,
         env=dict(environment),
         timeout=LIMIT_S,
@@ -241,5 +246,5 @@ def test_who_finds_nothing_in_prometheus_asks_again(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PROMETHEUS_URL": "x"}
     ask = 'promtool query instant "$PROMETHEUS_URL" "{}"'
     told = [Command(ask.format(number), "") for number in (2, 0)]
-    assert [each.printed for each in ran(told, tmp_path, environment)] == ["found\n", ""]
-    assert (tmp_path / "asked").read_text() == "\n" * (2 + TIMES)
+    assert [each.printed for each in ran(told, tmp_path, environment, 3)] == ["found\n", ""]
+    assert (tmp_path / "asked").read_text() == "\n" * 5

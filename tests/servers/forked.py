@@ -1,11 +1,12 @@
 """Processes of the monitor as forks of one that has imported all of it.
 
-A start of Python that imports what a command needs is a second of CPU, and four with litellm; a
-fork is a few tenths. It ends as any Python does, with all that is done and said at the end of one.
-What only a start of its own shows is for tests that start one.
+A start of Python that imports what a command needs is two seconds of CPU, and four with litellm; a
+fork is a tenth. It ends as any Python does, with its threads waited for, all that is registered for
+the end done, and what is unreachable collected; only modules are not taken apart. What only a start
+of its own shows is for tests that start one.
 
 ``python -m tests.servers.forked`` reads orders from standard input, a line each: JSON with the
-arguments, the environment and the files for standard output and error. For each it says
+module, its arguments, the environment and the files for standard output and error. For each it says
 ``PID started``, and ``PID CODE`` when that process has ended. It kills them when nobody can give
 orders any more.
 """
@@ -54,11 +55,19 @@ class Forks:
         atexit.register(self.close)
 
     def start(
-        self, arguments: Sequence[str], environ: Mapping[str, str], out: Path, err: Path
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        out: Path,
+        err: Path,
+        module: str = "monitor",
     ) -> ForkedProcess:
-        """Start a command; what it says is added to two files, which may be the same."""
+        """Start a command; what it says is added to two files, which may be the same.
+
+        ``module`` is another program in the place of ``monitor``.
+        """
         assert self._process.stdin is not None
-        order = [[*arguments], dict(environ), str(out), str(err)]
+        order = [module, [*arguments], dict(environ), str(out), str(err)]
         for file in (out, err):
             file.touch()  # to be read from now on
         with self._turn:
@@ -162,7 +171,7 @@ def _import_everything() -> None:
     gc.freeze()
 
 
-def _become(arguments: list[str], environ: dict[str, str], *files: str) -> None:
+def _become(module: str, arguments: list[str], environ: dict[str, str], *files: str) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     written = [os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) for file in files]
     for number, each in enumerate([null, *written]):
@@ -172,7 +181,25 @@ def _become(arguments: list[str], environ: dict[str, str], *files: str) -> None:
     os.environ.update(environ)
     time.tzset()
     sys.argv[1:] = arguments
-    runpy.run_module("monitor", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        _ENDS.append(end.code or 0)
+        raise
+    _ENDS.append(0)
+
+
+#: In a fork whose command has ended in order: its exit code.
+_ENDS: list[object] = []
+
+
+def _leave() -> None:
+    """The last thing at the end of Python: that it takes thousands of modules apart is left out."""
+    if _ENDS and isinstance(code := _ENDS[0], int):
+        gc.collect()  # what complains that it was left open does so here
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _serve() -> None:
@@ -218,4 +245,5 @@ def _bury(life: int, running: dict[int, int]) -> None:
 
 
 if __name__ == "__main__":
+    atexit.register(_leave)  # the first is the last to be called
     _serve()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from signal import Signals
+from tempfile import TemporaryDirectory
 
 from tests.servers.forked import forks
 
@@ -23,6 +27,66 @@ def rag_monitor(
     A process of its own, forked of one that has imported everything.
     """
     return forks().run([*map(str, arguments)], _environment(environ), PATIENCE_S)
+
+
+class Running:
+    """A command while it runs, forked like those of ``rag_monitor``."""
+
+    def __init__(
+        self, arguments: list[str], environ: Mapping[str, str], folder: Path, terminal: Path | None
+    ) -> None:
+        self._arguments = arguments
+        self._out, self._err = folder / "out", folder / "err"
+        self._err.touch()
+        self._process = forks().start(arguments, environ, self._out, terminal or self._err)
+
+    @property
+    def out(self) -> str:
+        """Standard output, so far."""
+        return self._out.read_text("utf-8")
+
+    @property
+    def err(self) -> str:
+        """Standard error, so far."""
+        return self._err.read_text("utf-8")
+
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.alive()
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal; nothing happens when it has ended."""
+        self._process.signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL; back when it is gone."""
+        self._process.kill()
+
+    async def ended(self) -> subprocess.CompletedProcess[str]:
+        """Its exit code and all that it said, once it ends by itself."""
+        code = await asyncio.to_thread(forks().code_of, self._process.pid, PATIENCE_S)
+        if code is None:
+            raise subprocess.TimeoutExpired(self._arguments, PATIENCE_S)
+        return subprocess.CompletedProcess(self._arguments, code, self.out, self.err)
+
+
+@contextmanager
+def running(
+    *arguments: str | Path,
+    environ: Mapping[str, str] | None = None,
+    terminal: Path | None = None,
+) -> Iterator[Running]:
+    """Begin a command; nothing is left of it afterwards.
+
+    ``terminal`` gets what it says on standard error.
+    """
+    with TemporaryDirectory() as folder:
+        told = [*map(str, arguments)]
+        found = Running(told, _environment(environ), Path(folder), terminal)
+        try:
+            yield found
+        finally:
+            found.kill()
 
 
 def started(

@@ -94,20 +94,11 @@ def asking(judge: JudgeAt, **settings: Any) -> dict[str, Any]:
     }
 
 
-def _started(
-    module: str, command: Sequence[str], env: Mapping[str, str], log: Path
-) -> GuardedProcess | ForkedProcess:
-    if module == "monitor" and env.get("RAG_MONITOR_JUDGE__KIND") == "llm":
-        return forks().start(command, {**os.environ, **env}, log, log)
-    exports = [f"{key}={value}" for key, value in env.items()]
-    return GuardedProcess(["env", *exports, sys.executable, "-m", module, *command], log)
-
-
 class MonitorProcess:
     """``python -m monitor COMMAND ARGUMENTS``, settings from the environment and a free port.
 
-    ``module`` is another program in the place of ``monitor``. A judge that asks a model is forked:
-    its start would take four seconds of CPU.
+    ``module`` is another program in the place of ``monitor``. The process is forked of one that
+    has imported everything.
     """
 
     def __init__(
@@ -130,8 +121,13 @@ class MonitorProcess:
         for key, value in settings.items():
             env["RAG_MONITOR_" + key.upper()] = str(value)
         self._before = self.log.stat().st_size if self.log.exists() else 0
-        self._process = _started(module, [command, *arguments], env, self.log)
+        self._process = self._begun(module, [command, *arguments], env)
         self.url = ""
+
+    def _begun(
+        self, module: str, command: Sequence[str], env: Mapping[str, str]
+    ) -> GuardedProcess | ForkedProcess:
+        return forks().start(command, {**os.environ, **env}, self.log, self.log, module)
 
     @property
     def pid(self) -> int:
@@ -203,3 +199,14 @@ class MonitorProcess:
         self._process.signal(signal.SIGTERM)
         await until(lambda: not self.alive(), "end after SIGTERM")
         self._process.end()
+
+
+class StartedProcess(MonitorProcess):
+    """The same by a start of Python, as people do it: for what the start itself has a part in."""
+
+    def _begun(
+        self, module: str, command: Sequence[str], env: Mapping[str, str]
+    ) -> GuardedProcess | ForkedProcess:
+        exports = [f"{key}={value}" for key, value in env.items()]
+        whole = ["env", *exports, sys.executable, "-m", module, *command]
+        return GuardedProcess(whole, self.log)

@@ -16,10 +16,8 @@ import aiohttp
 
 from tests.servers.guarded import GuardedProcess
 from tests.stages.poison.probe import Health, read
-from tests.stages.process import MonitorProcess, Samples, parsed, until
+from tests.stages.process import Samples, StartedProcess, parsed, until
 
-#: Its own start: a fork shares the memory of what it was forked from.
-MODULE = "monitor.__main__"
 SCRAPE_S = 30.0
 
 
@@ -29,9 +27,8 @@ class Watched:
     def __init__(
         self, command: str, bootstrap: str, directory: Path, name: str, **settings: Any
     ) -> None:
-        self.process = MonitorProcess(
-            command, bootstrap, directory, name, module=MODULE, **settings
-        )
+        # A fork would share the memory of what it was forked from.
+        self.process = StartedProcess(command, bootstrap, directory, name, **settings)
         self._file = directory / f"{name}.health"
         self._prober: GuardedProcess | None = None
         self._seen = 0

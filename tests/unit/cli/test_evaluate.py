@@ -17,7 +17,7 @@ from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.judge_weather import Weather
 from tests.servers.redis_server import RedisServer
-from tests.stages.command import ROOT, one_line, rag_monitor
+from tests.stages.command import ROOT, one_line, rag_monitor, running
 from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
 from tests.stages.process import until
 
@@ -255,18 +255,15 @@ async def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -
     lines = [logged(f"i{n}", retrieved_contexts=[*PASSAGES, f"Note {n}."]) for n in range(3_000)]
     file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
     async with JudgeServer(LABELS) as server:
-        command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
-        )
-        await until(lambda: server.counts()["requests"] > 20, "the first judgements")
-        process.send_signal(sign)
-        _, said = await process.communicate()
-    assert process.returncode == 0
+        with running("evaluate", file, "--out", out, *model_at(server)) as process:
+            await until(lambda: server.counts()["requests"] > 20, "the first judgements")
+            process.signal(sign)
+            ended = await process.ended()
+    assert ended.returncode == 0
     found = records(out)
     assert 0 < len(found) < len(lines)
     assert [each.interaction_id for each in found] == [f"i{n}" for n in range(len(found))]
-    last = said.decode().splitlines()[-1]
+    last = ended.stderr.splitlines()[-1]
     assert last.startswith(f"{len(found)} judged: ")
     assert last.endswith(f"; stopped before line {len(found) + 1}")
 
@@ -278,14 +275,12 @@ async def test_who_only_waits_is_not_waited_for(tmp_path: Path) -> None:
     weather.refusal = 429, {"error": {"message": "slow down"}}, {"Retry-After": "60"}
     async with JudgeServer(LABELS, gate=weather) as server:
         command = ["evaluate", str(file), *model_at(server), "--set", "ingest.drain_s=3600"]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
-        )
-        await until(lambda: bool(weather.requests), "the first request")
-        process.send_signal(signal.SIGTERM)
-        _, said = await process.communicate()
-    assert process.returncode == 0
-    assert said.decode().splitlines()[-1].endswith("; stopped before line 1")
+        with running(*command) as process:
+            await until(lambda: bool(weather.requests), "the first request")
+            process.signal(signal.SIGTERM)
+            ended = await process.ended()
+    assert ended.returncode == 0
+    assert ended.stderr.splitlines()[-1].endswith("; stopped before line 1")
 
 
 @pytest.mark.parametrize("lines", [3, 2_000])
@@ -362,19 +357,15 @@ async def test_what_does_not_end_in_time_is_left_out(tmp_path: Path) -> None:
     file, out = written(tmp_path / "traffic.jsonl", *lines), tmp_path / "out.jsonl"
     async with JudgeServer(LABELS, plan) as server:
         command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command, "--set", "ingest.drain_s=3"),
-            cwd=ROOT,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        # Two extractions, and a verification for each of two contents.
-        await until(lambda: len(server.log) == 4, "the question that hangs")
-        assert [entry.fault for entry in server.log].count("timeout") == 1
-        process.send_signal(signal.SIGTERM)
-        _, said = await process.communicate()
-    assert process.returncode == 0
+        with running(*command, "--set", "ingest.drain_s=3") as process:
+            # Two extractions, and a verification for each of two contents.
+            await until(lambda: len(server.log) == 4, "the question that hangs")
+            assert [entry.fault for entry in server.log].count("timeout") == 1
+            process.signal(signal.SIGTERM)
+            ended = await process.ended()
+    assert ended.returncode == 0
     assert [each.interaction_id for each in records(out)] == ["a"]
-    assert said.decode().splitlines()[-1].endswith("; stopped before line 2")
+    assert ended.stderr.splitlines()[-1].endswith("; stopped before line 2")
 
 
 async def test_what_is_too_large_costs_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ import pytest
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.stages.command import ROOT, one_line, rag_monitor
+from tests.stages.command import ROOT, one_line, rag_monitor, running
 from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
 from tests.stages.process import until
 
@@ -114,12 +115,8 @@ async def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     async with JudgeServer(LABELS) as server:
         more = ["--set", f"judge.concurrency={at_once}", "--set", "judge.cache.kind=none"]
         command = ["evaluate", str(file), "--out", str(out), *model_at(server), *more]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
-        )
-        await until(lambda: out.exists() and out.read_bytes().count(b"\n") >= 8, "some records")
-        process.kill()
-        await process.communicate()
+        with running(*command):
+            await until(lambda: out.exists() and out.read_bytes().count(b"\n") >= 8, "some records")
         before = out.read_bytes()
         done = before.count(b"\n")
         assert 8 <= done < rows
@@ -202,16 +199,14 @@ async def test_two_runs_do_not_write_to_one_file(tmp_path: Path) -> None:
     file, out = _written(tmp_path / "in.jsonl", notes(400)), tmp_path / "out.jsonl"
     async with JudgeServer(LABELS) as server:
         command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
-        first = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command), cwd=ROOT, stderr=asyncio.subprocess.PIPE
-        )
-        await until(lambda: len(server.log) > 3, "the first run")
-        second = await asyncio.to_thread(rag_monitor, *command)
-        first.terminate()
-        await first.communicate()
+        with running(*command) as first:
+            await until(lambda: len(server.log) > 3, "the first run")
+            second = await asyncio.to_thread(rag_monitor, *command)
+            first.signal(signal.SIGTERM)
+            ended = await first.ended()
     assert second.returncode == 2
     assert "another run writes to it" in one_line(second)
-    assert first.returncode == 0
+    assert ended.returncode == 0
 
 
 def in_csv(rows: list[dict[str, Any]]) -> bytes:
@@ -349,28 +344,26 @@ async def test_how_far_it_is_is_said(tmp_path: Path) -> None:
     """On a terminal, while it runs: how many of how many, rate, money and time left."""
     file, out = _written(tmp_path / "in.jsonl", notes(300)), tmp_path / "out.jsonl"
     leader, follower = os.openpty()
+    terminal = Path(os.ttyname(follower))
     async with JudgeServer(LABELS) as server:
         command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", *command, "--set", "judge.concurrency=1"),
-            cwd=ROOT,
-            stderr=follower,
-        )
-        os.close(follower)
-        seen = b""
+        command += ["--set", "judge.concurrency=1"]
+        with running(*command, terminal=terminal) as process:
+            seen = b""
 
-        async def told() -> bool:
-            nonlocal seen
-            seen += await asyncio.to_thread(os.read, leader, 65_536)
-            return b" left" in seen
+            async def told() -> bool:
+                nonlocal seen
+                seen += await asyncio.to_thread(os.read, leader, 65_536)
+                return b" left" in seen
 
-        await until(told, "how far it is")
-        process.terminate()
-        reading = asyncio.get_running_loop()
-        reading.add_reader(leader, lambda: _drained(leader))
-        await process.wait()
-        reading.remove_reader(leader)
-        os.close(leader)
+            await until(told, "how far it is")
+            process.signal(signal.SIGTERM)
+            reading = asyncio.get_running_loop()
+            reading.add_reader(leader, lambda: _drained(leader))
+            await process.ended()
+            reading.remove_reader(leader)
+    os.close(follower)
+    os.close(leader)
     assert b" of 300, " in seen
     assert b"/s, 0." in seen
 

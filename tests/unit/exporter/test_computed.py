@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -16,6 +16,7 @@ from monitor.exporter.serve.scraped import PageOwner, ScrapedPage
 from monitor.records import ScoreRecord
 from monitor.telemetry import ExporterTelemetry
 from tests.stages.folding import APPLICATIONS, read, records
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, record
 
 
@@ -34,7 +35,7 @@ def learn(found: Aggregators, now: float) -> None:
         state.apply(each.key.encode(), each.to_json())
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(records(), st.integers(0, 260))
 def test_it_is_what_the_page_says(pool: list[ScoreRecord], moment: int) -> None:
     """Values, intervals, evidence and learning; also of those without a name of their own."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -19,6 +19,7 @@ from monitor.exporter.from_file import gauges
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.records import ScoreRecord, UnscoredMark
 from monitor.records.control import BaselineRecord, MetricBaseline
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, at, pools, record
 
 FLAGS = {
@@ -119,7 +120,7 @@ DECIDED = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(
     pools(directed=True),
     st.lists(DECIDED, max_size=6),

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.app.scores import Aggregators
@@ -27,6 +27,7 @@ from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING, Baseline
 from tests.stages.page import Event, live, page, score
+from tests.stages.properties import costly
 from tests.stages.score_records import (
     FIRST,
     PERIOD,
@@ -128,7 +129,7 @@ def at_once(
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@costly
 @given(records(), DECISIONS, CLOCKS, RANDOM, st.sampled_from([None, 200.0]))
 def test_order_duplicates_and_crashes_change_no_bit_of_a_page(
     pool: list[ScoreRecord],
@@ -146,7 +147,7 @@ def test_order_duplicates_and_crashes_change_no_bit_of_a_page(
         assert page(live(made(judged_per_week), events, now, rng), now) == expected
 
 
-@settings(deadline=None, max_examples=40)
+@costly
 @given(records(), DECISIONS, CLOCKS, RANDOM)
 def test_learning_in_any_order_gives_the_same_records(
     pool: list[ScoreRecord], decided: list[Decision], now: float, rng: random.Random
@@ -164,7 +165,7 @@ def test_learning_in_any_order_gives_the_same_records(
     assert list(found.baselines.status()) == list(plain.baselines.status())
 
 
-@settings(deadline=None, max_examples=40)
+@costly
 @given(records(), DECISIONS, CLOCKS, RANDOM)
 def test_late_records_end_in_the_same_bits(
     pool: list[ScoreRecord], decided: list[Decision], now: float, rng: random.Random

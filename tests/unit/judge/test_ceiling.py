@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -169,7 +169,7 @@ def _claims(each: Large) -> Claims:
 def _foreseen(
     model: Truthful, pipeline: PipelineName, caps: Caps, each: Large, claims: Claims
 ) -> Demand:
-    """The smallest ceiling that refuses nothing, found by trying."""
+    """The smallest ceiling that refuses nothing, found by halving."""
 
     def holds(ceiling: Ceiling) -> bool:
         judge = pipe(model, pipeline, caps=caps, relevance=True, ceiling=ceiling)
@@ -179,12 +179,16 @@ def _foreseen(
             return False
         return True
 
-    calls = next(n for n in range(1, 10_000) if holds(Ceiling(n)))
-    low, high = 0, 10**8
+    calls = _least(10_000, lambda n: holds(Ceiling(n)))
+    return Demand(calls, _least(10**8, lambda n: holds(Ceiling(None, n))))
+
+
+def _least(high: int, holds: Callable[[int], bool]) -> int:
+    low = 0
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(Ceiling(None, middle)) else (middle, high)
-    return Demand(calls, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 @BY_PIPELINE

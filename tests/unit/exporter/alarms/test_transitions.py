@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.alarms.explanation import shrunk
@@ -30,6 +30,7 @@ from tests.stages.incident import (
     usual,
     worse,
 )
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, SECOND, START, WINDOWS, at, pools
 from tests.stages.score_records import PERIOD as RECORDS_PERIOD
 
@@ -208,7 +209,7 @@ def test_claims_are_added_from_the_score_records() -> None:
     assert len(found.to_json()) < 10_000
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(
     pools(directed=True) | pools(directed=False),
     st.lists(st.integers(0, 260).map(float), min_size=1, max_size=4).map(sorted),

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import RecordSkipped
@@ -19,6 +19,7 @@ from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.stats.selection import Selection
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, SECOND, START, at, pools, record
 
 PAIR = ("bot", FIRST.label)
@@ -50,7 +51,7 @@ def made(count: int, faithfulness: float = 0.75) -> list[ScoreRecord]:
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(pools(directed=True), st.randoms(use_true_random=False), st.integers(0, 220))
 def test_any_order_learns_the_same_record(
     pool: list[ScoreRecord], rng: random.Random, now: int
@@ -259,7 +260,7 @@ def test_a_record_under_a_foreign_key_is_malformed() -> None:
 KNOWN = st.lists(st.tuples(st.integers(0, 39), st.booleans()), max_size=6)
 
 
-@settings(deadline=None, max_examples=150)
+@costly
 @given(
     pools(directed=False),
     KNOWN,

@@ -6,13 +6,14 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimate, SeriesKey
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
 from monitor.stats.estimate import Estimate
 from tests.stages import batch
+from tests.stages.properties import costly
 from tests.stages.records import METRICS, forced
 from tests.stages.score_records import FIRST, PERIOD, SECOND, START, WINDOWS, pools, record, slot
 
@@ -68,7 +69,7 @@ def agree(estimates: Iterable[SeriesEstimate], expected: dict[batch.Series, batc
         assert estimate.samples == pytest.approx(gauges.samples, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=60)
+@costly
 @given(st.booleans().flatmap(lambda d: pools(directed=d)), st.lists(CLOCKS, max_size=5), st.data())
 def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
     pool: list[ScoreRecord], clock: list[float], data: st.DataObject
@@ -98,7 +99,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
         assert parts[0] == parts[1]
 
 
-@settings(max_examples=60)
+@costly
 @given(pools(directed=False), CLOCKS)
 def test_the_estimates_equal_a_batch_computation(pool: list[ScoreRecord], now: float) -> None:
     """Plain hash sampling at mixed rates: every gauge to 1e-9, and no series more or less."""
@@ -106,7 +107,7 @@ def test_the_estimates_equal_a_batch_computation(pool: list[ScoreRecord], now: f
     agree(aggregator.estimates(), batch.gauges(pool, START + now, WINDOWS, PERIOD))
 
 
-@settings(max_examples=60)
+@costly
 @given(pools(directed=True), CLOCKS)
 def test_directed_slots_equal_a_batch_computation(pool: list[ScoreRecord], now: float) -> None:
     """Slots of several with picks by weight: the same, where the estimate is worth anything."""
@@ -140,7 +141,7 @@ def test_many_records_equal_a_batch_computation(rates: tuple[float, ...]) -> Non
     assert batch.spread([s for r in pool for m, s in batch.slots(r) if m == key.metric]) < 0.9
 
 
-@settings(max_examples=30)
+@costly
 @given(pools(directed=False), st.lists(CLOCKS, min_size=2, max_size=2).map(sorted))
 def test_a_part_of_the_horizon_equals_its_records_alone(
     pool: list[ScoreRecord], bounds: list[float]

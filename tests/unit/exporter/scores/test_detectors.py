@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from math import log10
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -31,6 +31,7 @@ from monitor.stats.drift import (
 from monitor.stats.threshold import WEEK_S
 from tests.stages import batch
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
 
 #: Evidence, threshold and alarm.
@@ -125,7 +126,7 @@ def said(found: list[DriftState]) -> dict[DriftKey, Said]:
     return {state.key: (state.evidence, state.threshold, state.alarm) for state in found}
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(pools(directed=True) | pools(directed=False), st.lists(CLOCKS, min_size=1, max_size=4))
 def test_evidence_is_that_of_one_pass_over_the_counted_slots(
     pool: list[ScoreRecord], clocks: list[float]
@@ -136,7 +137,7 @@ def test_evidence_is_that_of_one_pass_over_the_counted_slots(
     assert said(states(pool, *clocks)) == want
 
 
-@settings(deadline=None, max_examples=60)
+@costly
 @given(pools(directed=False), CLOCKS, st.randoms(use_true_random=False))
 def test_order_duplicates_and_restarts_change_nothing(
     pool: list[ScoreRecord], clock: float, rng: random.Random
@@ -157,7 +158,7 @@ def test_order_duplicates_and_restarts_change_nothing(
     assert list(drift.states(START + clock)) == plain
 
 
-@settings(deadline=None, max_examples=40)
+@costly
 @given(pools(directed=False), CLOCKS, st.integers(0, 200))
 def test_a_baseline_that_comes_late_counts_from_its_time(
     pool: list[ScoreRecord], clock: float, since: int

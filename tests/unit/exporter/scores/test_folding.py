@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
@@ -23,10 +23,11 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import ScoreRecord
 from tests.stages.folding import judge, made, read, records
 from tests.stages.page import live, page, score
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, WINDOWS, record
 
 
-@settings(deadline=None, max_examples=30)
+@costly
 @given(records(), st.integers(0, 260), st.randoms(use_true_random=False))
 def test_no_order_and_no_look_changes_a_bit(
     pool: Sequence[ScoreRecord], now: int, rng: random.Random

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.scored import STEP, Scored, ScoredByHour, gathered, teaches
 from monitor.records import ScoreRecord
 from monitor.stats.selection import Selection, SlotChange
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, pools, record
 
 HOUR = 3_600.0
@@ -42,7 +43,7 @@ def spread(pool: list[ScoreRecord], rng: random.Random) -> list[ScoreRecord]:
     ]
 
 
-@settings(deadline=None, max_examples=200)
+@costly
 @given(pools(directed=False), st.integers(1, 5), st.integers(0, 20), st.integers(0, 10**9))
 def test_slots_that_come_and_go_meanwhile(
     pool: list[ScoreRecord], step: int, first: int, seed: int

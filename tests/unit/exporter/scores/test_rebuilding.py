@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.baselines.baselines import Baselines
@@ -26,6 +26,7 @@ from monitor.stats.drift import Deviation, DriftEvidence
 from monitor.stats.evidence_sequence import ComparedSlot, EvidenceSequence, PickPlace
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, record
 
 OLD, NEW = Baseline(0.1, 0.02, {"acme": 0.2}), Baseline(0.3, 0.01, {"acme": 0.1})
@@ -77,7 +78,7 @@ class Both:
         return self.evidence(fresh)
 
 
-@settings(deadline=None, max_examples=150)
+@costly
 @given(st.sets(TIMES, max_size=60), CHANGES, st.integers(1, 5), st.randoms())
 def test_slots_that_come_and_go_meanwhile_are_held_against_it_too(
     minutes: set[int], changes: list[tuple[str, int]], step: int, rng: random.Random

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -21,6 +21,7 @@ from monitor.exporter.scores.series_count import series_count
 from monitor.exporter.serve.collector import SEGMENT_FAMILIES, QualityCollector
 from monitor.records import SamplingRecord, ScoreRecord
 from tests.stages import batch
+from tests.stages.properties import costly
 from tests.stages.records import METRICS
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
 
@@ -73,7 +74,7 @@ def segments(aggregator: ScoreAggregator, window: str = "10s") -> dict[str, floa
     }
 
 
-@settings(max_examples=60, deadline=None)
+@costly
 @given(st.booleans().flatmap(lambda d: pools(directed=d)), CLOCKS, LABELS)
 def test_the_estimates_equal_a_batch_computation(
     pool: list[ScoreRecord], now: float, labels: SegmentLabels
@@ -85,7 +86,7 @@ def test_the_estimates_equal_a_batch_computation(
     agree(aggregator_of(pool, now, labels).segment_estimates(), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@costly
 @given(
     st.booleans().flatmap(lambda d: pools(directed=d)),
     st.lists(CLOCKS, max_size=5),
@@ -117,7 +118,7 @@ def test_order_duplicates_and_the_steps_of_the_clock_leave_the_same_bits(
     assert list(followed.estimates()) == list(replayed.estimates())
 
 
-@settings(max_examples=40, deadline=None)
+@costly
 @given(pools(directed=True), CLOCKS, st.sets(st.sampled_from(METRICS)))
 def test_choosing_metrics_changes_no_number(
     pool: list[ScoreRecord], now: float, chosen: set[str]
@@ -225,7 +226,7 @@ def test_without_segments_there_are_no_such_families() -> None:
             assert (f"# TYPE {name} gauge" in page) == (labels is not None)
 
 
-@settings(max_examples=30, deadline=None)
+@costly
 @given(pools(directed=False), st.lists(st.integers(0, 200), min_size=1, max_size=4))
 def test_a_page_is_that_of_a_new_exporter(pool: list[ScoreRecord], clock: list[int]) -> None:
     """What is remembered from the last scrape changes nothing; series are counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
@@ -20,6 +20,7 @@ from monitor.exporter.serve.pages import Pages
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
 from monitor.stats.baseline import NOTHING
 from tests.stages import batch
+from tests.stages.properties import costly
 from tests.stages.score_records import (
     FIRST,
     PERIOD,
@@ -82,7 +83,7 @@ def of_window(samples: Samples, window: str) -> dict[str, float]:
     return {key[0]: value for key, value in samples.items() if key[2] == window}
 
 
-@settings(max_examples=40)
+@costly
 @given(pools(directed=False), st.floats(0, 260))
 def test_the_page_is_the_batch_computation(pool: list[ScoreRecord], now: float) -> None:
     """Exactly the values that exist, under their labels, and 0 samples for every other window."""
@@ -96,7 +97,7 @@ def test_the_page_is_the_batch_computation(pool: list[ScoreRecord], now: float) 
     assert all(abs(samples[key] - value) < 1e-9 for key, value in samples.items())
 
 
-@settings(max_examples=20)
+@costly
 @given(pools(directed=True), st.floats(0, 100), st.text(max_size=5))
 def test_what_is_served_is_what_the_client_library_writes(
     pool: list[ScoreRecord], now: float, name: str
@@ -182,7 +183,7 @@ def test_the_series_are_counted() -> None:
     assert "rag_monitor_series 6.0" in scene.page()
 
 
-@settings(max_examples=40)
+@costly
 @given(st.lists(any_records(directed=True), max_size=10), st.floats(0, 260))
 def test_a_file_gives_the_page_of_the_running_exporter(pool: list[ScoreRecord], now: float) -> None:
     """The same lines in another order, with blank ones between, as of the same time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import aiohttp
 import pytest
 from aiohttp import web
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -16,6 +16,7 @@ from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, Scrape
 from monitor.records import Outcome, Reason, ScoreRecord
 from monitor.scorer.ledger import Ledger
 from monitor.telemetry import ExporterTelemetry, ScorerTelemetry
+from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, PERIOD, START, WINDOWS, pools, record
 
 PAGE = """\
@@ -40,7 +41,7 @@ def test_an_empty_page_is_all_zero() -> None:
     assert read("") == ScrapedPage({}, {}, 0, 0, 0)
 
 
-@settings(max_examples=30)
+@costly
 @given(pools(directed=False), st.floats(0, 100))
 def test_estimates_survive_the_page(pool: list[ScoreRecord], now: float) -> None:
     """To the bit, for one application and one judge."""

@@ -15,7 +15,7 @@ from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
 from tests.stages.hostile_texts import FRAGMENTS, whole
 
-COUNT = 100
+COUNT = 40
 
 
 def text(rng: Random, name: str) -> str:

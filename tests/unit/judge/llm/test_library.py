@@ -7,17 +7,17 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
 
 from tests.stages.command import ROOT
-from tests.stages.redirects import serving
+from tests.stages.redirects import Asked, serving
 
-NO_MORE = {"PYTHONPATH": str(ROOT)}
 INTERACTION = {
     "interaction_id": "one",
     "timestamp": "2026-11-20T12:00:00Z",
@@ -25,10 +25,12 @@ INTERACTION = {
     "response": "Two years.",
     "retrieved_contexts": ["Two years."],
 }
-#: Judges once, by a model that litellm looks up on the network where it may; prints whom it asked.
-WHOM = """
+#: In one process, since each import of the library takes seconds. Judges by models that litellm
+#: looks up on the network where it may, and by one for which a token is asked for first. Then asks
+#: for some addresses, as any session of requests does. Prints what came of it, and who was asked.
+WHOLE = """
 import asyncio, json, sys
-asked = []
+asked, said = [], {}
 def heard(event, arguments):
     if event == "socket.getaddrinfo":
         asked.append(str(arguments[0]))
@@ -37,44 +39,42 @@ def heard(event, arguments):
 sys.addaudithook(heard)
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmClient, LlmSettings
-async def main():
-    for model in ("anthropic/claude-3-5-haiku-latest", "openai/gpt-4o-mini", "some-model"):
-        made = LlmSettings(model, api_base=sys.argv[1], api_key="k", retries=0)
-        client = LlmClient(made)
-        try:
-            await client("extract_claims", "system", "user")
-        except JudgeFailed:
-            pass
-        await client.aclose()
-asyncio.run(main())
-print(json.dumps(asked))
-"""
-#: Judges once, by a model for which a token is asked for first.
-TOKEN = """
-import asyncio, sys
-from monitor.errors import JudgeFailed
-from monitor.judge.llm.judge import LlmClient, LlmSettings
-async def main():
-    client = LlmClient(LlmSettings("databricks/some-model", api_base=sys.argv[1], retries=0))
+async def judge(model, base, key):
+    client = LlmClient(LlmSettings(model, api_base=base, api_key=key, retries=0))
     try:
         await client("extract_claims", "system", "TEXTS")
     except JudgeFailed as failed:
-        print(failed.reason, failed.fault.action, failed)
-    await client.aclose()
-asyncio.run(main())
-"""
-#: What any session of requests makes of an answer, after the library was imported.
-SESSION = """
-import sys
-from monitor.judge.llm.library import litellm
-litellm()
-import requests
-for method in ("GET", "POST"):
+        return f"{failed.reason} {failed.fault.action} {failed}"
+    finally:
+        await client.aclose()
+async def main(base, gateway):
+    for model in ("anthropic/claude-3-5-haiku-latest", "openai/gpt-4o-mini", "some-model"):
+        await judge(model, base, "k")
+    said["token"] = await judge("databricks/some-model", gateway, "")
+def session(method, address):
+    import requests
     try:
-        print(requests.Session().request(method, sys.argv[1]).status_code)
+        return str(requests.Session().request(method, address).status_code)
     except requests.HTTPError as error:
-        print("refused", error.response.status_code)
+        return f"refused {error.response.status_code}"
+base, gateway, *addresses = sys.argv[1:]
+asyncio.run(main(base, gateway))
+said["sessions"] = [[session(m, each) for m in ("GET", "POST")] for each in addresses]
+from litellm.rust_bridge.configuration import rust_enabled
+said["rust"] = rust_enabled()
+print(json.dumps({**said, "asked": asked}))
 """
+#: What each of those addresses answers, and whether it sends its clients elsewhere.
+ANSWERS = ((302, True), (200, True), (204, False))
+
+
+class Whole(NamedTuple):
+    """What the process said, and who got what."""
+
+    said: Any
+    keys: list[str]
+    gateway: Asked
+    other: Asked
 
 
 @asynccontextmanager
@@ -135,41 +135,47 @@ async def test_no_env_file_is_read(tmp_path: Path, mode: Mapping[str, str]) -> N
     assert "no API key is set" in done.stderr or "auth" in done.stderr, done.stderr
 
 
-async def test_nobody_else_is_asked(tmp_path: Path) -> None:
-    """No list from the network, no telemetry: only the address that is judged by."""
-    async with listening() as (url, keys):
-        done = await ran("-c", WHOM, url, cwd=tmp_path, environ=NO_MORE)
-    assert done.returncode == 0, done.stderr
-    assert len(keys) == 3
-    assert set(json.loads(done.stdout.splitlines()[-1])) == {"127.0.0.1"}
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """Of a process whose environment asks for all that is off."""
+    return asyncio.run(_whole(tmp_path_factory.mktemp("whole")))
 
 
-async def test_no_token_is_asked_for_at_another_place(tmp_path: Path) -> None:
-    """Where a provider's client is of requests: the secret and the grant go where they are sent."""
-    secret = {"DATABRICKS_CLIENT_ID": "id", "DATABRICKS_CLIENT_SECRET": "SECRET"}
-    environ = {**NO_MORE, **secret}
-    async with serving() as gateway, serving() as other:
+async def _whole(directory: Path) -> Whole:
+    environ = {"PYTHONPATH": str(ROOT), "LITELLM_RUST": "1"}
+    environ |= {"DATABRICKS_CLIENT_ID": "id", "DATABRICKS_CLIENT_SECRET": "SECRET"}
+    async with AsyncExitStack() as stack:
+        url, keys = await stack.enter_async_context(listening())
+        other, gateway, *asked = [await stack.enter_async_context(serving()) for _ in range(5)]
         gateway.status, gateway.location = 307, f"{other.url}/token?SECRET"
-        done = await ran("-c", TOKEN, gateway.url, cwd=tmp_path, environ=environ)
-    assert (len(gateway.requests), other.requests) == (1, []), done.stderr
-    host = other.url.removeprefix("http://")
-    assert done.stdout == f"rejected stop status 307 redirects to {host}\n", done.stderr
+        for one, (status, is_elsewhere) in zip(asked, ANSWERS, strict=True):
+            one.status, one.location = status, other.url if is_elsewhere else ""
+        addresses = (url, gateway.url, *(one.url for one in asked))
+        done = await ran("-c", WHOLE, *addresses, cwd=directory, environ=environ)
+        assert done.returncode == 0, done.stderr
+        return Whole(json.loads(done.stdout.splitlines()[-1]), keys, gateway, other)
 
 
-async def test_no_session_is_redirected(tmp_path: Path) -> None:
+def test_nobody_else_is_asked(whole: Whole) -> None:
+    """No list from the network, no telemetry: only the addresses that were given."""
+    assert len(whole.keys) == 3
+    assert set(whole.said["asked"]) == {"127.0.0.1"}
+
+
+def test_no_token_is_asked_for_at_another_place(whole: Whole) -> None:
+    """Where a provider's client is of requests: the secret and the grant go where they are sent."""
+    assert (len(whole.gateway.requests), whole.other.requests) == (1, [])
+    host = whole.other.url.removeprefix("http://")
+    assert whole.said["token"] == f"rejected stop status 307 redirects to {host}"
+
+
+def test_no_session_is_redirected(whole: Whole) -> None:
     """As those of Google's library are; any other answer is one."""
-    said = {}
-    async with serving() as gateway, serving() as other:
-        for gateway.status, gateway.location in ((302, other.url), (200, other.url), (204, "")):
-            done = await ran("-c", SESSION, gateway.url, cwd=tmp_path, environ=NO_MORE)
-            said[gateway.status] = done.stdout.splitlines()
+    said = dict(zip((status for status, _ in ANSWERS), whole.said["sessions"], strict=True))
     assert said == {302: ["refused 302"] * 2, 200: ["200"] * 2, 204: ["204"] * 2}
-    assert other.requests == []
+    assert whole.other.requests == []
 
 
-async def test_the_native_client_is_off(tmp_path: Path) -> None:
+def test_the_native_client_is_off(whole: Whole) -> None:
     """It follows redirects; also where the environment asks for it."""
-    says = "from monitor.judge.llm.library import litellm; litellm(); "
-    says += "from litellm.rust_bridge.configuration import rust_enabled; print(rust_enabled())"
-    done = await ran("-c", says, cwd=tmp_path, environ={**NO_MORE, "LITELLM_RUST": "1"})
-    assert done.stdout == "False\n", done.stderr
+    assert whole.said["rust"] is False

@@ -1,4 +1,4 @@
-"""10,000 hostile texts in every position: what is sent says what is meant, and nothing else."""
+"""2,000 hostile texts in every position: what is sent says what is meant, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.servers.judge_cases import system
 from tests.servers.judge_request import Request, Task, read_request, shipped_prompts
 from tests.stages.hostile_texts import FRAGMENTS, hostile_texts
 
-EXAMPLES, AT_ONCE = 1_000, 10
+EXAMPLES, AT_ONCE = 200, 10
 PROMPTS = shipped_prompts()
 SAYS_ALL = r"\s*2[yn]\s+1[yn]\s+3[yn]\s*"
 SYSTEMS: dict[Task, str] = {task: system(task) for task in PROMPTS}
@@ -107,7 +107,7 @@ def _relevance_parses_back(text: str) -> None:
     assert found.content["documents"] == dict(request.documents)
 
 
-@often(EXAMPLES // 5)
+@often(EXAMPLES // 2)
 @given(TEXTS)
 def test_replies_that_repeat_a_text_say_nothing_of_relevance(texts: list[str]) -> None:
     """The same for relevance: only the tokens asked are let in."""
@@ -126,7 +126,7 @@ def test_replies_that_repeat_a_text_say_nothing_of_relevance(texts: list[str]) -
                 assert len(text) < 12 or text not in complaint
 
 
-@often(EXAMPLES // 5)
+@often(EXAMPLES // 2)
 @given(TEXTS)
 def test_replies_that_repeat_a_text_are_no_verdicts(texts: list[str]) -> None:
     """A text as a key or as a value is refused, unless it says all pairs; complaints quote none."""
