@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.control.state import ControlState, WrittenAt
-from monitor.exporter.baselines.days import Days, WasOpen, never_open
+from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
 from monitor.exporter.baselines.learning import (
     Learner,
     LearningSettings,
@@ -155,16 +155,18 @@ class Baselines:
                 )
 
     def learned_share(self, key: DriftKey) -> float:
-        """In which share of the slots that were learned from the metric had a value, at least.
+        """In which share of the slots that were learned the metric had a value.
 
-        0 for what was not learned. The error is at least 1/n for n values, which the record does
-        not say.
+        0 for what was not learned, or later from days: of these only the values were counted.
         """
         record = self._records.get(baseline_key(key.application, key.judge))
         found = None if record is None else record.metrics.get(key.metric)
-        if record is None or found is None or not record.slots * found.se:
+        if record is None or found is None or not record.slots or is_of_days(found):
             return 0.0
-        return min(1.0, 1.0 / (found.se * record.slots))
+        if found.values:
+            return min(1.0, found.values / record.slots)
+        # Records of before: the error is at least 1/n for n values.
+        return min(1.0, 1.0 / (found.se * record.slots)) if found.se else 0.0
 
     def _apply(
         self, application: str, judge: str, record: BaselineRecord | None

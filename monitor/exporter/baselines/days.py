@@ -133,6 +133,11 @@ class Days:
         )
 
 
+def is_of_days(found: MetricBaseline) -> bool:
+    """Whether all of a baseline is from days: it has no halves, having been learned at no time."""
+    return found.effective_from is not None and found.halves_z is None
+
+
 def first(name: str, total: HourSums, last: datetime) -> MetricBaseline:
     """The baseline of a metric that had too few values for one."""
     error = math.sqrt(total.noise(total.mean) + 1.0 / total.u**2)

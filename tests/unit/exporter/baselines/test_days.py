@@ -150,6 +150,8 @@ def test_a_metric_with_few_values_learns_on() -> None:
     assert set(exporter.baseline.metrics) == {"faithfulness"}
     exporter.play(range(3, 9), steady, rare=12)
     found = exporter.metric("context_recall")
+    shares = [exporter.baselines.learned_share(DriftKey(name, *PAIR)) for name in METRICS]
+    assert shares == [1.0, 0.0], "of slots: it is not known how many days had"
     assert found.values == 112
     assert found.mean == pytest.approx(0.8, abs=0.12)
     assert found.effective_from is not None
