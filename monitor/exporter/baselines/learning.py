@@ -150,9 +150,9 @@ class Learner:
         provisional = not is_whole and len(numbers) >= chosen.slots
         taken: Sequence[int] = ()
         if is_whole:
-            taken = thinned(scored.between(since, until))
+            taken = thinned(saying_more(scored, scored.between(since, until), chosen.least))
         elif provisional and pair not in self._provisional:
-            taken = numbers[: chosen.slots]
+            taken = saying_more(scored, numbers[: chosen.slots], chosen.least)
         progress = Progress(pair, len(numbers), chosen.slots, bool(taken))
         return LearningResult(progress, _picked(scored, taken), chosen, provisional, since)
 
@@ -169,6 +169,15 @@ class Learner:
         if len(numbers) >= chosen.least:
             found = min(found, max(scored[numbers[chosen.least - 1]][0], first + WEEK_S))
         return found
+
+
+def saying_more(scored: Scored, numbers: Sequence[int], least: int) -> Sequence[int]:
+    """The slots without answers that were given again, as evidence has them.
+
+    All of them, where too few say anything new.
+    """
+    found = scored.new(numbers)
+    return found if len(found) >= least else numbers
 
 
 def thinned(numbers: Sequence[int]) -> Sequence[int]:
@@ -192,7 +201,10 @@ def frozen(
 ) -> list[BaselineRecord]:
     """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
-    chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
+    chosen = [
+        (pair, scored, saying_more(scored, scored.between(ALWAYS, now)[-slots:], LEAST_VALUES))
+        for pair, scored in found
+    ]
     return [
         _record(pair, _picked(scored, numbers), "frozen")
         for pair, scored, numbers in chosen

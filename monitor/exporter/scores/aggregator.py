@@ -318,17 +318,12 @@ class ScoreAggregator:
         return self._selection.counted()
 
     def watched(self) -> Iterator[Candidate]:
-        """Those that detectors and baselines are for.
-
-        Not what is summed up as ``other``, and no answer that was given within the hour before.
-        """
+        """Those that detectors and baselines are for: not what is summed up as ``other``."""
         for application in sorted(self._folding.kept):
             for candidate in self._selection.counted_of(application):
                 slot = candidate.payload
-                if (
-                    isinstance(slot, Observation)
-                    and is_watched(self._folding.pair(application, slot.judge_label))
-                    and not self._repeats.is_repeat(candidate)
+                if isinstance(slot, Observation) and is_watched(
+                    self._folding.pair(application, slot.judge_label)
                 ):
                     yield candidate
 
@@ -360,17 +355,17 @@ class ScoreAggregator:
         pair = self._folding.pair(candidate.application, slot.judge_label)
         if self.drift is not None and is_watched(pair):
             self._watch(self._repeats.changes(candidate, sign))
+            self.training_slots.apply(candidate, slot, sign)
         if self._segments is not None:
             self._segments.apply(pair, candidate.event_time, slot, sign)
         self._sum(pair, candidate.event_time, slot, sign)
 
     def _watch(self, changes: Iterable[SlotChange]) -> None:
-        """Let evidence and baselines go by what says something new."""
+        """Let evidence go by what says something new."""
         for candidate, sign in changes:
             slot = candidate.payload
             if self.drift is not None and isinstance(slot, Observation):
                 self.drift.watch(candidate, slot, sign)
-                self.training_slots.apply(candidate, slot, sign)
 
     def _refold(self) -> None:
         """Let what has counted for more, or for less, gain or lose its place."""

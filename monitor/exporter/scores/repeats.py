@@ -1,4 +1,4 @@
-"""Answers that are given again: they count for the gauges, and once for evidence and baselines.
+"""Answers that are given again: they count for the gauges, and once for evidence.
 
 A question that is asked a hundred times within an hour, and has the same answer each time, says
 one thing about the quality and not a hundred. What is a repeat depends on the slots that count, and
@@ -13,12 +13,10 @@ from typing import Final
 
 from monitor.exporter.scores.observation import NO_CONTENT, Observation
 from monitor.exporter.scores.rebuilding import hour_of
-from monitor.exporter.scores.scored import teaches
+from monitor.exporter.scores.scored import WITHIN_S, teaches
 from monitor.stats.candidates import Candidate, SlotChange
 from monitor.stats.evidence_sequence import PickPlace
 
-#: Event time in seconds up to which the same answer says nothing new.
-WITHIN_S: Final = 3_600.0
 #: Slots that are forgotten together, in a few milliseconds.
 _AT_A_TIME: Final = 5_000
 
@@ -36,7 +34,7 @@ class Repeats:
         self._start = float("-inf")
 
     def changes(self, candidate: Candidate, sign: int) -> list[SlotChange]:
-        """What changes for evidence and baselines when a slot comes (+1), or goes (−1)."""
+        """What changes for evidence when a slot comes (+1), or goes (−1)."""
         content = content_of(candidate)
         if content == NO_CONTENT:
             return [SlotChange(candidate, sign)]
@@ -44,12 +42,6 @@ class Repeats:
             return [*self._go(candidate, content)]
         self._hours.setdefault(hour_of(candidate.event_time), []).append(candidate)
         return [*self._come(candidate, content)]
-
-    def is_repeat(self, candidate: Candidate) -> bool:
-        """Whether a slot that counts says nothing new."""
-        alike = self._alike.get(content_of(candidate), [])
-        index = bisect_left(alike, _place(candidate), key=_place)
-        return index > 0 and _is_soon(alike[index - 1], candidate)
 
     def drop_before(self, start: float) -> list[SlotChange]:
         """Forget the slots before this event time: what repeats only them is none any more."""

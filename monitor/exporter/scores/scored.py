@@ -12,11 +12,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 from monitor.exporter.scores.folding import JudgedApplication
-from monitor.exporter.scores.observation import Observation
+from monitor.exporter.scores.observation import NO_CONTENT, Observation
 from monitor.exporter.scores.rebuilding import hour_of
 from monitor.stats.candidates import Candidate
 from monitor.stats.evidence_sequence import PickPlace
 
+#: Event time in seconds up to which the same answer says nothing new.
+WITHIN_S: Final = 3_600.0
 #: Candidates looked at in a step, which takes a millisecond.
 STEP: Final = 500
 
@@ -77,6 +79,21 @@ class Scored:
             for time in (after, until)
         )
         return range(first, beyond)
+
+    def new(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of some slots, in their order, whose answer was not given within the hour before.
+
+        ``numbers`` itself where none was.
+        """
+        latest: dict[int, float] = {}
+        found = []
+        for number in numbers:
+            content, at = self._slots[number].content, self._places[number][0]
+            if content == NO_CONTENT or at - latest.get(content, -math.inf) > WITHIN_S:
+                found.append(number)
+            if content != NO_CONTENT:
+                latest[content] = at
+        return found if len(found) < len(numbers) else numbers
 
     def __getitem__(self, number: int) -> tuple[float, Observation]:
         """Event time and slot."""

@@ -124,10 +124,7 @@ class SlotsOnly:
 
     def _begin(self) -> None:
         self._held, self._repeats = deque[Candidate](), Repeats()
-        self._training_slots = TrainingSlots(self._drift.is_known, self._counted)
-
-    def _counted(self) -> Iterator[Candidate]:
-        return (one for one in self._held if not self._repeats.is_repeat(one))
+        self._training_slots = TrainingSlots(self._drift.is_known, lambda: iter(self._held))
 
     @property
     def training_slots(self) -> TrainingSlots:
@@ -145,13 +142,13 @@ class SlotsOnly:
         self._held.append(candidate)
         self._drift.pace(pick.at, slot, +1)
         self._watch(self._repeats.changes(candidate, +1))
+        self._training_slots.apply(candidate, slot, +1)
 
     def _watch(self, changes: Iterable[SlotChange]) -> None:
         for candidate, sign in changes:
             slot = candidate.payload
             assert isinstance(slot, Observation)
             self._drift.watch(candidate, slot, sign)
-            self._training_slots.apply(candidate, slot, sign)
 
     def advance(self, now: float) -> None:
         """Let time pass: what is before the horizon does not count."""

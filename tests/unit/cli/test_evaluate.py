@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -226,8 +227,11 @@ async def test_a_failure_is_a_record_and_is_not_kept(tmp_path: Path) -> None:
     assert result.returncode == 3
     assert [record.outcome for record in records(out)] == ["judge_failed"] * 2
     *_, told, said = result.stderr.splitlines()
-    assert told.startswith("2 judged: 2 judge_failed (deadline); ")
-    assert said == "rag-monitor: the judge answers nothing: 2 of 2 times deadline"
+    # Whichever comes first: the last of its tries, or its deadline.
+    assert re.match(r"2 judged: [12] judge_failed \((deadline|server_error)\)", told)
+    assert re.fullmatch(
+        r"rag-monitor: the judge answers nothing: [12] of 2 times (deadline|server_error).*", said
+    )
 
 
 async def test_some_failures_are_told_and_no_error(tmp_path: Path) -> None:
