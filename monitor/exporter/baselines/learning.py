@@ -84,11 +84,13 @@ class Taught(NamedTuple):
 class LearningResult:
     """How far one application and judge is, and the slots that it is taught from when done.
 
-    A ``provisional`` baseline is not the last one; only slots after ``after`` teach.
+    A ``provisional`` baseline is not the last one; only slots after ``after`` teach. ``counted`` is
+    how many slots there were, with answers that were given again.
     """
 
     progress: Progress
     slots: _TimedSlots
+    counted: int
     learning_settings: LearningSettings
     provisional: bool
     after: float
@@ -99,10 +101,11 @@ class LearningResult:
             return None
         pair = self.progress.pair
         baseline = yield from _recorded(pair, self.slots, "learned", self.learning_settings.least)
+        update: dict[str, object] = {"slots": self.counted}
         if self.provisional:
             after = None if self.after == ALWAYS else datetime.fromtimestamp(self.after, UTC)
-            update = {"provisional": True, "learned_after": after}
-            baseline = baseline.model_copy(update=update)
+            update |= {"provisional": True, "learned_after": after}
+        baseline = baseline.model_copy(update=update)
         return Taught(baseline, _calibrated(pair, self.slots, self.learning_settings.alarmed))
 
 
@@ -148,13 +151,16 @@ class Learner:
         until = self._until(scored, numbers)
         is_whole = until <= now - chosen.wait_s
         provisional = not is_whole and len(numbers) >= chosen.slots
-        taken: Sequence[int] = ()
+        all_of_them: Sequence[int] = ()
         if is_whole:
-            taken = thinned(saying_more(scored, scored.between(since, until), chosen.least))
+            all_of_them = scored.between(since, until)
         elif provisional and pair not in self._provisional:
-            taken = saying_more(scored, numbers[: chosen.slots], chosen.least)
+            all_of_them = numbers[: chosen.slots]
+        taken = thinned(saying_more(scored, all_of_them, chosen.least))
+        counted = min(len(all_of_them), MOST_TAUGHT)
         progress = Progress(pair, len(numbers), chosen.slots, bool(taken))
-        return LearningResult(progress, _picked(scored, taken), chosen, provisional, since)
+        slots = _picked(scored, taken)
+        return LearningResult(progress, slots, counted, chosen, provisional, since)
 
     def _until(self, scored: Scored, numbers: Sequence[int]) -> float:
         """The event time with which there is enough, ∞ while there is not.
@@ -201,12 +207,11 @@ def frozen(
 ) -> list[BaselineRecord]:
     """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
-    chosen = [
-        (pair, scored, saying_more(scored, scored.between(ALWAYS, now)[-slots:], LEAST_VALUES))
-        for pair, scored in found
-    ]
+    chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
     return [
-        _record(pair, _picked(scored, numbers), "frozen")
+        _record(
+            pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen"
+        ).model_copy(update={"slots": len(numbers)})
         for pair, scored, numbers in chosen
         if numbers
     ]
