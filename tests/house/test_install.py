@@ -226,9 +226,10 @@ def test_changed_project_is_installed_again(made: Made) -> None:
     assert config.stat().st_mtime_ns == before
 
 
-def test_levels_are_added(project: Path) -> None:
+def test_levels_are_added(project: Path, quick: Path) -> None:
     """What a level has more is added; the packages that a monitor runs from are untouched."""
-    assert run(project, ".venv/core.stamp") == (0, SETTING_UP, "")
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinycore"}
     (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
@@ -339,10 +340,10 @@ def test_python_too_old(project: Path, old: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_newer_python_on_path_takes_over(project: Path, old: Path) -> None:
+def test_newer_python_on_path_takes_over(project: Path, old: Path, quick: Path) -> None:
     """A too old ``python3`` hands over to the first newer Python on PATH that runs."""
     program(old / "python3.12", "exit 127")
-    program(old / "python3.13", f'exec "{PYTHON}" "$@"')
+    program(old / "python3.13", f'exec "{quick}/python3" "$@"')
     assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinycore"}
 
