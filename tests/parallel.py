@@ -11,33 +11,44 @@ import pytest
 
 #: Files that take a minute or more, the longest first: begun last they would be waited for.
 LONGEST = (
-    "tests/e2e/test_rolling_restart.py",
     "tests/e2e/test_chaos.py",
-    "tests/e2e/test_labelled_run.py",
-    "tests/e2e/test_hostile_records.py",
     "tests/e2e/test_alerting.py",
     "tests/unit/rules/test_stories.py",
-    "tests/e2e/test_dead_letters_commands.py",
     "tests/e2e/test_problems.py",
+    "tests/e2e/test_runbooks.py",
     "tests/e2e/test_outage.py",
-    "tests/e2e/test_doctor.py",
-    "tests/e2e/test_limits.py",
     "tests/e2e/test_fault_matrix.py",
-    "tests/e2e/test_judge_faults.py",
     "tests/e2e/test_shared_limits.py",
-    "tests/e2e/test_access.py",
+    "tests/e2e/test_limits.py",
+    "tests/e2e/test_poison_records.py",
     "tests/e2e/test_baselines.py",
-    "tests/e2e/test_demo.py",
     "tests/e2e/test_kill.py",
-    "tests/e2e/test_access_rotation.py",
+    "tests/e2e/test_rolling_restart.py",
+    "tests/e2e/test_judge_faults.py",
+    "tests/house/test_install.py",
+    "tests/e2e/test_provider.py",
+    "tests/e2e/test_topics.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_dashboards.py",
+    "tests/e2e/test_budget_alert.py",
+    "tests/e2e/test_hostile_records.py",
+    "tests/e2e/test_dead_letters_commands.py",
+    "tests/e2e/test_doctor.py",
+    "tests/e2e/test_auto_blocks.py",
+    "tests/e2e/test_start.py",
+    "tests/e2e/test_status.py",
+    "tests/e2e/test_labelled_run.py",
+    "tests/e2e/test_rules.py",
+    "tests/e2e/test_demo_stack.py",
+    "tests/e2e/test_exporter_clock.py",
 )
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """What ``-n auto`` means: half as many again as there are cores, for tests often wait."""
+    """What ``-n auto`` means: twice as many as there are cores, for tests often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, (cores or 1) * 3 // 2)
+    return 2 * (cores or 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ baseline, see normal traffic, and then worse traffic.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -20,6 +20,9 @@ from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after
 _BEFORE: Final = 2_000
 #: Monitors that are looked at, and where picks are directed, which takes longer.
 _MONITORS, _DIRECTED_MONITORS = 300, 150
+#: Slots that all monitors together learn from. Where each learns from many, some share a baseline:
+#: the more slots there are, the less two baselines differ, and the longer it takes to learn one.
+_LEARNED: Final = 300_000
 #: Slots that are drawn for one monitor and one quality; they are taken at random from then on.
 _DRAWN: Final = 250
 #: Nobody waits for longer, in judged interactions.
@@ -61,8 +64,7 @@ class Simulation:
         pools = [Pool(self._normal.times(one), random, self._pool.noise) for one in factors]
         found: list[list[int | None]] = [[] for _ in factors]
         is_directed = self._normal.correlation > 0 and self._members > 1
-        for _ in range(_DIRECTED_MONITORS if is_directed else _MONITORS):
-            known = self._known(random)
+        for known in self._all_known(_DIRECTED_MONITORS if is_directed else _MONITORS, random):
             evidence = self._quiet(known, random)
             if evidence is None:
                 continue
@@ -78,6 +80,15 @@ class Simulation:
         bare = Known(Baseline(0.0, 0.0, {}), self._known(random).calibration)
         slots = bare.slots(4_000, self._pool, self._members, random, NOTHING, p)
         return math.fsum((slot.by - p) ** 2 for slot in slots) / len(slots) / (p * (1 - p))
+
+    def _all_known(self, monitors: int, random: Random) -> Iterator[Known]:
+        """What each of the monitors goes by."""
+        different = max(1, _LEARNED // max(1, self._watch.learn_slots))
+        found: list[Known] = []
+        for number in range(monitors):
+            if number < different:
+                found.append(self._known(random))
+            yield found[number % different]
 
     def _known(self, random: Random) -> Known:
         slots, directs = self._watch.learn_slots, self._normal.correlation > 0

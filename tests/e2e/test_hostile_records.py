@@ -1,4 +1,4 @@
-"""Ten thousand hostile records through one running scorer, and what becomes of each of them."""
+"""Three thousand hostile records through one running scorer, and what becomes of each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.stages.hostile_oracle import UNREADABLE_RECORD
 from tests.stages.process import MonitorProcess, Samples, outcomes, until
 from tests.stages.topics import Topics
 
-HOSTILE, STRANGE, PARTITIONS, SEED = 10_000, 20, 3, 20
+HOSTILE, STRANGE, PARTITIONS, SEED = 3_000, 20, 3, 20
 #: Hostile ones before each good one: enough of those that reading is not stopped for all that fail.
 EVERY = 4
 PATIENCE_S = 500.0
@@ -36,7 +36,7 @@ Placed = dict[Place, Hostile]
 async def test_every_hostile_record_meets_its_fate(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """10,000 of them: each under its stated cause, none lost, what is dead as it was; it lives."""
+    """3,000 of them: each under its stated cause, none lost, what is dead as it was; it lives."""
     broker, topics = kafka_broker.bootstrap, await _topics(kafka_broker.bootstrap)
     # Their own times are of one day; what is too old for any gauge is judged all the same.
     topics["ingest__start"] = "earliest"

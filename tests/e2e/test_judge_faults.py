@@ -30,7 +30,7 @@ REASONS = {
 } | dict.fromkeys(sorted(MALFORMED - {Fault.CUT_JSON, Fault.OUT_OF_ORDER_IDS}), "malformed_reply")
 #: Asked in halves, down to one claim a call: of one claim no order is wrong.
 HEALED = Fault.OUT_OF_ORDER_IDS
-ONCE, ALWAYS, UNHARMED = 24, 4, 60
+ONCE, ALWAYS, UNHARMED = 9, 3, 30
 
 
 def faulty_cases(rng: Random, name: str, count: int) -> list[Case]:

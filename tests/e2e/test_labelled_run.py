@@ -1,4 +1,4 @@
-"""2,000 labelled interactions over Kafka and HTTP: the gauges against a batch computation."""
+"""1,000 labelled interactions over Kafka and HTTP: the gauges against a batch computation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.stages.labelled import METRICS, Case, all_labels, as_logged, batch, c
 from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
 from tests.stages.topics import MakeTopics
 
-COUNT, TOGETHER = 2_000, 250
+COUNT, TOGETHER = 1_000, 125
 HOUR = 3_600
 #: Window → (youngest, oldest) age of the event times put into it, far from its edges.
 AGES = {"1h": (600, 2_400), "6h": (2 * HOUR, 5 * HOUR), "24h": (7 * HOUR, 22 * HOUR)}

@@ -24,13 +24,13 @@ from tests.stages.poison.records import POISONS
 from tests.stages.poison.score_records import poisons
 from tests.stages.poison.scorer import scored
 
-AROUND = 5
+AROUND = 2
 PATIENCE_S = 120.0
 
 
 @pytest.mark.timeout(900)
 async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
-    """30 hostile interactions, ten good ones around each: all good ones are scored in time."""
+    """30 hostile interactions, four good ones around each: all good ones are scored in time."""
     assert len(POISONS) >= 20
     tally = Tally()
     async with JudgeServer(Obliging(), gate=tally) as judge:
@@ -42,7 +42,7 @@ async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Pat
 
 @pytest.mark.timeout(900)
 async def test_no_score_record_stops_an_exporter(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
-    """20 hostile score records, ten good ones around each: the gauges show all good ones."""
+    """20 hostile score records, four good ones around each: the gauges show all good ones."""
     hostile = list(poisons())
     assert len(hostile) >= 20
     found = await exported(kafka_broker.bootstrap, tmp_path, hostile, AROUND, PATIENCE_S)

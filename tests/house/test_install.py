@@ -161,6 +161,27 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return root, ended
 
 
+@pytest.fixture(scope="module")
+def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ``python3`` whose ``-m venv`` copies an environment: seconds are saved.
+
+    In all else it is the real one.
+    """
+    whole, bare = made[0] / ".venv", tmp_path_factory.mktemp("bare") / ".venv"
+    own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made")
+    shutil.copytree(whole, bare, symlinks=True, ignore=own)
+    folder = tmp_path_factory.mktemp("quick")
+    program(
+        folder / "python3",
+        'case "$*" in',
+        f'  "-m venv .venv") exec cp -a "{bare}" .venv ;;',
+        '  *_base_executable*) echo "$0" ;;',
+        f'  *) exec "{PYTHON}" "$@" ;;',
+        "esac",
+    )
+    return folder
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project that nobody has set up."""
@@ -205,9 +226,10 @@ def test_changed_project_is_installed_again(made: Made) -> None:
     assert config.stat().st_mtime_ns == before
 
 
-def test_levels_are_added(project: Path) -> None:
+def test_levels_are_added(project: Path, quick: Path) -> None:
     """What a level has more is added; the packages that a monitor runs from are untouched."""
-    assert run(project, ".venv/core.stamp") == (0, SETTING_UP, "")
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinycore"}
     (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
@@ -219,17 +241,20 @@ def test_levels_are_added(project: Path) -> None:
     assert run(project, "core") == run(project, "dev") == (0, "", "")
 
 
-def test_a_refusal_spoils_nothing(project: Path) -> None:
+def test_a_refusal_spoils_nothing(project: Path, quick: Path) -> None:
     """Where nothing was installed yet, what is there can still be run, and added to."""
-    assert run(project, "core") == (0, SETTING_UP, "")
-    code, out, err = run(project, "dev", **closed())
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
+    code, out, err = run(project, "dev", PATH=path, **closed())
     assert (code, out, err.count("\n")) == (3, ADDING, 1)
     assert modules(project) == {"tiny", "tinycore"}
-    assert run(project, "dev") == (0, ADDING, "")
+    assert run(project, "dev", PATH=path) == (0, ADDING, "")
 
 
 @pytest.mark.parametrize("why", ["cut off", "moved", "link", "another Python", "whole"])
-def test_what_cannot_be_added_to_is_made_anew(project: Path, tmp_path: Path, why: str) -> None:
+def test_what_cannot_be_added_to_is_made_anew(
+    project: Path, tmp_path: Path, quick: Path, why: str
+) -> None:
     """A link is removed, and not what it leads to; only ``whole`` is added to, by its own pip."""
     there = tmp_path / "other" if why == "link" else project / ".venv"
     (there / "bin").mkdir(parents=True)
@@ -241,7 +266,9 @@ def test_what_cannot_be_added_to_is_made_anew(project: Path, tmp_path: Path, why
         (there / "half-made").touch()
     if why == "link":
         (project / ".venv").symlink_to(there)
-    changed = {"PYTHON": str(PYTHON)} if why == "another Python" else {}
+    changed = {"PATH": f"{quick}:{os.environ['PATH']}"}
+    if why == "another Python":
+        changed["PYTHON"] = str(quick / "python3")
     said = ADDING if why == "whole" else SETTING_UP
     assert run(project, "dev", **changed) == (0, said, "")
     assert (there / "core.stamp").exists()
@@ -257,9 +284,9 @@ def test_unknown_level(project: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_unreachable_index(project: Path) -> None:
+def test_unreachable_index(project: Path, quick: Path) -> None:
     """An index that refuses connections ends it soon, in one line, with nothing left."""
-    code, _, err = run(project, "core", **closed())
+    code, _, err = run(project, "core", PATH=f"{quick}:{os.environ['PATH']}", **closed())
     assert code == 3
     assert err.count("\n") == 1
     assert "the package index cannot be reached" in err
@@ -267,11 +294,11 @@ def test_unreachable_index(project: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_wrong_hash(project: Path) -> None:
+def test_wrong_hash(project: Path, quick: Path) -> None:
     """A package that is not the locked one is refused, in one line, with nothing left."""
     lock = project / "requirements" / "core.txt"
     lock.write_text("tinycore==1 --hash=sha256:" + "0" * 64 + "\n", encoding="utf-8")
-    code, _, err = run(project, "core")
+    code, _, err = run(project, "core", PATH=f"{quick}:{os.environ['PATH']}")
     assert code == 3
     assert err.count("\n") == 1
     assert "differs from the hash in the lock" in err
@@ -313,10 +340,10 @@ def test_python_too_old(project: Path, old: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_newer_python_on_path_takes_over(project: Path, old: Path) -> None:
+def test_newer_python_on_path_takes_over(project: Path, old: Path, quick: Path) -> None:
     """A too old ``python3`` hands over to the first newer Python on PATH that runs."""
     program(old / "python3.12", "exit 127")
-    program(old / "python3.13", f'exec "{PYTHON}" "$@"')
+    program(old / "python3.13", f'exec "{quick}/python3" "$@"')
     assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinycore"}
 

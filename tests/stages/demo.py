@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import signal
-import sys
 from typing import Any
 
 from monitor.demo.mix import NORMAL
 from monitor.demo.traffic import DemoTraffic
 from monitor.ingest.event_time import EPOCH
 from tests.servers.judge_server import Labels
+from tests.stages.command import PATIENCE_S, running
+from tests.stages.process import until
 
 
 async def demo(
     *arguments: str, environment: dict[str, str] | None = None, interrupt_after: str = ""
 ) -> tuple[int, list[str], str]:
     """Exit code, lines of stdout and stderr; interrupted once a line has ``interrupt_after``."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "demo", *arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **(environment or {})},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors = asyncio.ensure_future(process.stderr.read())
-    lines = []
-    while line := (await process.stdout.readline()).decode():
-        lines.append(line.rstrip())
-        if interrupt_after and interrupt_after in line:
-            process.send_signal(signal.SIGINT)
-            interrupt_after = ""
-    return await process.wait(), lines, (await errors).decode()
+    with running("demo", *arguments, environ=environment) as process:
+        if interrupt_after:
+            await until(
+                lambda: interrupt_after in process.out or not process.alive(),
+                interrupt_after,
+                PATIENCE_S,
+            )
+            process.signal(signal.SIGINT)
+        ended = await process.ended()
+    return ended.returncode, [line.rstrip() for line in ended.stdout.splitlines()], ended.stderr
 
 
 def checked(summary: dict[str, Any]) -> dict[str, Any]:

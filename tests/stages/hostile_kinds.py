@@ -43,10 +43,10 @@ _LONG_NUMBER = "9" * 5_000
 _TEXT = encoded(interaction("coded", attributes={"tenant": "ä"})).decode()
 
 DAMAGED = (
-    Kind("truncated", INVALID_JSON, changed(truncated), 1_800),
-    Kind("bit_flipped", None, changed(bit_flipped), 2_500),
-    Kind("random_bytes", None, changed(lambda rng, _: rng.randbytes(rng.randrange(1, 300))), 800),
-    Kind("scribble", None, changed(scribble), 500),
+    Kind("truncated", INVALID_JSON, changed(truncated), 500),
+    Kind("bit_flipped", None, changed(bit_flipped), 700),
+    Kind("random_bytes", None, changed(lambda rng, _: rng.randbytes(rng.randrange(1, 300))), 240),
+    Kind("scribble", None, changed(scribble), 150),
     Kind("empty", INVALID_JSON, fixed(b"")),
     Kind("white_space", INVALID_JSON, fixed(b" ", b"\n\t \r\n", b" " * 10_000)),
     Kind("two_objects", INVALID_JSON, changed(lambda _, value: value + b"\n" + value)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,8 @@ def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.Comp
     return subprocess.run(
         ["promtool", *map(str, arguments)],
         input=text,
+        # It lives for a second: to collect its garbage less often saves a quarter of that.
+        env={**os.environ, "GOGC": "400"},
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""Where a 429 is waited out. What one model's provider bears: who asks it, asks here first."""
+"""What one model's provider bears: who asks it, asks here first."""
 
 from __future__ import annotations
 
@@ -14,16 +14,12 @@ from typing import Protocol
 from monitor.errors import JudgeFailed
 from monitor.judge.limits.adaptive_window import AdaptiveConcurrency
 from monitor.judge.limits.breaker import Breaker, BreakerSettings
-from monitor.judge.limits.deadline import asking, held
+from monitor.judge.limits.deadline import asking
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota, Reservation
-from monitor.judge.provider.faults import MAX_RETRY_AFTER_S, CallFailed, Fault
+from monitor.judge.limits.retry_after import LONGEST_BACKOFF_S, RetryAfter
+from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.judge.provider.refusals import Action
 from monitor.runtime.logs import logger
-
-#: A provider may name a day; it is asked again before that.
-LONGEST_PAUSE_S = 900.0
-_FIRST_PAUSE_S = 0.5
-_LONGEST_BACKOFF_S = 30.0
 
 
 class ProviderState(StrEnum):
@@ -81,12 +77,10 @@ class ProviderGate:
     ) -> None:
         self.model = model
         self._quota = quota or LocalQuota(PerMinute(), clock)
-        self._clock, self._rng, self._observe = clock, rng or random.Random(), observe
+        self._clock, self._observe = clock, observe
         self._breaker = Breaker(breaker_settings or BreakerSettings())
         self._window = AdaptiveConcurrency()
-        self._paused_until = 0.0
-        self._pause: Fault | None = None
-        self._pauses, self._refused_at = 0, float("-inf")
+        self._retry_after = RetryAfter(clock, rng or random.Random())
         self._under_way = 0
         #: All that was ever asked of the model.
         self.requests = self.tokens = 0
@@ -102,17 +96,17 @@ class ProviderGate:
             return ProviderState.STOPPED
         if self._breaker.is_open:
             return ProviderState.CIRCUIT_OPEN
-        waits = self._quota.waiting or self._clock() < self._paused_until
+        waits = self._quota.waiting or self._retry_after.left_s > 0
         return ProviderState.WAITING if waits else ProviderState.JUDGING
 
     @property
     def answers(self) -> bool:
         """Whether judgements may begin, or soon; also when it is time to find out."""
-        now, breaker = self._clock(), self._breaker
-        if self._paused_until - now > MAX_RETRY_AFTER_S:
+        breaker = self._breaker
+        if self._retry_after.is_too_long:
             return False  # its calls are turned away
         silent = breaker.is_open or breaker.stopped is not None
-        return not silent or breaker.may_probe(now)
+        return not silent or breaker.may_probe(self._clock())
 
     async def aclose(self) -> None:
         """Give back connections."""
@@ -181,11 +175,11 @@ class ProviderGate:
     async def _reserved(self, task: str, size: int) -> Reservation:
         """What the limits allow, when the provider asks for no patience."""
         while True:
-            await self._paused()
+            await self._retry_after.waited()
             reservation = await self._quota.take(task, size)
             if not self._quota.waiting:
                 self._move()  # the next judgement may begin
-            if self._clock() >= self._paused_until:
+            if self._retry_after.left_s <= 0:
                 return reservation
             self._quota.give_back(reservation)
 
@@ -199,9 +193,9 @@ class ProviderGate:
                 await self._until(None)  # or all would go on at once when it is answered
             elif breaker.stopped is not None:
                 return False  # its calls are turned away: it fails at once, and offsets go on
-            elif now < self._paused_until:
+            elif now < self._retry_after.until:
                 # Others may answer before that, and nobody tells us.
-                await self._until(min(self._paused_until, now + _LONGEST_BACKOFF_S))
+                await self._until(min(self._retry_after.until, now + LONGEST_BACKOFF_S))
             elif breaker.is_open:
                 if breaker.may_probe(now):
                     breaker.probing = True
@@ -224,19 +218,8 @@ class ProviderGate:
             await self._until(None)
         return False
 
-    async def _paused(self) -> None:
-        """Wait as long as the provider has asked anybody to; not all come back at once.
-
-        It is a limit like others: the deadline of the judgement stands still.
-        """
-        while (left_s := self._paused_until - self._clock()) > 0 and self._pause is not None:
-            if left_s > MAX_RETRY_AFTER_S:
-                raise CallFailed(self._pause)
-            with held(lambda: self._paused_until - self._clock()):
-                await asyncio.sleep(left_s + self._rng.uniform(0.0, _FIRST_PAUSE_S))
-
     def _worked(self, began: float) -> None:
-        self._pauses = 0
+        self._retry_after.worked()
         self._breaker.worked(began)
         self._window.worked(self._under_way, began)
 
@@ -249,20 +232,7 @@ class ProviderGate:
         elif fault.action is Action.WAIT:
             self._window.refused(began, now)
         if fault.action is Action.WAIT:
-            self._wait(fault, began, now)
-
-    def _wait(self, fault: Fault, began: float, now: float) -> None:
-        """Pause for all: as asked, else by full jitter under a bound that doubles.
-
-        It doubles once for a crowd of calls that were all made before the first was refused.
-        """
-        if began >= self._refused_at:
-            self._pauses, self._refused_at = self._pauses + 1, now
-        bound_s = min(_LONGEST_BACKOFF_S, _FIRST_PAUSE_S * 2 ** min(self._pauses, 10))
-        asked_s = self._rng.uniform(0.0, bound_s) if fault.wait_s is None else fault.wait_s
-        until = now + min(asked_s, LONGEST_PAUSE_S)
-        if until > self._paused_until:
-            self._paused_until, self._pause = until, fault
+            self._retry_after.refused(fault, began, now)
 
     async def _until(self, then: float | None) -> None:
         """Wait until ``then``, or until something moves."""

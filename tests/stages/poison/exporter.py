@@ -46,9 +46,7 @@ class Trial:
         await send(self.bootstrap, self.topic, poison, place)
         await self._send_good(f"{poison.name}-after")
         try:
-            await until(self._shown, "all good ones in the gauges", self.patience_s, every_s=0.5)
-            await asyncio.sleep(AGAIN_S)
-            ended = await self._shown()
+            ended = bool(await until(self._shown, "all good ones in the gauges", self.patience_s))
         except TimeoutError:
             ended = False
         return Seen(
@@ -59,6 +57,11 @@ class Trial:
             self.exporter.health_since_last(),
             self.exporter.most_memory_mb(),
         )
+
+    async def wrongs(self) -> list[str]:
+        """What is not as it must be once all that was read stands in the page."""
+        await asyncio.sleep(AGAIN_S)
+        return [] if await self._shown() else ["the gauges show something else a moment later"]
 
     async def _send_good(self, name: str) -> None:
         records = [written(score(f"{name}-{i}")) for i in range(self.around)]
@@ -102,5 +105,6 @@ async def exported(
             findings.seen.append(await trial.put(poison, place))
             if not findings.seen[-1].ended:
                 break
+        findings.wrong += await trial.wrongs()
         await findings.end(exporter)
     return findings

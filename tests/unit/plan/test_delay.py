@@ -42,5 +42,5 @@ def test_a_directed_pick_is_worth_two() -> None:
 
 def test_what_is_no_change_is_hardly_ever_seen() -> None:
     """Nobody waits for ever: there is no delay then."""
-    watch = WatchSettings(1e9, learn_slots=0)
+    watch = WatchSettings(1e9, learn_slots=0, counted=1_000)
     assert Simulation(Quality((0.08,)), watch).delays([1.0]) == [None]
