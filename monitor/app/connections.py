@@ -50,6 +50,7 @@ def _connection(settings: Settings, access: Access, section: str) -> Connection:
         ssl_key_password=_secret(settings, access.ssl_key_password, f"{section}.ssl_key_password"),
         ssl_check_hostname=access.ssl_check_hostname,
         section=section,
+        isolation_level=settings.kafka.isolation_level,
         max_read_bytes=settings.kafka.max_read_bytes,
         # What is read includes what the monitor has written itself.
         max_record_bytes=max(settings.ingest.max_record_bytes, settings.kafka.max_record_bytes),

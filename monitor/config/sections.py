@@ -85,6 +85,10 @@ class Kafka(Access):
         ge=1_048_576,
         description="bytes that a batch of records may unpack to; a larger one is a dead letter",
     )
+    isolation_level: Literal["read_committed", "read_uncommitted"] = Field(
+        "read_committed",
+        description="read_uncommitted also reads what transactions have aborted, or not ended yet",
+    )
     create_topics: bool = Field(False, description="create missing topics at start")
     topics: Topics = Topics()
 

@@ -41,6 +41,8 @@ class Connection:
     ssl_key_password: Callable[[], str | None] = lambda: None
     ssl_check_hostname: bool = True
     section: str = "kafka"
+    #: What consumers are given of transactions: only what was committed, or also the rest.
+    isolation_level: str = "read_committed"
     #: What its consumers may hold unpacked.
     max_read_bytes: int = MAX_READ_BYTES
     #: What one record may be that they give; a larger one is an ``Unreadable``.

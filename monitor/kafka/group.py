@@ -173,10 +173,13 @@ class GroupConsumer:
     def end_offset(self, partition: Partition) -> int | None:
         """The end of the partition as of the last fetch; None before the first."""
         try:
-            found: int | None = self._client.highwater(TopicPartition(*partition))
+            return self._client.end_offset(TopicPartition(*partition))
         except errors.IllegalStateError:  # revoked since
             return None
-        return found
+
+    def position(self, partition: Partition) -> int | None:
+        """The offset that is read next: behind all that was given, and what is no record."""
+        return self._client.position_now(TopicPartition(*partition))
 
     async def positions(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
         """Partition → (position, end offset) as the broker tells it; empty when it does not."""

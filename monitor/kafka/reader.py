@@ -112,7 +112,7 @@ class TopicReader:
         left = 0
         for partition, end in list(self._ends.items()):
             # A log that was made anew may end before the one that was replayed at first.
-            end = min(end, self._client.highwater(partition) or end)
+            end = min(end, self._client.end_offset(partition) or end)
             missing = end - await bounded(self._client.position(partition), REQUEST_LIMIT_S)
             if missing <= 0:
                 del self._ends[partition]

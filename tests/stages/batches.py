@@ -24,9 +24,16 @@ def varint(value: int) -> bytes:
     return bytes(found)
 
 
-def record(delta: int, value: bytes, headers: int = 0, *, stated: int | None = None) -> bytes:
+def record(
+    delta: int,
+    value: bytes,
+    headers: int = 0,
+    *,
+    stated: int | None = None,
+    key: bytes = b"k",
+) -> bytes:
     """One record, ``delta`` offsets behind its batch's first; ``stated`` is its length."""
-    head, tail = _around(delta, len(value), headers)
+    head, tail = _around(delta, len(value), headers, key)
     return varint(len(head) + len(value) + len(tail) if stated is None else stated) + (
         head + value + tail
     )
@@ -44,9 +51,13 @@ def batch(
     last = count - 1 if last is None else last
     size = _HEAD.size + len(payload) - _BEHIND_LENGTH
     fields = (codec, last, 1_700_000_000_000, 1_700_000_000_000, -1, -1, -1, count)
-    found = bytearray(_HEAD.pack(base, size, -1, 2, 0, *fields) + payload)
-    struct.pack_into(">I", found, 17, calc_crc32c(bytes(found[_SUMMED_FROM:])))
-    return bytes(found)
+    return signed(bytearray(_HEAD.pack(base, size, -1, 2, 0, *fields) + payload))
+
+
+def signed(raw: bytearray) -> bytes:
+    """A batch with the checksum of what stands in it now."""
+    struct.pack_into(">I", raw, 17, calc_crc32c(bytes(raw[_SUMMED_FROM:])))
+    return bytes(raw)
 
 
 def packed(records: Iterable[bytes], codec: int, **head: int) -> bytes:

@@ -59,6 +59,7 @@ class Told(GroupConsumer):
         self.may_poll.set()
         self.paused: Set[Partition] = frozenset()
         self.positions_found: dict[Partition, tuple[int, int]] = {}
+        self.positions_now: dict[Partition, int] = {}
         self.answers = True
         self.stopped = False
 
@@ -90,6 +91,9 @@ class Told(GroupConsumer):
 
     def end_offset(self, partition: Partition) -> int | None:
         return None
+
+    def position(self, partition: Partition) -> int | None:
+        return self.positions_now.get(partition)
 
     async def positions(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
         return {p: self.positions_found[p] for p in partitions if p in self.positions_found}

@@ -103,6 +103,16 @@ class PartitionState:
         self.under_way.remove(work)
         self.bytes_under_way -= work.size
 
+    def reach(self, position: int) -> None:
+        """Nothing before ``position`` is left to read.
+
+        Marks of transactions, and what compaction has taken, hold offsets, too: where all that was
+        read is done, they are, as well.
+        """
+        is_done = not (self.waiting or self.under_way or self.next_log or self.is_left)
+        if is_done and position > (self.tracker.reached or 0):
+            self.tracker.skip(position - 1)
+
     @property
     def watermark(self) -> int | None:
         """The offset to commit: where the next log begins, if there is one."""

@@ -98,8 +98,15 @@ class ConsumingLoop:
             for batch in await self._consumer.poll(POLL_MS, POLL_RECORDS):
                 self._dispatcher.receive(batch)
             self._dispatcher.hand_out()
+            self._reach()
             self._polled_at = _monotonic()
             self._health.beat("consumer", needs="kafka")
+
+    def _reach(self) -> None:
+        """Nothing that was read is in anybody's hands now: the positions say how far all is."""
+        for one in self._dispatcher.assigned.values():
+            if not one.under_way and (position := self._consumer.position(one.partition)):
+                one.reach(position)
 
     def _throttle(self) -> None:
         """Stop fetching where much is under way. The member keeps polling, or it is evicted."""

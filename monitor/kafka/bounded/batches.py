@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from aiokafka.errors import CorruptRecordException
+from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.legacy_records import LegacyRecordBatch
 from aiokafka.record.util import decode_varint
@@ -27,7 +28,7 @@ _PIECE = 1_048_576
 _HEAD: Final = struct.Struct(">qiibIhiqqqhii")
 _PLACE: Final = struct.Struct(">qi")
 _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT = 16, 21, 57
-_CODEC, _CONTROL = 0x07, 0x20
+_CODEC, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _V2 = 2
 
 
@@ -66,25 +67,41 @@ class Batch:
         if len(raw) <= _MAGIC_AT:
             raise CorruptRecordException(f"a batch of {len(raw)} bytes")
         self._magic = raw[_MAGIC_AT]
+        #: Who has written it; -1 for nobody who counts its own records.
+        self.producer_id = -1
         if self._magic < _V2:
-            self._base, self._attributes = _PLACE.unpack_from(raw)[0], 0
-            self.next_offset, self._records = self._base + 1, 1
+            self.base_offset, self._attributes = _PLACE.unpack_from(raw)[0], 0
+            self.next_offset, self._records = self.base_offset + 1, 1
             return
         if len(raw) < _HEAD.size:
             raise CorruptRecordException(f"a batch of {len(raw)} bytes")
         head = _HEAD.unpack_from(raw)
-        self._base, self._attributes, self._records = head[0], head[5], head[12]
-        self.next_offset = self._base + max(0, head[6]) + 1
+        self.base_offset, self._attributes, self._records = head[0], head[5], head[12]
+        self.producer_id = head[9]
+        self.next_offset = self.base_offset + max(0, head[6]) + 1
 
     @property
     def is_control(self) -> bool:
         """Whether it is the broker's own: marks of transactions."""
         return bool(self._attributes & _CONTROL)
 
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it is part of a transaction."""
+        return bool(self._attributes & _TRANSACTIONAL)
+
+    @property
+    def is_abort(self) -> bool:
+        """Whether a control batch ends a transaction that was aborted."""
+        keys = (record.key for record in self._parser(self._raw) if record.key is not None)
+        return any(ControlRecord.parse(key) == ABORT_MARKER for key in keys)
+
     def check(self) -> None:
         """Raises ``CorruptRecordException`` where the bytes are not those that were written."""
         if not self._parser(self._raw).validate_crc():
-            raise CorruptRecordException(f"the batch at offset {self._base} has another checksum")
+            raise CorruptRecordException(
+                f"the batch at offset {self.base_offset} has another checksum"
+            )
 
     def _parser(self, raw: Any) -> Any:
         if self._magic < _V2:
@@ -94,7 +111,7 @@ class Batch:
     def left_out(self, position: int, error: str) -> Left:
         """All of it that is not before ``position``; never more records than it has offsets."""
         # In the old layout it begins somewhere behind the one before it, and the base is its end.
-        first = position if self._magic < _V2 else max(self._base, position)
+        first = position if self._magic < _V2 else max(self.base_offset, position)
         through = max(first, self.next_offset - 1)
         offsets = through - first + 1
         records = offsets if self._magic < _V2 else max(1, min(self._records, offsets))
@@ -124,14 +141,14 @@ class Batch:
 
         A broker checks the number of an uncompressed batch's records, and not their offsets.
         """
-        if self._records == self.next_offset - self._base:
-            return range(self._base, self.next_offset)
-        found, place, least = [], _HEAD.size, self._base
+        if self._records == self.next_offset - self.base_offset:
+            return range(self.base_offset, self.next_offset)
+        found, place, least = [], _HEAD.size, self.base_offset
         for _ in range(self._records):
             body, place = _bounds(raw, place)
-            offset = self._base + _inside(raw, body)[0]
+            offset = self.base_offset + _inside(raw, body)[0]
             if not least <= offset < self.next_offset:
-                raise CorruptRecordException(f"offset {offset} in the batch at {self._base}")
+                raise CorruptRecordException(f"offset {offset} in the batch at {self.base_offset}")
             found.append(offset)
             least = offset + 1
         return found

@@ -16,10 +16,17 @@ from functools import partial
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition, errors
-from aiokafka.consumer.fetcher import UNKNOWN_OFFSET, Fetcher, FetchResult, PartitionRecords
+from aiokafka.consumer.fetcher import (
+    READ_COMMITTED,
+    UNKNOWN_OFFSET,
+    Fetcher,
+    FetchResult,
+    PartitionRecords,
+)
 from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.protocol.fetch import FetchRequest
 
+from monitor.kafka.bounded.aborted import AbortedTransactions
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
 from monitor.kafka.bounded.unpacking import BatchTooLarge
 from monitor.kafka.bounds import MAX_RECORD_BYTES
@@ -88,11 +95,16 @@ class BoundedRecords:
     """
 
     def __init__(
-        self, partition: TopicPartition, fetched: bytes, position: int, room: Room
+        self,
+        partition: TopicPartition,
+        fetched: bytes,
+        position: int,
+        room: Room,
+        aborted: AbortedTransactions | None = None,
     ) -> None:
         self._reading = _PartitionPosition(Partition(*partition), room, position)
         # Not of ours, which would be a circle: what is dropped half read frees its room at once.
-        self._records = self._reading.records(fetched)
+        self._records = self._reading.records(fetched, aborted or AbortedTransactions())
 
     @property
     def next_fetch_offset(self) -> int:
@@ -112,13 +124,13 @@ class _PartitionPosition:
     def __init__(self, partition: Partition, room: Room, position: int) -> None:
         self._partition, self._room, self.position = partition, room, position
 
-    def records(self, fetched: bytes) -> Iterator[Any]:
-        """As far as there is room for them."""
+    def records(self, fetched: bytes, aborted: AbortedTransactions) -> Iterator[Any]:
+        """As far as there is room for them; those of ``aborted`` transactions are passed by."""
         for batch in split(fetched):
             if batch.next_offset <= self.position:
                 continue
             batch.check()
-            if not batch.is_control:
+            if not (aborted.hold(batch) or batch.is_control):
                 if not self._room.takes(0):
                     return
                 try:
@@ -284,8 +296,10 @@ class BoundedFetcher(Fetcher):
         if not isinstance(result, FetchResult):
             return
         if isinstance(theirs := result._partition_records, PartitionRecords):
+            committed = self._isolation_level == READ_COMMITTED
+            aborted = AbortedTransactions(theirs._aborted_transactions if committed else ())
             result._partition_records = BoundedRecords(
-                partition, fetched, theirs.next_fetch_offset, self._room
+                partition, fetched, theirs.next_fetch_offset, self._room, aborted
             )
 
     async def _update_fetch_positions(self, assignment: Any, node_id: int, tps: Any) -> Any:
@@ -348,6 +362,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         self._start = start
         most = connection.max_read_bytes
         options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
+        options.setdefault("isolation_level", connection.isolation_level)
         super().__init__(**connection.options(), **options)
         self._room, self._losses = Room(most, connection.max_record_bytes), connection.losses
         self._known: dict[str, bytes] = {}
@@ -448,6 +463,23 @@ class BoundedConsumer(AIOKafkaConsumer):
                 before = await self.position(part)
                 self._losses.went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
+
+    def end_offset(self, partition: TopicPartition) -> int | None:
+        """Where what may be read ended at the last fetch; None before the first.
+
+        What an open transaction has written may not be read yet, where ``read_committed`` holds.
+        Raises ``IllegalStateError`` for a partition that is not assigned.
+        """
+        ends = [self.highwater(partition)]
+        if self._isolation_level == "read_committed":
+            ends.append(self.last_stable_offset(partition))
+        return min((end for end in ends if end is not None and end >= 0), default=None)
+
+    def position_now(self, partition: TopicPartition) -> int | None:
+        """The offset that is read next, as far as is known without asking anybody."""
+        assignment = self._subscription.subscription and self._subscription.subscription.assignment
+        state = assignment and assignment.state_value(partition)
+        return state.position if state and state.has_valid_position else None
 
     async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:
         """``getmany`` of one partition, which never waits for the others to be read.

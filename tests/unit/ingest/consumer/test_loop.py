@@ -49,6 +49,24 @@ async def test_a_batch_that_needs_no_work_is_committed() -> None:
         assert stage.worker.begun == []
 
 
+async def test_what_is_no_record_is_committed_when_all_before_it_is_done() -> None:
+    """Marks of transactions and gaps take offsets; the position knows, and the watermark waits."""
+    async with staged(A, B) as stage:
+        stage.consumer.positions_now[B] = 30
+        await soon(lambda: stage.consumer.committed(B) == 30, "where nothing was read yet")
+        await stage.read(batch(A, 1, 2))
+        stage.consumer.positions_now[A] = 9
+        stage.worker.end(A, 1)
+        await soon(lambda: stage.consumer.committed(A) == 2, "the one under way holds it")
+        await asyncio.sleep(5 * LIMITS.commit_interval_s)
+        assert stage.consumer.committed(A) == 2
+        stage.worker.end(A, 2)
+        await soon(lambda: stage.consumer.committed(A) == 9, "the position")
+        await stage.read(batch(A, 12))
+        stage.worker.end(A, 12)
+        await soon(lambda: stage.consumer.committed(A) == 13, "on from there")
+
+
 async def test_records_that_wait_for_a_place_hold_the_watermark() -> None:
     """Read, screened and not begun: whatever needs no work behind them is not committed."""
     limits = replace(LIMITS, max_in_flight=4)

@@ -9,13 +9,13 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.codec import snappy_encode
 from aiokafka.errors import CorruptRecordException
-from aiokafka.record.util import calc_crc32c
 
+from monitor.kafka.bounded.aborted import AbortedTransactions
 from monitor.kafka.bounded.consumer import BoundedRecords, Room
 from monitor.kafka.bounded.unpacking import SNAPPY, BatchTooLarge, unpacked
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import Unreadable
-from tests.stages.batches import ENCODERS, MB, ZSTD, batch, bomb, packed, record, varint
+from tests.stages.batches import ENCODERS, MB, ZSTD, batch, bomb, packed, record, signed, varint
 
 MOST = 2 * MB
 HERE = TopicPartition("t", 0)
@@ -303,12 +303,36 @@ def test_what_is_dropped_half_read_is_held_no_more() -> None:
 
 def test_control_batches_are_passed_by() -> None:
     """Marks of transactions are no records, and reading goes on behind them."""
-    mark = bytearray(batch(record(0, b"commit"), base=3))
-    struct.pack_into(">h", mark, 21, 0x30)
-    mark[17:21] = struct.pack(">I", calc_crc32c(bytes(mark[21:])))
-    records = BoundedRecords(HERE, several(ZSTD) + bytes(mark), 0, Room(MOST))
+    mark = transactional(3, 7, struct.pack(">hh", 0, 1))
+    records = BoundedRecords(HERE, several(ZSTD) + mark, 0, Room(MOST))
     assert [one.offset for one in records] == [0, 1, 2]
     assert records.next_fetch_offset == 4
+
+
+def transactional(base: int, producer: int, mark: bytes | None = None) -> bytes:
+    """A batch of one record in a producer's transaction, or the ``mark`` that ends it."""
+    made = bytearray(batch(record(0, b"x", key=mark or b"k"), base=base))
+    struct.pack_into(">h", made, 21, 0x10 if mark is None else 0x30)
+    struct.pack_into(">q", made, 43, producer)
+    return signed(made)
+
+
+def test_what_was_aborted_is_passed_by() -> None:
+    """Only between the first offset that the broker tells of and the producer's own mark."""
+    abort, commit = struct.pack(">hh", 0, 0), struct.pack(">hh", 0, 1)
+    log = [
+        *((0, 7, None), (1, 7, commit), (2, 7, None), (3, 8, None), (4, 8, abort), (5, 8, None)),
+        *((6, 7, None), (7, 7, abort), (8, 7, None), (9, 8, commit)),
+    ]
+    fetched = b"".join(transactional(*one) for one in log) + batch(record(0, b"plain"), base=10)
+    told = [(8, 3), (7, 2)]
+    committed = BoundedRecords(HERE, fetched, 0, Room(MOST), AbortedTransactions(told))
+    assert [one.offset for one in committed] == [0, 5, 8, 10]
+    assert committed.next_fetch_offset == 11
+    every = BoundedRecords(HERE, fetched, 0, Room(MOST))
+    assert [one.offset for one in every] == [0, 2, 3, 5, 6, 8, 10]
+    later = BoundedRecords(HERE, fetched, 3, Room(MOST), AbortedTransactions(told))
+    assert [one.offset for one in later] == [5, 8, 10]
 
 
 def test_a_batch_of_300_mb_is_left_out() -> None:
