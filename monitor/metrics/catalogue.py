@@ -38,6 +38,8 @@ from monitor.records import Judgement, Kind, Unscored
 class Metric:
     """One metric; ``higher_is_better`` is None where neither direction is a fault.
 
+    ``plain`` is what it is the share or mean of, in words for whoever reads it at night.
+
     ``typical`` is where the mean of an application that works usually lies: a first orientation, no
     bound (the baseline of the application says what is normal for it). ``says_nothing`` is when a
     value must not be read as the meaning says. ``source`` is what a value is made of: verdicts on
@@ -46,6 +48,7 @@ class Metric:
     """
 
     name: str
+    plain: str
     formula: str
     higher_is_better: bool | None
     needs_reference: bool
@@ -61,6 +64,7 @@ class Metric:
 _METRICS = (
     Metric(
         name="faithfulness",
+        plain="claims that the passages support",
         formula="mean_i F_i",
         higher_is_better=True,
         needs_reference=False,
@@ -73,6 +77,7 @@ _METRICS = (
     ),
     Metric(
         name="faithfulness_by_passage",
+        plain="claims that one passage supports",
         formula="mean_i any_j A_ij",
         higher_is_better=True,
         needs_reference=False,
@@ -85,6 +90,7 @@ _METRICS = (
     ),
     Metric(
         name="noise_sensitivity_relevant",
+        plain="wrong claims from relevant passages",
         formula="mean_i(RF_i ∧ ¬T_i)",
         higher_is_better=False,
         needs_reference=True,
@@ -98,6 +104,7 @@ _METRICS = (
     ),
     Metric(
         name="noise_sensitivity_irrelevant",
+        plain="wrong claims from irrelevant passages",
         formula="mean_i(IF_i ∧ ¬T_i)",
         higher_is_better=False,
         needs_reference=True,
@@ -111,6 +118,7 @@ _METRICS = (
     ),
     Metric(
         name="incorrect_claims",
+        plain="wrong claims",
         formula="mean_i ¬T_i",
         higher_is_better=False,
         needs_reference=True,
@@ -125,6 +133,7 @@ _METRICS = (
     ),
     Metric(
         name="hallucination",
+        plain="wrong claims from no passage",
         formula="mean_i(¬any_j A_ij ∧ ¬T_i)",
         higher_is_better=False,
         needs_reference=True,
@@ -138,6 +147,7 @@ _METRICS = (
     ),
     Metric(
         name="self_knowledge",
+        plain="right claims from no passage",
         formula="mean_i(¬any_j A_ij ∧ T_i)",
         higher_is_better=None,
         needs_reference=True,
@@ -151,6 +161,7 @@ _METRICS = (
     ),
     Metric(
         name="claim_precision",
+        plain="right claims",
         formula="mean_i T_i",
         higher_is_better=True,
         needs_reference=True,
@@ -164,6 +175,7 @@ _METRICS = (
     ),
     Metric(
         name="claim_recall",
+        plain="reference claims that are answered",
         formula="mean_r Q_r",
         higher_is_better=True,
         needs_reference=True,
@@ -176,6 +188,7 @@ _METRICS = (
     ),
     Metric(
         name="claim_f1",
+        plain="agreement with the reference (F1)",
         formula="2PR / (P + R), P = mean_i T_i, R = mean_r Q_r; 0 if either is 0",
         higher_is_better=True,
         needs_reference=True,
@@ -188,6 +201,7 @@ _METRICS = (
     ),
     Metric(
         name="context_recall",
+        plain="reference claims that were retrieved",
         formula="mean_r any_j G_rj",
         higher_is_better=True,
         needs_reference=True,
@@ -200,6 +214,7 @@ _METRICS = (
     ),
     Metric(
         name="context_precision",
+        plain="retrieved passages that are relevant",
         formula="mean_j rel_j",
         higher_is_better=True,
         needs_reference=True,
@@ -212,6 +227,7 @@ _METRICS = (
     ),
     Metric(
         name="context_utilization",
+        plain="retrieved reference claims that are used",
         formula="Σ_r(any_j G_rj ∧ Q_r) / Σ_r any_j G_rj",
         higher_is_better=True,
         needs_reference=True,
@@ -225,6 +241,7 @@ _METRICS = (
     ),
     Metric(
         name="irrelevant_context_reliance",
+        plain="claims from irrelevant passages",
         formula="mean_i IF_i, rel_j by label or by the question",
         higher_is_better=False,
         needs_reference=False,
@@ -238,6 +255,7 @@ _METRICS = (
     ),
     Metric(
         name="answered",
+        plain="questions that are answered",
         formula="1 if C > 0, else 0",
         higher_is_better=True,
         needs_reference=False,
@@ -251,6 +269,7 @@ _METRICS = (
     ),
     Metric(
         name="retrieved",
+        plain="questions with retrieved passages",
         formula="1 if n > 0, else 0, over passages with a letter or a digit",
         higher_is_better=True,
         needs_reference=False,
@@ -264,6 +283,7 @@ _METRICS = (
     ),
     Metric(
         name="answer_relevance",
+        plain="responses that answer the question",
         formula="1 if the response addresses the question, else 0",
         higher_is_better=True,
         needs_reference=False,
