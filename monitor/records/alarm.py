@@ -72,7 +72,7 @@ class MeanChange(Frozen):
 
 
 class SettledMean(Frozen):
-    """The mean over slots after the alarm only, with its 95 % interval and their number."""
+    """The mean over later slots only, with its 95 % interval and their number."""
 
     value: Score
     lower: Score
@@ -149,7 +149,8 @@ class AlarmRecord(Keyed):
     what they contribute; ``stands_out`` is the one that differs from the others, if one does.
 
     An alarm comes where it looks worst, so ``change.value`` is drawn towards the baseline. Once as
-    many slots again have been judged, the record is written again with ``settled``.
+    many slots again have been judged, the record is written again with ``settled``. One that
+    recovers says in ``recovered`` where the mean is: that of the latest 30 scored slots.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -174,6 +175,7 @@ class AlarmRecord(Keyed):
     segments: tuple[SegmentChange, ...] = Field((), max_length=MOST_SEGMENTS + 1)
     stands_out: OutstandingSegment | None = None
     settled: SettledMean | None = None
+    recovered: SettledMean | None = None
     worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
 
     @property
@@ -212,7 +214,10 @@ def sentence(record: AlarmRecord) -> str:
     if record.state == "open":
         return found
     closed = record.closed_at or record.opened_at
-    return f"{_CLOSED[record.closed_because or 'not_watched']} at {_time(closed, closed)}: {found}"
+    how = f"{_CLOSED[record.closed_because or 'not_watched']} at {_time(closed, closed)}"
+    if (now := record.recovered) is not None:
+        how += f", back at {now.value:.2f} ({now.lower:.2f}–{now.upper:.2f}, n = {now.n:.0f})"
+    return f"{how}: {found}"
 
 
 def _change(record: AlarmRecord) -> str:

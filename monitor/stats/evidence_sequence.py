@@ -114,6 +114,20 @@ class EvidenceSequence:
         first = bisect_right(self._places, (after, _LAST))
         return max(0, bisect_right(self._places, (end, _LAST)) - first)
 
+    def newest(self, end: float) -> tuple[PickPlace, float] | None:
+        """The last slot with event time ≤ end, and the mean gap from one to the next, in seconds.
+
+        >>> trail = EvidenceSequence()
+        >>> for at in (0.0, 30.0, 50.0): trail.put((at, "a"), ComparedSlot(Deviation(0.5, 0.25)))
+        >>> trail.newest(60.0), trail.newest(-1.0)
+        (((50.0, 'a'), 25.0), None)
+        """
+        number = bisect_right(self._places, (end, _LAST))
+        if not number:
+            return None
+        last = self._places[number - 1]
+        return last, (last[0] - self._places[0][0]) / max(1, number - 1)
+
     def snapshot(self, start: float, end: float) -> Callable[[], list[tuple[PickPlace, Deviation]]]:
         """The slots up to ``end`` in their order; those from ``start`` on as evidence has them.
 

@@ -24,6 +24,13 @@ SENTENCE = (
     "since 02:10 UTC, 9.8 h before the alarm; judge failures 0.4 % (normal); traffic mix explains "
     "6 %; tenant=acme 0.10 → 0.30, the others 0.08 → 0.09"
 )
+HEADLINE = (
+    "support-bot: wrong claims from irrelevant passages 8 % → 17 % (12–23 %, n 96) since 02:10 UTC"
+)
+DETAILS = (
+    "Judge failures 0 % (normal); mix of traffic explains 6 %; "
+    "tenant=acme 10 % → 30 %, the others 8 % → 9 %"
+)
 
 
 def change(**fields: Any) -> MeanChange:

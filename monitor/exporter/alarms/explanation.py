@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -204,10 +204,23 @@ def settled(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None
     if until is None:
         return None
     after = [one for one in history.counted if one.event_time > until.timestamp()]
-    sums = _sums(after, record.metric)
+    found = _mean_of(after, record, history)
+    return found if found is not None and found.n >= enough_later(record) else None
+
+
+def recovered(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None:
+    """Where the mean is when an alarm closes: that of the latest 30 scored slots."""
+    scored = [one for one in history.counted if one.value is not None]
+    return _mean_of(scored[-ENOUGH_BEFORE:], record, history)
+
+
+def _mean_of(
+    slots: Sequence[Counted], record: AlarmRecord, history: DetectorHistory
+) -> SettledMean | None:
     horizon, dependence = _sums(history.counted, record.metric), history.baseline.dependence
+    sums = _sums(slots, record.metric)
     found = estimate(sums, horizon, record.higher_is_better, dependence)
-    if found.samples < enough_later(record) or found.value is None:
+    if found.value is None:
         return None
     assert found.lower is not None
     assert found.upper is not None

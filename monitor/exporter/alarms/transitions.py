@@ -15,6 +15,7 @@ from typing import Final, Literal
 from monitor.exporter.alarms.explanation import (
     enough_later,
     explained,
+    recovered,
     settled,
     span_of,
     story,
@@ -112,7 +113,7 @@ def _closing(
     because: Cause = "recovered"
     if state is not None and state.baseline != record.baseline:
         because = "new_baseline"
-    elif state is None or not state.is_fed:
+    elif state is None or not state.is_fed or state.is_stale:
         because = "not_watched"
     elif state.evidence is not None and state.evidence >= record.threshold + _CLOSING:
         because = "threshold_raised"
@@ -123,6 +124,9 @@ def _closing(
             "state": "closed",
             "closed_at": datetime.fromtimestamp(now, UTC),
             "closed_because": because,
+            "recovered": recovered(record, history)
+            if because == "recovered" and history is not None
+            else None,
             "evidence": None if state is None else state.evidence,
             "evidence_until": None if last is None else datetime.fromtimestamp(last, UTC),
         }

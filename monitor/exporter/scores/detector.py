@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.comparison import BaselineComparison
+from monitor.exporter.scores.feeding import Feeding
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry, Rebuilding, hour_of
 from monitor.stats.baseline import Baseline, Tolerance
@@ -126,6 +127,15 @@ class Detector:
         found = self._sequence.evidence(starts[0], end, threshold)
         self._sequence.keep(set(starts))
         return found
+
+    def feeding(self, end: float) -> Feeding | None:
+        """What it was fed last, up to an event time; None without a slot until then."""
+        found = self._sequence.newest(end)
+        if found is None:
+            return None
+        place, gap_s = found
+        slot, _ = self._slots[hour_of(place[0])][place]
+        return Feeding(place[0], slot.judged_at, gap_s)
 
     def later(self, after: float, end: float) -> int:
         """How many slots there are with after < event time ≤ end."""

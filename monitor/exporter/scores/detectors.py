@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detector import Counted, Detector
+from monitor.exporter.scores.feeding import OVER_AFTER_S
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
@@ -67,7 +68,8 @@ class DriftState(NamedTuple):
     """What one detector says; log10 of evidence (None before the first slot) and threshold.
 
     ``baseline`` is the application's, in the direction of the metric. ``alarm`` says whether the
-    quality is worse than it, ``is_fed`` whether there is a slot that is held against it.
+    quality is worse than it, ``is_fed`` whether there is a slot that is held against it. Of an
+    alarm that ``is_stale`` nothing was heard for long; in the end it is no alarm any more.
     """
 
     key: DriftKey
@@ -76,6 +78,7 @@ class DriftState(NamedTuple):
     threshold: float
     alarm: bool
     is_fed: bool
+    is_stale: bool = False
 
 
 class DetectorHistory(NamedTuple):
@@ -269,8 +272,13 @@ class DriftDetectors:
                 )
                 combined = 0.0 if found is None else found.combined
                 evidence = math.log10(combined) if combined else None
-                alarm, is_fed = found is not None and found.is_open, found is not None
-                yield DriftState(key, shown, evidence, math.log10(a), alarm, is_fed)
+                is_open = found is not None and found.is_open
+                feeding = detector.feeding(now - self.settings.settle_s) if is_open else None
+                stale_s = 0.0 if feeding is None else feeding.stale_s(now)
+                alarm = is_open and stale_s <= OVER_AFTER_S
+                yield DriftState(
+                    key, shown, evidence, math.log10(a), alarm, found is not None, stale_s > 0.0
+                )
 
     def hours(self, key: DriftKey, start: float, end: float) -> Iterator[list[Entry]]:
         """The slots of a detector, from one whole hour to another; in the order of the hours.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -101,7 +102,8 @@ class Observation(NamedTuple):
     of the slot each has (empty: only that of the pick). ``position`` is where the record stands on
     its topic, as one number to save memory: see ``position``. ``signal`` is the risk signal of
     the pick. ``content`` is a number of its own for each application, judge, question and response;
-    ``cluster`` one for each session, or whatever else it is told apart by.
+    ``cluster`` one for each session, or what else it is told apart by. ``judged_at`` is in epoch
+    seconds.
     """
 
     judge: JudgeIdentity
@@ -119,6 +121,7 @@ class Observation(NamedTuple):
     signal: float | None = None
     content: int = NO_CONTENT
     cluster: int = NO_CLUSTER
+    judged_at: float = math.inf
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -172,13 +175,13 @@ class Reader:
 
         ``place`` is its position on the topic.
         """
-        sampling = record.sampling
+        sampling, judged_at = record.sampling, record.judged_at.timestamp()
         # In their order and not by name, which takes twice as long.
         return Candidate(
             _text(record.application),
             record.interaction_id,
             record.event_time.timestamp(),
-            record.judged_at.timestamp(),
+            judged_at,
             hashlib.sha256(line).digest(),
             not sampling.forced,
             # A failed pick may carry marks for its metrics: they are no values.
@@ -188,10 +191,10 @@ class Reader:
             sampling.kind,
             sampling.first_offset or 0,
             sampling.last_offset or 0,
-            self._slot(record, place),
+            self._slot(record, place, judged_at),
         )
 
-    def _slot(self, record: ScoreRecord, place: int) -> Observation | None:
+    def _slot(self, record: ScoreRecord, place: int, judged_at: float) -> Observation | None:
         sampling = record.sampling
         if sampling.m is None or sampling.q is None or sampling.u is None:
             return None
@@ -218,6 +221,7 @@ class Reader:
             None if sampling.signal is None else _number(sampling.signal),
             _content(record, judge_label),
             self._cluster(record),
+            judged_at,
         )
 
     def _cluster(self, record: ScoreRecord) -> int:

@@ -1,7 +1,8 @@
 """What changed, as gauges: what stands on the alarms' topic of the alarms that are open.
 
-The sentence is the label of a series of its own, so that an alert can tell it and stays the same
-alert. Every exporter reads it from the same record, and so all serve the same.
+The sentences are labels of a series of their own, so that an alert can tell them and stays the same
+alert. Every exporter reads them from the same record, and so all serve the same. For a moment after
+an alarm has ended they say where it is now: that is what the message of its end tells.
 """
 
 from __future__ import annotations
@@ -11,14 +12,27 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily
 
+from monitor.exporter.alarms.headline import details, headline
+from monitor.exporter.alarms.together import together
 from monitor.records.alarm import AlarmRecord
 
 _LABELS: Final = ("metric", "application", "judge")
 INFO: Final = "rag_drift_change_info"
+TOGETHER: Final = "rag_drift_applications_together"
+ENDED: Final = "rag_drift_recovered_timestamp_seconds"
 SINCE: Final = "rag_drift_change_since_timestamp_seconds"
 WITHIN: Final = "rag_drift_segment_within"
 CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    INFO: ("1 while an alarm is open; what changed, in one sentence.", (*_LABELS, "answer")),
+    INFO: (
+        "1 while an alarm is open, and five minutes longer; what changed, in one sentence, and the"
+        " same as two short lines.",
+        (*_LABELS, "answer", "headline", "details"),
+    ),
+    TOGETHER: (
+        "Applications whose alarms opened within 15 minutes of another, this one's included.",
+        _LABELS,
+    ),
+    ENDED: ("When an alarm has recovered, epoch seconds; for five minutes.", _LABELS),
     SINCE: ("Estimated start of the change that an open alarm is about, epoch seconds.", _LABELS),
     WITHIN: (
         "Part of the change of an open alarm that a segment adds, without changes"
@@ -29,27 +43,54 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 #: A sentence of ours is shorter; the topic may hold what another has written.
 MOST_CHARACTERS: Final = 1_000
 
+#: For so long it is told where the mean is now.
+TOLD_S: Final = 300.0
+
 #: The latest record of each alarm, open or closed.
 OpenAlarms = Callable[[], Mapping[str, AlarmRecord]]
 
 
 def change_families(
-    alarms: Mapping[str, AlarmRecord] | None = None, named: Container[str] = ()
+    alarms: Mapping[str, AlarmRecord] | None = None, named: Container[str] = (), now: float = 0.0
 ) -> list[GaugeMetricFamily]:
-    """The families; an alarm shows in them while it is open, and its application is ``named``."""
+    """The families; an alarm shows in them while it is open, and its application is ``named``.
+
+    ``now`` is in epoch seconds.
+    """
     families = {
         name: GaugeMetricFamily(name, meaning, labels=labels)
         for name, (meaning, labels) in CHANGE_FAMILIES.items()
     }
-    for _, record in sorted((alarms or {}).items()):
-        if record.state == "open" and record.application in named:
+    applications = together((alarms or {}).values())
+    for key, record in sorted((alarms or {}).items()):
+        if record.application not in named:
+            continue
+        labels = [record.metric, record.application, record.judge]
+        if record.state == "open":
             _add(families, record)
+            families[TOGETHER].add_metric(labels, applications[key])
+        elif _has_just_recovered(record, now):
+            _add_sentences(families, labels, record)
+            assert record.closed_at is not None
+            families[ENDED].add_metric(labels, record.closed_at.timestamp())
     return list(families.values())
+
+
+def _has_just_recovered(record: AlarmRecord, now: float) -> bool:
+    closed_at, is_over = record.closed_at, record.closed_because == "recovered"
+    return is_over and closed_at is not None and 0 <= now - closed_at.timestamp() < TOLD_S
+
+
+def _add_sentences(
+    families: Mapping[str, GaugeMetricFamily], labels: list[str], record: AlarmRecord
+) -> None:
+    said = (record.answer, headline(record), details(record))
+    families[INFO].add_metric([*labels, *(text[:MOST_CHARACTERS] for text in said)], 1)
 
 
 def _add(families: Mapping[str, GaugeMetricFamily], record: AlarmRecord) -> None:
     labels = [record.metric, record.application, record.judge]
-    families[INFO].add_metric([*labels, record.answer[:MOST_CHARACTERS]], 1)
+    _add_sentences(families, labels, record)
     families[SINCE].add_metric(labels, record.since.timestamp())
     for segment, within in {one.segment: one.within for one in record.segments}.items():
         families[WITHIN].add_metric([*labels, segment], within)

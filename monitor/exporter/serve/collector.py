@@ -17,6 +17,7 @@ from monitor.exporter.serve.change_gauges import OpenAlarms, change_families
 from monitor.exporter.serve.missing import LearnedShare, missing_of
 from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
 from monitor.exporter.serve.rolling import Prepared, Rolling
+from monitor.metrics.catalogue import CATALOGUE
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -39,7 +40,7 @@ DRIFT_FAMILIES = {
     "rag_drift_evidence": "log10 of the evidence that the metric is worse than its baseline.",
     "rag_drift_threshold": "log10 of the evidence at which the alarm opens.",
 }
-ALARM = "rag_drift_alarm"
+ALARM, STALE = "rag_drift_alarm", "rag_drift_alarm_stale"
 MISSING_FAMILY = "rag_quality_missing"
 OBJECTIVE_FAMILIES = {
     "rag_objective_bound": "The worst mean that is still good enough.",
@@ -84,6 +85,7 @@ class QualityCollector(Collector):
         yield from _objective_families().values()
         yield from change_families()
         yield _judge_info()
+        yield _metric_info()
         yield _series(0)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -108,7 +110,7 @@ class QualityCollector(Collector):
             self._aggregator.advance(now)
             yield
             _add_drift(drift, self._aggregator, now)
-            changes = change_families(self._alarms(), self._aggregator.named())
+            changes = change_families(self._alarms(), self._aggregator.named(), now)
             for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
             yield from _gathered(self._aggregator.blocks(), self._blocks)
@@ -122,7 +124,7 @@ class QualityCollector(Collector):
             written += yield from self._by_segment.written(self._segments)
         others = [*drift.values(), missing, *objectives.values()]
         count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
-        self._others = [*others, *changes, info, _series(count)]
+        self._others = [*others, *changes, info, _metric_info(), _series(count)]
         self.prepared = Prepared(self._others, written)
 
 
@@ -137,8 +139,10 @@ def _drift_families() -> dict[str, GaugeMetricFamily]:
         name: GaugeMetricFamily(name, meaning, labels=DRIFT_LABELS)
         for name, meaning in DRIFT_FAMILIES.items()
     }
-    meaning = "1 while the evidence is at or above the threshold."
+    meaning = "1 while the quality is worse than the baseline."
     families[ALARM] = GaugeMetricFamily(ALARM, meaning, labels=(*DRIFT_LABELS, "direction"))
+    meaning = "Of an open alarm: 1 while nothing has been scored for so long that it says nothing."
+    families[STALE] = GaugeMetricFamily(STALE, meaning, labels=DRIFT_LABELS)
     return families
 
 
@@ -157,6 +161,8 @@ def _add_drift(
         if state.evidence is not None:
             families["rag_drift_evidence"].add_metric(labels, state.evidence)
         families[ALARM].add_metric([*labels, "worse"], float(state.alarm))
+        if state.alarm:
+            families[STALE].add_metric(labels, float(state.is_stale))
 
 
 def _objective_families() -> dict[str, GaugeMetricFamily]:
@@ -183,6 +189,14 @@ def _judge_info() -> GaugeMetricFamily:
         "Judges of the scores within the horizon; offline is a lexical check.",
         labels=("judge", "model", "prompts", "pipeline"),
     )
+
+
+def _metric_info() -> GaugeMetricFamily:
+    meaning = "What a metric is the share or mean of, in plain words."
+    family = GaugeMetricFamily("rag_metric_info", meaning, labels=("metric", "plain"))
+    for metric in CATALOGUE.values():
+        family.add_metric([metric.name, metric.plain], 1)
+    return family
 
 
 def _series(count: int) -> GaugeMetricFamily:

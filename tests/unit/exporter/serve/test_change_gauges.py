@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
-from monitor.exporter.serve.change_gauges import MOST_CHARACTERS
+from monitor.exporter.serve.change_gauges import ENDED, INFO, MOST_CHARACTERS, TOGETHER
 from monitor.exporter.serve.collector import QualityCollector
-from monitor.records.alarm import AlarmRecord
-from tests.stages.alarm_records import SENTENCE, SINCE, alarm, segment
+from monitor.records.alarm import AlarmRecord, SettledMean
+from tests.stages.alarm_records import DETAILS, HEADLINE, SENTENCE, SINCE, alarm, segment
 from tests.stages.promtool import promtool
 from tests.stages.records import TEXTS
 from tests.stages.score_records import PERIOD, START, WINDOWS, record
@@ -48,6 +49,7 @@ def changes(text: str) -> Samples:
         family.name: [(sample.labels, sample.value) for sample in family.samples]
         for family in text_string_to_metric_families(text)
         if family.name.startswith(("rag_drift_change", "rag_drift_segment"))
+        or family.name in (TOGETHER, ENDED)
     }
 
 
@@ -59,7 +61,10 @@ def test_an_open_alarm_shows() -> None:
         "judge": "offline@3f2a91",
     }
     assert changes(page(alarm())) == {
-        "rag_drift_change_info": [({**whose, "answer": SENTENCE}, 1.0)],
+        "rag_drift_change_info": [
+            ({**whose, "answer": SENTENCE, "headline": HEADLINE, "details": DETAILS}, 1.0)
+        ],
+        "rag_drift_applications_together": [(whose, 1.0)],
         "rag_drift_change_since_timestamp_seconds": [(whose, SINCE.timestamp())],
         "rag_drift_segment_within": [
             ({**whose, "segment": "acme"}, 0.12),
@@ -75,8 +80,36 @@ def test_an_open_alarm_shows() -> None:
 def test_nothing_else_shows(fields: dict[str, Any], ready: bool) -> None:
     """No alarm that has closed, and none before the replay; the families are declared still."""
     found = changes(page(alarm(**fields), ready=ready))
-    assert len(found) == 3
+    assert len(found) == 5
     assert not any(found.values())
+
+
+def test_for_five_minutes_an_end_is_told() -> None:
+    """Where the mean is now, in the series that messages take their words from; then nothing."""
+    now = SettledMean(value=0.08, lower=0.06, upper=0.11, n=30)
+    for ago_s, is_told in ((1, True), (299, True), (301, False)):
+        closed_at = datetime.fromtimestamp(START + 1 - ago_s, UTC)
+        because = {"state": "closed", "closed_at": closed_at, "closed_because": "recovered"}
+        found = changes(page(alarm(**because, recovered=now)))
+        if not is_told:
+            assert not any(found.values())
+            continue
+        ((labels, _),) = found[INFO]
+        assert "back at 8 % (6–11 %)" in labels["headline"]
+        assert ", back at 0.08 (0.06–0.11, n = 30): " in labels["answer"]
+        assert {name: len(values) for name, values in found.items() if values} == {
+            INFO: 1,
+            ENDED: 1,
+        }
+        assert found[ENDED][0][1] == closed_at.timestamp()
+
+
+def test_applications_that_fell_ill_together_say_how_many() -> None:
+    """Of each alarm; a metric that nobody here knows is told by its name."""
+    ill = [alarm(application=name) for name in ("a", "b")]
+    found = changes(page(*ill, alarm(application="b", metric="of another program")))
+    assert [value for _, value in found[TOGETHER]] == [2.0, 2.0, 2.0]
+    assert any("b: of another program 8 %" in labels["headline"] for labels, _ in found[INFO])
 
 
 def test_only_applications_with_a_name_show() -> None:

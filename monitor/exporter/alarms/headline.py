@@ -1,0 +1,94 @@
+"""An alarm in the two lines that fit a phone: what moved and since when; what it is not.
+
+The long sentence of the record has the same numbers; here they are in per cent, with plain names.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records.alarm import AlarmRecord, named_segment
+from monitor.records.spans import in_words
+
+#: A first line has at most 110, and cluster and namespace stand before it.
+MOST_CHARACTERS: Final = 94
+_LEAST_NAME: Final = 8
+_SEGMENT_CHARACTERS: Final = 40
+
+
+def headline(record: AlarmRecord) -> str:
+    """The first line: who, what, from where to where with the interval, since when (UTC).
+
+    What does not fit loses the number of scores, and then the end of the application's name.
+    """
+    known = CATALOGUE.get(record.metric)  # another program may have written it
+    what = record.metric if known is None else known.plain
+    found = [f": {what} {said}" for said in _moved(record)]
+    rest = next((one for one in found if _fits(record.application, one)), found[-1])
+    return _cut(record.application, max(_LEAST_NAME, MOST_CHARACTERS - len(rest))) + rest
+
+
+def _fits(name: str, rest: str) -> bool:
+    return len(name) + len(rest) <= MOST_CHARACTERS
+
+
+def _moved(record: AlarmRecord) -> list[str]:
+    """The longest first."""
+    now = record.recovered or record.settled or record.change
+    since = f"since {_moment(record.since, record.opened_at)}"
+    if now.value is None or now.lower is None or now.upper is None:
+        return [f"– nothing is scored {since}"]
+    if record.recovered is not None:
+        _, value, lower, upper = _percent(1.0, now.value, now.lower, now.upper)
+        after = in_words(((record.closed_at or record.opened_at) - record.since).total_seconds())
+        return [f"back at {value} % ({lower}–{upper} %) after {after}"]
+    before, value, lower, upper = _percent(record.change.before, now.value, now.lower, now.upper)
+    moved = f"{before} % → {value} % ({lower}–{upper} %"
+    return [f"{moved}, n {now.n:.0f}) {since}", f"{moved}) {since}"]
+
+
+def details(record: AlarmRecord) -> str:
+    """The second line: whether it is the judge, the mix of the traffic, or one segment of it."""
+    failures = record.judge_failures
+    said = {"normal": "normal", "more": "more than before", "unknown": "nothing before"}
+    parts = [f"judge failures {100 * failures.rate:.0f} % ({said[failures.verdict]})"]
+    mix = record.change.explained_by_mix
+    if mix is not None:
+        parts.append(f"mix of traffic {'hides' if mix < 0 else 'explains'} {100 * abs(mix):.0f} %")
+    if record.segment_by and any(one.segment for one in record.segments):
+        parts.append(_segments(record))
+    line = "; ".join(parts)
+    return line[0].upper() + line[1:]
+
+
+def _segments(record: AlarmRecord) -> str:
+    found, attribute = record.stands_out, record.segment_by or ""
+    if found is None:
+        return f"all segments of {attribute} alike"
+    own = f"{100 * found.before:.0f} % → {100 * found.value:.0f} %"
+    others = f"{100 * found.others_before:.0f} % → {100 * found.others_value:.0f} %"
+    segment = _cut(named_segment(attribute, found.segment), _SEGMENT_CHARACTERS)
+    return f"{segment} {own}, the others {others}"
+
+
+def _percent(*shares: float) -> list[str]:
+    """With one decimal where whole ones would hide the change.
+
+    >>> _percent(0.09, 0.351, 0.27, 0.44), _percent(0.004, 0.009, 0.006, 0.02)
+    (['9', '35', '27', '44'], ['0.4', '0.9', '0.6', '2.0'])
+    """
+    whole = [f"{100 * share:.0f}" for share in shares]
+    is_hidden = whole[0] == whole[1] or min(shares[:2]) < 0.01
+    return [f"{100 * share:.1f}" for share in shares] if is_hidden else whole
+
+
+def _moment(moment: datetime, today: datetime) -> str:
+    found = moment.astimezone(UTC)
+    form = "%H:%M UTC" if today - moment < timedelta(hours=20) else "%d %b %H:%M UTC"
+    return found.strftime(form)
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,0 +1,34 @@
+"""Which alarms opened together: one cause for many applications is one incident.
+
+Alarms whose openings follow each other within a quarter of an hour belong together, however many
+they become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from monitor.records.alarm import AlarmRecord
+
+WITHIN_S: Final = 900.0
+
+
+def together(records: Iterable[AlarmRecord]) -> dict[str, int]:
+    """Key of an open alarm → the applications that opened with it, its own one included."""
+    found: dict[str, int] = {}
+    for incident in _incidents(one for one in records if one.state == "open"):
+        applications = len({one.application for one in incident})
+        found |= {one.key: applications for one in incident}
+    return found
+
+
+def _incidents(records: Iterable[AlarmRecord]) -> Iterator[list[AlarmRecord]]:
+    incident: list[AlarmRecord] = []
+    for record in sorted(records, key=lambda one: (one.opened_at, one.key)):
+        if incident and (record.opened_at - incident[-1].opened_at).total_seconds() > WITHIN_S:
+            yield incident
+            incident = []
+        incident.append(record)
+    if incident:
+        yield incident

@@ -1,0 +1,39 @@
+"""Whether a detector is still fed: an alarm of which nothing is heard any more wakes nobody.
+
+A judge that was replaced, an application that is gone or traffic that ended on a Friday evening
+leave an alarm open, and nothing that anybody does would close it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+#: Gaps between two slots that are no silence yet, as long as all of them together are one.
+USUAL_GAPS: Final = 20
+LEAST_SILENCE_S: Final = 3_600.0
+#: An alarm that has been stale for so long is over.
+OVER_AFTER_S: Final = 86_400.0
+
+
+class Feeding(NamedTuple):
+    """The newest slot of a detector, when it was judged, and the mean gap; all in seconds."""
+
+    event_time: float
+    judged_at: float
+    gap_s: float
+
+    def silence_s(self, now: float) -> float:
+        """For how long nothing was heard; what is judged late is heard when it is judged.
+
+        A file may hold what was judged long after ``now``: there the event time says it.
+        """
+        heard = self.judged_at if self.judged_at <= now else self.event_time
+        return now - max(heard, self.event_time)
+
+    def stale_s(self, now: float) -> float:
+        """For how long it is stale; 0 or less when it is not.
+
+        >>> Feeding(0.0, 60.0, 30.0).stale_s(3_661.0), Feeding(0.0, 60.0, 360.0).stale_s(3_661.0)
+        (1.0, -3599.0)
+        """
+        return self.silence_s(now) - max(LEAST_SILENCE_S, USUAL_GAPS * self.gap_s)
