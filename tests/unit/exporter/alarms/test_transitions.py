@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -91,6 +92,9 @@ def test_an_alarm_closes_once() -> None:
         opened.since, opened.opened_at, opened.change, opened.worst,
     )  # fmt: skip
     assert closed.evidence_until == at(488)
+    assert closed.recovered is not None
+    assert (closed.recovered.value, closed.recovered.n) == (1.0, 30.0)
+    assert closed.answer.startswith("recovered at 12:08 UTC, back at 1.00 (")
 
 
 def test_a_second_incident_is_another_alarm() -> None:
@@ -112,6 +116,50 @@ def test_a_detector_that_is_gone_closes_its_alarm() -> None:
     (closed,) = look(drift, last, 303.0)
     assert (closed.state, closed.closed_because) == ("closed", "not_watched")
     assert look(drift, last, 304.0) == []
+
+
+def stale_at(drift: DriftDetectors, seconds: float) -> tuple[bool, bool]:
+    """Whether there is an alarm, and whether it is stale."""
+    (state,) = drift.states(START + seconds)
+    return state.alarm, state.is_stale
+
+
+def test_an_alarm_that_is_no_longer_fed_is_stale_and_ends() -> None:
+    """Its judge was replaced, or traffic ended: an hour later it is stale, a day later over."""
+    drift, last = aggregator(INCIDENT, replace(SETTINGS, period_s=604_800)), Last()
+    look(drift, last, 302.0)
+    hour, day = 3_600.0, 86_400.0
+    assert stale_at(drift, 299 + hour) == (True, False)
+    assert stale_at(drift, 301 + hour) == (True, True)
+    assert look(drift, last, 290 + hour + day) == []
+    (closed,) = look(drift, last, 310 + hour + day)
+    assert (closed.state, closed.closed_because) == ("closed", "not_watched")
+    assert closed.recovered is None
+    assert look(drift, last, 500 + hour + day) == []
+
+
+def test_what_is_judged_late_is_no_silence() -> None:
+    """Reading that waited a night for its money feeds the detector now, with yesterday's slots."""
+    late = [
+        one.model_copy(update={"judged_at": one.event_time + timedelta(hours=9)})
+        for one in INCIDENT
+    ]
+    drift = aggregator(late, replace(SETTINGS, period_s=604_800))
+    assert stale_at(drift, 299 + 10 * 3_600.0) == (True, False)
+    assert stale_at(drift, 301 + 10 * 3_600.0) == (True, True)
+
+
+def test_a_few_scores_a_day_are_no_silence() -> None:
+    """Where there is one slot in two hours, silence is longer than a night."""
+    spread = [
+        one.model_copy(update={"event_time": moment, "judged_at": moment})
+        for number, one in enumerate(INCIDENT)
+        for moment in [at(7_200.0 * number)]
+    ]
+    drift = aggregator(spread, replace(SETTINGS, period_s=100 * 86_400))
+    last = 7_200.0 * 299
+    assert stale_at(drift, last + 39 * 3_600.0) == (True, False)
+    assert stale_at(drift, last + 41 * 3_600.0) == (True, True)
 
 
 def at_threshold(per_week: float) -> DriftSettings:

@@ -65,6 +65,7 @@ def test_an_open_alarm_shows() -> None:
             ({**whose, "answer": SENTENCE, "headline": HEADLINE, "details": DETAILS}, 1.0)
         ],
         "rag_drift_applications_together": [(whose, 1.0)],
+        "rag_drift_recovered_timestamp_seconds": [],
         "rag_drift_change_since_timestamp_seconds": [(whose, SINCE.timestamp())],
         "rag_drift_segment_within": [
             ({**whose, "segment": "acme"}, 0.12),
