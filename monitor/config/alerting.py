@@ -15,8 +15,10 @@ from monitor.config.base import Fraction, Section, mapping, seconds, split
 
 AlertName = Literal[
     "RagQualityDrift",
+    "RagQualityDriftMany",
     "RagQualityBelowObjective",
     "RagQualityMissing",
+    "RagQualityUnwatched",
     "RagMonitorBlind",
     "RagMonitorNoTraffic",
     "RagMonitorDown",
@@ -33,8 +35,10 @@ AlertName = Literal[
 #: Minutes make nobody's night worse; what passes by itself within them wakes nobody.
 PENDING: Final[dict[AlertName, str]] = {
     "RagQualityDrift": "1m",
+    "RagQualityDriftMany": "1m",
     "RagQualityBelowObjective": "10m",
     "RagQualityMissing": "5m",
+    "RagQualityUnwatched": "1h",
     "RagMonitorBlind": "5m",
     "RagMonitorNoTraffic": "15m",
     "RagMonitorDown": "5m",
@@ -52,9 +56,10 @@ PENDING: Final[dict[AlertName, str]] = {
 KEEP_FIRING: Final[dict[AlertName, str]] = {
     **dict.fromkeys(PENDING, "0s"),
     "RagQualityDrift": "5m",
+    "RagQualityDriftMany": "5m",
     "RagQualityBelowObjective": "5m",
     "RagQualityMissing": "5m",
-    "RagMonitorBudgetExhausted": "1h",
+    "RagMonitorBudgetExhausted": "15m",
     "RagMonitorDeadLetters": "1h",
     "RagMonitorRecordsLost": "1h",
 }
@@ -102,7 +107,7 @@ class Alerts(Section):
         description="Grafana's address with /d; an alert links to DASHBOARD_URL/UID",
     )
     job: str = Field(
-        "(.*/)?rag-monitor.*",
+        "(.*/)?rag-monitor(-(score|export|run|audit))?",
         description="regular expression of the scrape jobs of the monitor's processes",
     )
     by: AlertLabels = Field(
@@ -136,7 +141,12 @@ class Alerts(Section):
         0.5, description="share of unscorable interactions from which RagMonitorUnscorable fires"
     )
     dead_letters: int = Field(
-        1, ge=1, description="dead letters within `window` from which RagMonitorDeadLetters fires"
+        3, ge=1, description="dead letters within `window` from which RagMonitorDeadLetters fires"
+    )
+    dead_letter_ratio: Fraction = Field(
+        0.01,
+        description="share of dead letters within `long_window` from which it fires, too, where "
+        "there are as many of them",
     )
     newer_schema: int = Field(
         1,
@@ -150,6 +160,33 @@ class Alerts(Section):
     not_ready: Duration = Field(
         "15m",
         description="time without being ready (/readyz) after which RagMonitorDown fires",
+    )
+    together: int = Field(
+        3,
+        ge=2,
+        description="applications whose alarms open within 15 minutes of each other from which on "
+        "they are one page, RagQualityDriftMany",
+    )
+    unwatched: Duration = Field(
+        "8d",
+        description="time without a baseline after which a watched metric is a ticket, "
+        "RagQualityUnwatched; learning takes a week at most",
+    )
+    agreement: Fraction = Field(
+        0.8,
+        description="agreement of the judge with itself (judge.recheck) that it surely misses when "
+        "RagMonitorJudgeDoubtful fires",
+    )
+    rechecks: int = Field(50, ge=1, description="rechecked interactions that this takes")
+    sampled: Fraction = Field(
+        0.1,
+        description="share of sampling.rate below which RagMonitorBlind fires as a ticket, where "
+        "it is taken because reading is behind",
+    )
+    forecast: Duration = Field(
+        "30m",
+        description="time before midnight (UTC) at which the day's money must last when "
+        "RagMonitorBudgetExhausted fires ahead of it; shorter times are not told at all",
     )
     paused: Duration = Field(
         "1d", description="time after which a pause is a ticket, RagMonitorBlind"
@@ -172,7 +209,7 @@ class Alerts(Section):
         "(`keep_firing_for`)",
     )
 
-    @field_validator("window", "long_window", "lag", "paused")
+    @field_validator("window", "long_window", "lag", "paused", "unwatched", "forecast")
     @classmethod
     def _has_length(cls, text: str) -> str:
         seconds(text)

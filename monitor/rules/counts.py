@@ -43,19 +43,21 @@ def counts(plan: AlertPlan) -> list[Recording]:
     ]
     for end, window in windows.items():
         found += _by_window(plan, end, window)
-    return [*found, _recent(plan), _recent_picks(plan), _dead(plan), *_by_application(plan)]
+    return [*found, _recent(plan), _recent_picks(plan), *_by_application(plan)]
 
 
 def _by_window(plan: AlertPlan, end: str, window: str) -> list[Recording]:
     outcomes = grown("rag_monitor_interactions_total", window, "outcome", "reason")
     picks = grown("rag_monitor_picks_total", window, "application", "outcome", "reason")
     consumed = grown("rag_monitor_interactions_consumed_total", window)
+    dead_letters = grown("rag_monitor_dead_letters_total", window, "stage", "cause")
     return [
         Recording(SENT + end, _sent(plan, window)),
         Recording(OUTCOMES + end, plan.summed(outcomes, "outcome", "reason")),
         Recording(PICKS + end, plan.summed(picks, "application", "outcome", "reason")),
         Recording(CONSUMED + end, plan.summed(consumed)),
         Recording(EXPECTED + end, _expected(plan, end)),
+        Recording(DEAD + end, plan.summed(dead_letters, "stage", "cause")),
     ]
 
 
@@ -128,11 +130,6 @@ def _recent_picks(plan: AlertPlan) -> Recording:
 def _enough_or_long(plan: AlertPlan, counted: str, judged: str, by: str) -> str:
     enough = f"(\n  {judged} >= {plan.alerts.least}\n)"
     return f"({counted} and on ({by}) {enough})\nor\n({counted}{LONG} unless on ({by}) {enough})"
-
-
-def _dead(plan: AlertPlan) -> Recording:
-    dead_letters = grown("rag_monitor_dead_letters_total", plan.alerts.window, "stage", "cause")
-    return Recording(DEAD, plan.summed(dead_letters, "stage", "cause"))
 
 
 def _by_application(plan: AlertPlan) -> list[Recording]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.config import seconds
-from monitor.rules.counts import DEAD, EXPECTED, LATE, LONG, OUTCOMES, SENT
+from monitor.rules.counts import (
+    CONSUMED,
+    DEAD,
+    EXPECTED,
+    LATE,
+    LONG,
+    OUTCOMES,
+    PICKS,
+    SAMPLES,
+    SENT,
+)
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, AlertPlan
 from monitor.rules.promql import SCORER, asked, grown
@@ -13,6 +23,8 @@ from monitor.rules.promql import SCORER, asked, grown
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
 #: What an exporter shows from its start on.
 EXPORTER: Final = "rag_monitor_series"
+#: The share of the expected scores below which there are next to none.
+_HARDLY: Final = 0.01
 
 
 def processes(plan: AlertPlan) -> list[Alert]:
@@ -32,8 +44,10 @@ def reading(plan: AlertPlan) -> list[Alert]:
     """Whether what is on the topics is read, and gives scores."""
     return [
         _blind(plan),
+        _thinned(plan),
         _paused(plan),
         _no_traffic(plan),
+        _gone(plan),
         _lagging(plan),
         _lagging_unwatched(plan),
         _dead_letters(plan),
@@ -79,14 +93,18 @@ def _no_target(plan: AlertPlan) -> Alert:
 
 def _role_missing(plan: AlertPlan) -> Alert:
     """Scorers that are scaled to zero while nothing comes in are missed by their lag only."""
-    answering = f"on () (max({_up(plan)}) == 1)"
+    answering, by = f"max by ({plan.by}) ({_up(plan)}) == 1", f"unless on ({plan.by})"
+
+    def without(role: str, *shown: str) -> str:
+        missed = " ".join(f"{by} {metric}" for metric in shown)
+        return f'label_replace(({answering}) {missed}, "role", "{role}", "", "")'
+
     return plan.alert(
         "RagMonitorDown",
         "page",
         HEALTH,
-        expr=f'(label_replace(absent({EXPORTER}), "role", "export", "", "") and {answering})\n'
-        f'or\n(label_replace(absent({SCORER}), "role", "score", "", "") and {answering}\n'
-        "  unless on () count(rag_monitor_group_lag_records))",
+        expr=f"{without('export', EXPORTER)}\nor\n"
+        f"{without('score', SCORER, 'rag_monitor_group_lag_records')}",
         labels={"cause": "role_missing"},
         summary="No process with the role {{ $labels.role }}",
         description="Other processes of the monitor answer, but none of them has the role "
@@ -185,6 +203,24 @@ def _blind(plan: AlertPlan) -> Alert:
     )
 
 
+def _thinned(plan: AlertPlan) -> Alert:
+    """Some scores are not none, and yet hardly anything is looked at."""
+    share = plan.one_of_replicas("rag_monitor_sampling_share")
+    scored = plan.summed(f'{OUTCOMES}{LONG}{{outcome="scored"}}')
+    few = f"({scored} > 0) / ({EXPECTED}{LONG} >= {plan.alerts.least})"
+    return plan.alert(
+        "RagMonitorBlind",
+        "ticket",
+        HEALTH,
+        expr=f"max by ({plan.by}) ({share}) < {plan.alerts.sampled:g}\nor\n{few} < {_HARDLY:g}",
+        pending="1h",
+        labels={"cause": "thinned"},
+        summary="Hardly anything is judged",
+        description="{{ $value | humanizePercentage }} of what should be judged is, since "
+        "reading is behind: gauges have wide intervals, and alarms come late.",
+    )
+
+
 def _paused(plan: AlertPlan) -> Alert:
     """Nobody expects scores of what is paused, so nothing else would ever tell of it."""
     by = ", ".join((*plan.alerts.by, "application"))
@@ -214,6 +250,36 @@ def _no_traffic(plan: AlertPlan) -> Alert:
     )
 
 
+def _gone(plan: AlertPlan) -> Alert:
+    """Scored at this time of the day, yesterday and a week ago, and not picked once now.
+
+    Where nothing comes in at all, that is told by itself.
+    """
+    by = ", ".join((*plan.alerts.by, "application"))
+    least, paused = plan.alerts.least, "rag_monitor_paused_since_timestamp_seconds"
+
+    def samples(ago: str) -> str:
+        return f"max by ({by}) ({SAMPLES} offset {ago})"
+
+    return plan.alert(
+        "RagQualityMissing",
+        "ticket",
+        HEALTH,
+        expr=f"{samples('1d')} >= {least}\n"
+        f"unless on ({by}) ({samples('1w')} < {least})\n"
+        f"unless on ({by}) ({plan.summed(PICKS, 'application')} > 0)\n"
+        f'unless on ({by}) {paused}\nunless on ({plan.by}) {paused}{{application="*"}}\n'
+        f"and on ({plan.by}) ({plan.summed(SENT)} > 0)",
+        pending="1h",
+        labels={"cause": "gone"},
+        summary="{{ $labels.application }}: nothing of it comes any more",
+        description="At this time yesterday {{ $value | printf `%.0f` }} interactions of "
+        "{{ $labels.application }} were scored within an hour; now none was picked for an hour, "
+        "though others come: it is no longer logged, has another name, or is not sampled.",
+        about=("application",),
+    )
+
+
 def _lagging(plan: AlertPlan) -> Alert:
     """Where lateness was chosen, what is being made up for is none, either."""
     falling = f"\nunless {LATE} < {LATE} offset {plan.lag}" if plan.completeness else ""
@@ -237,7 +303,8 @@ def _lagging_unwatched(plan: AlertPlan) -> Alert:
         "RagMonitorLagging",
         "page",
         HEALTH,
-        expr=f"({seconds} > {plan.lag_s})\nunless on (topic) rag_monitor_group_lag_records\n"
+        expr=f"({seconds} > {plan.lag_s})\n"
+        f"unless on ({', '.join((*plan.alerts.by, 'topic'))}) rag_monitor_group_lag_records\n"
         f"unless on ({plan.by}) {plan.out_of_budget}",
         labels={"seen_by": "scorer"},
         summary="The scorers are behind on {{ $labels.topic }}",
@@ -247,21 +314,24 @@ def _lagging_unwatched(plan: AlertPlan) -> Alert:
 
 
 def _dead_letters(plan: AlertPlan) -> Alert:
+    """Several at once, or a share of all: a bad record now and then is nobody's work."""
     most = asked(
-        f"topk(1, {DEAD}{{SELECTOR}})",
+        f"topk(1, {DEAD}{LONG}{{SELECTOR}})",
         plan.alerts.by,
         "{{ . | label `stage` }}/{{ . | label `cause` }}",
         "see the log",
     )
+    least = plan.alerts.dead_letters
     return plan.alert(
         "RagMonitorDeadLetters",
         "ticket",
         HEALTH,
-        expr=f"{plan.summed(DEAD)} >= {plan.alerts.dead_letters}",
+        expr=f"{plan.summed(DEAD)} >= {least}\nor\n{plan.summed(DEAD + LONG)} >= {least}\n"
+        f"and {plan.summed(DEAD + LONG)} / {CONSUMED}{LONG} >= {plan.alerts.dead_letter_ratio:g}",
         labels={"cause": "rejected"},
         summary="Interactions become dead letters",
-        description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window}; "
-        f"most often: {most}.",
+        description=f"{_WHOLE} records could not be read or scored within {plan.alerts.window} "
+        f"(or {plan.alerts.long_window}); most often: {most}.",
     )
 
 

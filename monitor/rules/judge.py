@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from monitor.config import seconds
 from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, RECENT_PICKS, SAMPLES
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
 from monitor.rules.promql import asked
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
+#: Seconds; days begin at midnight UTC.
+_UNTIL_MIDNIGHT: Final = "(86400 - time() % 86400)"
 
 
 def judge(plan: AlertPlan) -> list[Alert]:
@@ -20,7 +23,9 @@ def judge(plan: AlertPlan) -> list[Alert]:
         _stopped(plan),
         _doubtful(plan),
         _constant(plan),
+        _disagrees(plan),
         _over_budget(plan),
+        _forecast(plan),
         _out_of_budget(plan),
         _limits_not_shared(plan),
         _unscorable(plan),
@@ -127,6 +132,45 @@ def _constant(plan: AlertPlan) -> Alert:
     )
 
 
+def _disagrees(plan: AlertPlan) -> Alert:
+    """Each scorer rechecks its own share, and one whose interval is surely low is enough."""
+    agreement = "rag_monitor_judge_agreement"
+    low = f"{agreement}_upper < {plan.alerts.agreement:g}"
+    enough = f"{agreement}_interactions >= {plan.alerts.rechecks}"
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "ticket",
+        JUDGE,
+        expr=plan.one_of_replicas(f"{low} and {enough}"),
+        labels={"cause": "agreement"},
+        summary="The judge {{ $labels.judge }} contradicts itself",
+        description=f"At most {_PERCENT} of the verdicts of {{{{ $labels.judge }}}} on claims "
+        "against the {{ $labels.kind }} come out alike when they are asked for one by one "
+        f"(upper bound; below {plan.alerts.agreement:.0%} is doubtful): what it says of the "
+        "traffic is worth as little.",
+        about=("judge",),
+    )
+
+
+def _forecast(plan: AlertPlan) -> Alert:
+    """Ahead of the end: then something can be done about it."""
+    left = plan.one_of_replicas("rag_monitor_budget_usd_left")
+    pace = plan.one_of_replicas("rate(rag_monitor_budget_usd_spent[1h])")
+    left_s = f"({left} > 0) / ({pace} > 0)"
+    return plan.alert(
+        "RagMonitorBudgetExhausted",
+        "ticket",
+        JUDGE,
+        expr=f"{left_s} < {_UNTIL_MIDNIGHT} - {seconds(plan.alerts.forecast)}",
+        pending="15m",
+        labels={"cause": "forecast"},
+        summary="At this pace the budget of the judge is spent before the day is over",
+        description="At the pace of the last hour the day's money is spent in "
+        "{{ $value | humanizeDuration }}; from then on nothing is judged until midnight (UTC); "
+        "a smaller sampling.rate makes it last.",
+    )
+
+
 def _over_budget(plan: AlertPlan) -> Alert:
     over = f'{OUTCOMES}{{outcome="over_budget"}}'
     reason = asked(
@@ -139,7 +183,8 @@ def _over_budget(plan: AlertPlan) -> Alert:
         "RagMonitorBudgetExhausted",
         "ticket",
         JUDGE,
-        expr=f"{plan.summed(over)} > 0",
+        expr=f"{plan.summed(over)} > 0\n"
+        f"and on () (vector({_UNTIL_MIDNIGHT}) > {seconds(plan.alerts.forecast)})",
         labels={"cause": "left_out"},
         summary="The budget of the judge is spent",
         description="{{ $value | printf `%.0f` }} picked interactions were not judged within "

@@ -28,6 +28,8 @@ class AlertPlan:
     least_rate: float
     #: The window of the gauges that says how an application fares: an hour, or what is next to it.
     hour: str = "1h"
+    #: The windows that are exported, the shortest first.
+    windows: tuple[str, ...] = ("5m", "1h", "24h")
     #: How long an interaction may wait for the end of its block; 0 without blocks.
     block_s: int = 0
     #: Whether all is judged, however late.
@@ -49,6 +51,16 @@ class AlertPlan:
         'max without (instance, pod) (rag_score)'
         """
         return f"max without ({', '.join((*self.alerts.replicas, *others))}) ({metric})"
+
+    def shorter(self, window: str) -> str | None:
+        """The longest window of at most a sixth of this one; None where there is none.
+
+        >>> plan = AlertPlan(Alerts(), 1.0)
+        >>> plan.shorter("24h"), plan.shorter("1h"), plan.shorter("5m")
+        ('1h', '5m', None)
+        """
+        short = [one for one in self.windows if 6 * seconds(one) <= seconds(window)]
+        return short[-1] if short else None
 
     @property
     def lag_s(self) -> int:
@@ -87,7 +99,8 @@ class AlertPlan:
             name,
             severity,
             runbook_url=f"{self.alerts.runbook_url}/{name}.md",
-            dashboard_url=f"{self.alerts.dashboard_url}/{dashboard}{_variables(about)}",
+            dashboard_url=f"{self.alerts.dashboard_url}/{dashboard}"
+            f"{_variables((*self.alerts.by, *about))}",
             **{
                 "pending": self.alerts.pending[name],
                 "keep_firing": self.alerts.keep_firing[name],
@@ -102,8 +115,10 @@ def plan(settings: Settings) -> AlertPlan:
     block_s = 0 if settings.sampling.block == 1 else LONGEST_BLOCK_WAIT_S
     return AlertPlan(
         settings.alerts,
-        min(settings.rates),
+        # What nobody wants to be judged hides nothing of the others.
+        min((rate for rate in settings.rates if rate > 0), default=0.0),
         _about_an_hour(settings.export.windows),
+        tuple(sorted(settings.export.windows, key=seconds)),
         block_s,
         settings.ingest.when_behind == "completeness",
     )

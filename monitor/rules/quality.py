@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from monitor.rules.model import Alert, Recording, RuleGroup
+from monitor.config import seconds
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.rules.model import Alert, Recording, RuleGroup, Severity
 from monitor.rules.plan import DRIFT, QUALITY, AlertPlan
 from monitor.rules.promql import asked
 
@@ -23,9 +26,20 @@ RECORDED: Final = {
     "rag_drift_threshold": _DRIFT,
     "rag_drift_alarm": _DRIFT,
     "rag_quality_missing": _DRIFT,
+    "rag_drift_alarm_stale": _DRIFT,
+    "rag_drift_applications_together": _DRIFT,
     "rag_drift_change_info": _DRIFT,
     "rag_drift_change_since_timestamp_seconds": _DRIFT,
+    "rag_drift_recovered_timestamp_seconds": _DRIFT,
+    "rag_monitor_baseline_missing": _DRIFT,
+    "rag_metric_info": "metric",
 }
+#: For so long an alarm that has ended goes on, and says where the mean is now.
+_TOLD_S: Final = 120
+#: Objectives of longer windows wake nobody: they are about a day or a week.
+_LONGEST_PAGE_S: Final = 6 * 3_600
+#: With fewer samples a short window does not say that all is well again.
+_FEW: Final = 10
 _ABOUT: Final = ("metric", "application", "judge")
 
 
@@ -37,58 +51,162 @@ def recorded(metric: str) -> str:
 def quality(plan: AlertPlan) -> RuleGroup:
     """Recorded gauges, and the alerts on them."""
     recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
-    return RuleGroup(
-        "rag-quality", [*recordings, _drift(plan), _below_objective(plan), _missing(plan)]
-    )
+    alerts = [
+        _drift(plan),
+        _stale(plan),
+        _drift_many(plan),
+        *_below_objective(plan),
+        _missing(plan),
+        _unwatched(plan),
+    ]
+    return RuleGroup("rag-quality", [*recordings, *alerts])
+
+
+def _keys(plan: AlertPlan) -> tuple[str, ...]:
+    return (*plan.alerts.by, *_ABOUT)
+
+
+def _plain(metric: str = "{{ $labels.metric }}") -> str:
+    """The metric in plain words."""
+    return asked(recorded("rag_metric_info"), ("metric",), "{{ . | label `plain` }}", metric)
+
+
+def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
+    """A sentence about the alarm.
+
+    It is a label of its own series: as one of the alert it would make another alert whenever it
+    changes.
+    """
+    info = recorded("rag_drift_change_info")
+    return asked(info, _keys(plan), f"{{{{ . | label `{label}` }}}}", otherwise)
 
 
 def _drift(plan: AlertPlan) -> Alert:
-    keys = (*plan.alerts.by, *_ABOUT)
-    evidence = asked(
-        recorded("rag_drift_evidence"), keys, "{{ . | value | printf `%.1f` }}", "unknown"
-    )
-    threshold = asked(
-        recorded("rag_drift_threshold"), keys, "{{ . | value | printf `%.1f` }}", "unknown"
-    )
-    # The sentence is a label of its own series: as one of the alert it would make another alert
-    # whenever it changes.
-    sentence = asked(
-        recorded("rag_drift_change_info"),
-        keys,
-        "{{ . | label `answer` }}",
-        "{{ $labels.metric }} of {{ $labels.application }} is worse than its baseline; what "
-        "changed is not known (yet), see rag.alarms.v1 and the log of the exporter",
-    )
+    """Of an alarm that has just ended the message tells where the mean is: it is the last one."""
+    by = ", ".join(_keys(plan))
+    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
+    ended = recorded("rag_drift_recovered_timestamp_seconds")
     return plan.alert(
         "RagQualityDrift",
         "page",
         DRIFT,
-        expr=f"{recorded('rag_drift_alarm')} == 1",
-        summary="{{ $labels.metric }} of {{ $labels.application }} is worse than normal",
-        description=f"{sentence}. Evidence 10^{evidence}, threshold 10^{threshold}; judge "
+        expr=f"({alarm} == 1 unless on ({by}) {stale} == 1)\n"
+        f"or\n({alarm} and on ({by}) (time() - {ended} < {_TOLD_S}))",
+        summary=_said(
+            plan, "headline", f"{{{{ $labels.application }}}}: {_plain()} worse than normal"
+        ),
+        description=_said(
+            plan,
+            "details",
+            "What changed is not known (yet), see rag.alarms.v1 and the log of the exporter",
+        )
+        + "; judge {{ $labels.judge }}.",
+        about=("application", "judge"),
+    )
+
+
+def _stale(plan: AlertPlan) -> Alert:
+    """Nobody can do anything about it at night, and it ends by itself."""
+    by = ", ".join(_keys(plan))
+    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
+    return plan.alert(
+        "RagQualityDrift",
+        "ticket",
+        DRIFT,
+        expr=f"{alarm} == 1 and on ({by}) {stale} == 1",
+        labels={"cause": "stale"},
+        summary=f"{{{{ $labels.application }}}}: {_plain()} was worse when scores ended",
+        description="The alarm is open (rag_drift_alarm is {{ $value }}), and nothing has been "
+        "scored for long: the judge was replaced, traffic has ended, or the application is gone. "
+        f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge"),
     )
 
 
-def _below_objective(plan: AlertPlan) -> Alert:
-    keys = (*plan.alerts.by, *_ABOUT, "window")
+def _drift_many(plan: AlertPlan) -> Alert:
+    by = ", ".join((*plan.alerts.by, "application"))
+    together = recorded("rag_drift_applications_together")
+    line = asked(
+        recorded("rag_drift_change_info"),
+        (*plan.alerts.by, "application"),
+        "{{ . | label `headline` }}",
+        "{{ $labels.application }} is worse than normal",
+    )
+    return plan.alert(
+        "RagQualityDriftMany",
+        "page",
+        DRIFT,
+        expr=f"max by ({by}) ({together}) >= {plan.alerts.together}",
+        summary="{{ $value | printf `%.0f` }} applications became worse together, "
+        "{{ $labels.application }} among them",
+        description=f"{line}. What they have in common comes first: the model, the judge, the "
+        "index, the provider.",
+        about=("application",),
+    )
+
+
+def _below_objective(plan: AlertPlan) -> list[Alert]:
+    """Pages for the windows of some hours, tickets for longer ones.
+
+    A breach is over when the next shorter window says so, and not when the long one has forgotten
+    it: see ``_pair``.
+    """
+    pages = [w for w in plan.windows if seconds(w) <= _LONGEST_PAGE_S]
+    tickets = [w for w in plan.windows if seconds(w) > _LONGEST_PAGE_S]
+    found = [_breached(plan, "page", pages, {})] if pages else []
+    if tickets:
+        found.append(_breached(plan, "ticket", tickets, {"cause": "long_window"}))
+    return found
+
+
+def _breached(
+    plan: AlertPlan, severity: Severity, windows: Iterable[str], labels: dict[str, str]
+) -> Alert:
+    keys = (*_keys(plan), "window")
     bound, lower, upper = (
-        asked(recorded(metric), keys, "{{ . | value | printf `%.3g` }}", "unknown")
+        asked(recorded(metric), keys, "{{ . | value | humanizePercentage }}", "unknown")
         for metric in ("rag_objective_bound", "rag_score_lower", "rag_score_upper")
     )
     return plan.alert(
         "RagQualityBelowObjective",
-        "page",
+        severity,
         QUALITY,
-        expr=f"{recorded('rag_score')}\nand ({recorded('rag_objective_breached')} == 1)",
-        summary="{{ $labels.metric }} of {{ $labels.application }} breaks its objective",
-        description="{{ $labels.metric }} of {{ $labels.application }} is "
-        "{{ $value | printf `%.3g` }} over {{ $labels.window }} (95 % interval "
-        f"{lower} to {upper}): even the better end is worse than the objective, {bound}; judge "
-        "{{ $labels.judge }}.",
+        expr="\nor\n".join(_pair(plan, window) for window in windows),
+        labels=labels,
+        summary=f"{{{{ $labels.application }}}}: {_plain()} {{{{ $value | humanizePercentage }}}} "
+        f"over {{{{ $labels.window }}}}, the objective is {bound}",
+        description=f"95 % interval {lower} to {upper}: even the better end is worse than the "
+        "objective, and the latest scores are, too; judge {{ $labels.judge }}.",
         about=("application", "judge", "window"),
     )
+
+
+def _pair(plan: AlertPlan, window: str) -> str:
+    """Breached over the window, unless the shorter one beside it is well again, or has no score.
+
+    The SRE workbook's pairs of windows. With few samples the short one does not say so.
+    """
+    by, here = ", ".join(_keys(plan)), f'{{window="{window}"}}'
+    breached = f"({recorded('rag_objective_breached')}{here} == 1)"
+    found = f"{recorded('rag_score')}{here} and on ({by}) {breached}"
+    short = plan.shorter(window)
+    if short is None:
+        return f"({found})"
+    samples = f'{recorded("rag_score_samples")}{{window="{short}"}}'
+    well = " or ".join(_well(by, window, short, better) for better in (True, False))
+    return (
+        f"({found}\n  unless on ({by}) ({samples} == 0)\n"
+        f"  unless on ({by}) (({samples} >= {_FEW}) and on ({by}) ({well})))"
+    )
+
+
+def _well(by: str, window: str, short: str, higher_is_better: bool) -> str:
+    named = [n for n, one in CATALOGUE.items() if one.higher_is_better is higher_is_better]
+    selected = f'{{window="{short}",metric=~"{"|".join(named)}"}}'
+    compared = ">=" if higher_is_better else "<="
+    bound = f'{recorded("rag_objective_bound")}{{window="{window}"}}'
+    return f"{recorded('rag_score')}{selected} {compared} on ({by}) {bound}"
 
 
 def _missing(plan: AlertPlan) -> Alert:
@@ -98,10 +216,27 @@ def _missing(plan: AlertPlan) -> Alert:
         "page",
         QUALITY,
         expr=f"{recorded('rag_quality_missing')} == 1",
-        summary="{{ $labels.metric }} of {{ $labels.application }} has no value any more",
+        summary=f"{{{{ $labels.application }}}}: {_plain()} has no value any more",
         description="{{ $labels.metric }} of {{ $labels.application }} has a baseline, and no "
         "interaction of the last hour or more gave it a value (rag_quality_missing is "
         "{{ $value }}), though the application is scored: nothing can be told of it, and it "
         "opens no alarm; judge {{ $labels.judge }}.",
+        about=("application", "judge"),
+    )
+
+
+def _unwatched(plan: AlertPlan) -> Alert:
+    missing = recorded("rag_monitor_baseline_missing")
+    by, long = ", ".join(_keys(plan)), plan.alerts.unwatched
+    return plan.alert(
+        "RagQualityUnwatched",
+        "ticket",
+        DRIFT,
+        expr=f"{missing} == 1 and on ({by}) (max_over_time({missing}[1h] offset {long}) == 1)",
+        summary=f"{{{{ $labels.application }}}}: {_plain()} is not watched",
+        description=f"{{{{ $labels.metric }}}} of {{{{ $labels.application }}}} has had no "
+        f"baseline for {long} (rag_monitor_baseline_missing is {{{{ $value }}}}): no alarm can "
+        "open on it. It has too few values to learn from: set one, or watch another metric; "
+        "judge {{ $labels.judge }}.",
         about=("application", "judge"),
     )

@@ -31,6 +31,8 @@ class Firing(NamedTuple):
     description: str
     #: Labels of its rule that tell it from others with the same name.
     rule: Mapping[str, str] = MappingProxyType({})
+    #: Where it says more than its labels.
+    summary: str | None = None
 
 
 def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -58,10 +60,10 @@ WATCHDOG = Firing(
 
 
 class Stage:
-    """Rules of some settings, in a directory, and stories told to them."""
+    """Rules of some settings, in a directory, and stories told to them; a value an interval."""
 
-    def __init__(self, directory: Path, **flags: Any) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, interval: str = "1m", **flags: Any) -> None:
+        self._directory, self._interval = directory, interval
         self._settings = load({}, flags={k.replace("__", "."): v for k, v in flags.items()})
         self._files = rendered(self._settings)
         for name, content in self._files.items():
@@ -87,7 +89,7 @@ class Stage:
             for name in PENDING
         ]
         return {
-            "interval": "1m",
+            "interval": self._interval,
             "input_series": [{"series": s, "values": v} for s, v in story.items()],
             "alert_rule_test": checks,
         }
@@ -95,15 +97,11 @@ class Stage:
     def _expected(self, firing: Firing) -> dict[str, Any]:
         rule = self.rule(firing)
         labels = {**firing.labels, **firing.rule, "severity": rule.severity, **rule.labels}
-        texts = {
-            key: _filled(text, labels)
-            for key, text in rule.as_tree()["annotations"].items()
-            if key != "description"
-        }
-        return {
-            "exp_labels": labels,
-            "exp_annotations": {**texts, "description": firing.description},
-        }
+        texts = {key: _filled(text, labels) for key, text in rule.as_tree()["annotations"].items()}
+        texts["description"] = firing.description
+        if firing.summary is not None:
+            texts["summary"] = firing.summary
+        return {"exp_labels": labels, "exp_annotations": texts}
 
     def rule(self, firing: Firing) -> Alert:
         """The rule that it comes from: that with the fewest labels of its own beside those."""
@@ -118,7 +116,11 @@ class Stage:
         return min(found, key=lambda rule: len(rule.labels))
 
     def _run(self, test: Any) -> None:
-        head = {"rule_files": list(self._files), "evaluation_interval": "1m", "tests": [test]}
+        head = {
+            "rule_files": list(self._files),
+            "evaluation_interval": self._interval,
+            "tests": [test],
+        }
         file = self._directory / "story.yml"
         file.write_text(yaml.safe_dump(head, allow_unicode=True), encoding="utf-8")
         found = promtool("test", "rules", file)
@@ -126,12 +128,16 @@ class Stage:
 
 
 def _filled(template: str, labels: dict[str, str]) -> str:
-    """A template without anything but labels, as they are or escaped for an address."""
+    """A template with labels, as they are or escaped for an address; no question has an answer."""
 
     def value(found: re.Match[str]) -> str:
-        return quote_plus(labels[found[1]]) if found[2] else labels[found[1]]
+        label = labels.get(found[1], "")
+        return quote_plus(label) if found[2] else label
 
-    return re.sub(r"\{\{ \$labels\.(\w+)( \| urlquery)? \}\}", value, template)
+    asked = r"\{\{ with printf .*?\{\{ else \}\}(.*?)\{\{ end \}\}"
+    return re.sub(
+        r"\{\{ \$labels\.(\w+)( \| urlquery)? \}\}", value, re.sub(asked, r"\1", template)
+    )
 
 
 def quoted(value: str) -> str:

@@ -1,7 +1,7 @@
 """Which alarms opened together: one cause for many applications is one incident.
 
 Alarms whose openings follow each other within a quarter of an hour belong together, however many
-they become.
+they become, and also when some of them have closed: what is left of an incident is no other one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ WITHIN_S: Final = 900.0
 
 
 def together(records: Iterable[AlarmRecord]) -> dict[str, int]:
-    """Key of an open alarm → the applications that opened with it, its own one included."""
+    """Key of an open alarm → the applications that opened with it, its own included."""
     found: dict[str, int] = {}
-    for incident in _incidents(one for one in records if one.state == "open"):
+    for incident in _incidents(records):
         applications = len({one.application for one in incident})
-        found |= {one.key: applications for one in incident}
+        found |= {one.key: applications for one in incident if one.state == "open"}
     return found
 
 

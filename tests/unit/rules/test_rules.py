@@ -133,7 +133,8 @@ def test_names_of_records_have_three_parts() -> None:
 def test_an_alert_says_all_that_is_needed(alert: Alert) -> None:
     """A summary, a value, a runbook, a dashboard; and no label that comes from a value."""
     assert alert.summary
-    assert "$value" in alert.description or alert.alert in ("RagQualityDrift", "RagMonitorDown")
+    said = alert.summary + alert.description
+    assert "$value" in said or alert.alert in ("RagQualityDrift", "RagMonitorDown")
     assert alert.runbook_url == f"https://runbooks.example.com/rag-monitor/{alert.alert}.md"
     assert alert.dashboard_url.startswith("https://grafana.example.com/d/rag-")
     assert not any("$value" in value for value in alert.labels.values())
@@ -150,8 +151,7 @@ def test_a_link_sets_variables_that_its_dashboard_has(alert: Alert) -> None:
 
 def test_settings_stand_in_the_rules() -> None:
     """Addresses, labels, durations and rates are those of the configuration."""
-    found = {alert.alert: alert for alert in alerts(**SMALL)}
-    drift = found["RagQualityDrift"]
+    drift = next(alert for alert in alerts(**SMALL) if alert.alert == "RagQualityDrift")
     assert (drift.labels, drift.pending, drift.keep_firing) == ({"team": "search"}, "5s", "5m")
     assert drift.runbook_url == "https://wiki/rag/RagQualityDrift.md"
     expected = next(
@@ -165,6 +165,14 @@ def test_settings_stand_in_the_rules() -> None:
 def test_the_longest_wait_for_a_block_is_that_of_the_scorers() -> None:
     """What the rules wait for is what is waited for."""
     assert LONGEST_BLOCK_WAIT_S == LONGEST_WAIT_S
+
+
+def test_what_is_not_judged_at_all_hides_nothing_of_the_others() -> None:
+    """An application with the rate 0 leaves the others what is expected of them."""
+    apps = json.dumps([{"application": "a*", "sampling": {"rate": 0}}])
+    found = [r.expr for r in rules(applications=apps) if isinstance(r, Recording)]
+    assert any("1 * clamp_min" in expr for expr in found)
+    assert not any("0 * clamp_min" in expr.replace("1 * ", "") for expr in found)
 
 
 def test_the_smallest_rate_of_all_applications_counts() -> None:

@@ -29,9 +29,9 @@ def test_openings_that_follow_each_other_are_one_incident() -> None:
     ]
     found = together(records)
     assert {key.split("/")[1]: number for key, number in found.items()} == {
-        "a": 3,
-        "b": 3,
-        "c": 3,
+        "a": 4,
+        "b": 4,
+        "c": 4,
         "late": 1,
     }
     assert found == together(reversed(records))

@@ -1,0 +1,317 @@
+"""What people are told is true: no page that nobody can act on, and no silence that is a fault."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.stages.promtool import Firing, Stage, quoted
+from tests.stages.weeks import (
+    EXPORTERS,
+    LENGTH,
+    METRIC,
+    SCORERS,
+    Story,
+    calm,
+    constant,
+    growing,
+    of,
+    outcome,
+    picked,
+    with_all,
+    without,
+)
+
+HERE = {"namespace": "rag"}
+EXPORT = {**HERE, "job": "rag-monitor-export"}
+SCORE = {**HERE, "job": "rag-monitor-score"}
+WATCHED = {
+    **EXPORT,
+    "metric": "faithfulness",
+    "application": "support-bot",
+    "judge": "llm@3f2a91",
+}
+LINE = "support-bot: claims that the passages support 93 % → 71 % (64–78 %, n 96) since 02:10 UTC"
+BACK = "support-bot: claims that the passages support back at 92 % (89–95 %) after 60 min"
+DETAILS = "Judge failures 0 % (normal)"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """The rules of the default settings."""
+    return Stage(tmp_path)
+
+
+def with_series(story: Story, values: str, name: str, labels: str = METRIC) -> Story:
+    """Both exporters show one more series."""
+    return {**story, **{of(process, name, labels): values for process in EXPORTERS}}
+
+
+def told(story: Story, headline: str, values: str) -> Story:
+    """The exporters have these sentences about the alarm."""
+    labels = f"answer={quoted('long')},headline={quoted(headline)},details={quoted(DETAILS)}"
+    return with_series(story, values, "rag_drift_change_info", f"{METRIC},{labels}")
+
+
+def drifting(until: int = 160) -> Story:
+    """An alarm is open from minute 100 on."""
+    alarm = f"0x99 1x{until - 100} 0x{LENGTH - until}"
+    story = with_all(calm(), alarm, "rag_drift_alarm")
+    return told(story, LINE, f"_x99 1x{until - 100} stale")
+
+
+def drift(headline: str = LINE) -> Firing:
+    """The page about it."""
+    text = f"{DETAILS}; judge llm@3f2a91."
+    return Firing("RagQualityDrift", {**WATCHED, "direction": "worse"}, text, summary=headline)
+
+
+def stale(last: str = LINE) -> Firing:
+    """The ticket in its place."""
+    return Firing(
+        "RagQualityDrift",
+        {**WATCHED, "direction": "worse"},
+        "The alarm is open (rag_drift_alarm is 1), and nothing has been scored for long: the judge "
+        "was replaced, traffic has ended, or the application is gone. It ends a day later. "
+        f"Last: {last}; judge llm@3f2a91.",
+        {"cause": "stale"},
+    )
+
+
+def test_the_message_of_the_end_says_where_it_is_now(stage: Stage) -> None:
+    """The page goes on for a moment with the sentence of the recovery, which is the last one."""
+    story = told(drifting(), BACK, "_x160 1x5 stale")
+    ended = f"_x160 {160 * 60}x5 stale"
+    story = with_series(story, ended, "rag_drift_recovered_timestamp_seconds")
+    stage.tells(story, (150, [drift()]), (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
+
+
+def test_an_alarm_that_is_no_longer_fed_wakes_nobody(stage: Stage) -> None:
+    """Judge upgraded in the incident, or traffic that ends on Friday: a ticket, until it ends."""
+    story = with_series(drifting(400), f"_x99 0x100 1x199 _x{LENGTH}", "rag_drift_alarm_stale")
+    stage.tells(
+        story,
+        (150, [drift()]),
+        (199, [drift()]),
+        (210, [stale()]),
+        (390, [stale()]),
+        (407, []),
+    )
+
+
+def of_application(name: str, together: int) -> Story:
+    """The series of one application whose alarm opened with others at minute 100."""
+    whose = METRIC.replace("support-bot", name)
+    story = with_series({}, f"0x99 1x{LENGTH}", "rag_drift_alarm", f'{whose},direction="worse"')
+    many = f"_x99 {together}x{LENGTH}"
+    story = with_series(story, many, "rag_drift_applications_together", whose)
+    said = f"answer={quoted('long')},headline={quoted(name)},details={quoted(DETAILS)}"
+    return with_series(story, many, "rag_drift_change_info", f"{whose},{said}")
+
+
+@pytest.mark.parametrize(("number", "is_storm"), [(2, False), (20, True)])
+def test_a_providers_model_change_is_one_incident(
+    stage: Stage, number: int, is_storm: bool
+) -> None:
+    """Many say that they belong together (Alertmanager sends one page); two are two incidents."""
+    names = [f"app-{i:02}" for i in range(number)]
+    story = calm()
+    for name in names:
+        story |= of_application(name, number)
+    singles = [
+        Firing(
+            "RagQualityDrift",
+            {**WATCHED, "application": name, "direction": "worse"},
+            f"{DETAILS}; judge llm@3f2a91.",
+            summary=name,
+        )
+        for name in names
+    ]
+    many = [
+        Firing(
+            "RagQualityDriftMany",
+            {**HERE, "application": name},
+            f"{name}. What they have in common comes first: the model, the judge, the index, the "
+            "provider.",
+            summary=f"{number} applications became worse together, {name} among them",
+        )
+        for name in names
+        if is_storm
+    ]
+    stage.fires(story, 110, *singles, *many)
+
+
+#: Steps of five minutes in an hour.
+HOUR = 12
+
+
+def stretched(story: Story) -> Story:
+    """So long that a week ago is in it."""
+    return {series: re.sub(rf"x{LENGTH}$", "x2400", values) for series, values in story.items()}
+
+
+def with_hr(samples: str, picks: str) -> Story:
+    """Beside the other one an application that is scored 60 times an hour."""
+    about = f'{METRIC},window="1h"'.replace("support-bot", "hr")
+    story = with_series(stretched(calm()), samples, "rag_score_samples", about)
+    return {**story, picked("score-1", "scored", application="hr"): picks}
+
+
+GONE = Firing(
+    "RagQualityMissing",
+    {**HERE, "application": "hr"},
+    "At this time yesterday 60 interactions of hr were scored within an hour; now none was picked "
+    "for an hour, though others come: it is no longer logged, has another name, or is not sampled.",
+    {"cause": "gone"},
+)
+
+
+def test_an_application_that_is_no_longer_logged_is_a_ticket(tmp_path: Path) -> None:
+    """27 hours after its first score nothing of it comes any more; others go on."""
+    story = with_hr(f"60x{27 * HOUR} 0x2400", f"0+5x{27 * HOUR} {5 * 27 * HOUR}x2400")
+    moments = [(27 * 60 + 30, []), (29 * 60, [GONE]), (40 * 60, [GONE])]
+    Stage(tmp_path, interval="5m").tells(story, *moments)
+
+
+def test_a_weekend_is_no_ticket(tmp_path: Path) -> None:
+    """Scored on Friday at this time, and not last Saturday: nobody is missed."""
+    days = f"0x{24 * HOUR} 60x{144 * HOUR} 0x2400"
+    picks = f"0x{24 * HOUR} 0+5x{144 * HOUR} {5 * 144 * HOUR}x2400"
+    stage = Stage(tmp_path, interval="5m")
+    stage.tells(with_hr(days, picks), *((60 * hour, []) for hour in (172, 180, 190)))
+
+
+def test_an_application_that_is_paused_is_not_missed(tmp_path: Path) -> None:
+    """Nor is one while nothing comes in at all: that is told by itself."""
+    story = with_hr(f"60x{27 * HOUR} 0x2400", f"0+5x{27 * HOUR} {5 * 27 * HOUR}x2400")
+    paused = of("score-1", "rag_monitor_paused_since_timestamp_seconds", 'application="hr"')
+    stage = Stage(tmp_path, interval="5m")
+    stage.tells({**story, paused: f"_x{27 * HOUR} {27 * 3600}x2400"}, (30 * 60, []))
+
+
+def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
+    """Longer than learning takes; what learns is none."""
+    stage = Stage(tmp_path, alerts__unwatched="2h")
+    story = with_series(calm(), constant(1), "rag_monitor_baseline_missing")
+    unwatched = Firing(
+        "RagQualityUnwatched",
+        WATCHED,
+        "faithfulness of support-bot has had no baseline for 2h (rag_monitor_baseline_missing is "
+        "1): no alarm can open on it. It has too few values to learn from: set one, or watch "
+        "another metric; judge llm@3f2a91.",
+    )
+    stage.tells(story, (100, []), (170, []), (190, [unwatched]))
+    learned = with_series(calm(), f"1x150 0x{LENGTH}", "rag_monitor_baseline_missing")
+    stage.tells(learned, (190, []), (400, []))
+
+
+def thinned(share: str) -> Firing:
+    """The ticket about too few."""
+    return Firing(
+        "RagMonitorBlind",
+        HERE,
+        f"{share} of what should be judged is, since reading is behind: gauges have wide "
+        "intervals, and alarms come late.",
+        {"cause": "thinned"},
+    )
+
+
+def test_hardly_anything_sampled_is_a_ticket(stage: Stage) -> None:
+    """A twentieth of the rate for an hour; a peak of half an hour is none."""
+    story = {**calm()}
+    for process in SCORERS:
+        story[of(process, "rag_monitor_sampling_share")] = f"1x99 0.05x29 1x20 0.05x{LENGTH}"
+    stage.tells(story, (128, []), (200, []), (215, [thinned("5%")]))
+
+
+def test_one_of_a_thousand_is_a_ticket(stage: Stage) -> None:
+    """Some scores are not none: it is no page, and not silent either."""
+    story = without(calm(), 'outcome="unscorable"')
+    for process in SCORERS:
+        story[outcome(process, "scored")] = growing(0.01, 900)
+        story[outcome(process, "not_sampled", "lag")] = growing(10)
+    stage.tells(story, (470, [thinned("0.1%")]))
+
+
+def test_a_judge_that_contradicts_itself_is_a_ticket(stage: Stage) -> None:
+    """Where even the upper bound is low, of enough rechecks."""
+    labels = 'kind="passage",judge="llm@3f2a91"'
+    story = {**calm(), of("score-1", "rag_monitor_judge_agreement_interactions", labels): "120x480"}
+    upper = of("score-1", "rag_monitor_judge_agreement_upper", labels)
+    found = Firing(
+        "RagMonitorJudgeDoubtful",
+        {**SCORE, "kind": "passage", "judge": "llm@3f2a91"},
+        "At most 45% of the verdicts of llm@3f2a91 on claims against the passage come out alike "
+        "when they are asked for one by one (upper bound; below 80% is doubtful): what it says of "
+        "the traffic is worth as little.",
+        {"cause": "agreement"},
+    )
+    stage.fires({**story, upper: constant(0.45)}, 60, found)
+    stage.fires({**story, upper: constant(0.85)}, 60)
+    few = of("score-1", "rag_monitor_judge_agreement_interactions", labels)
+    stage.fires({**story, upper: constant(0.45), few: constant(12)}, 60)
+
+
+def with_budget(per_minute: float) -> Story:
+    """Five dollars a day, spent so fast since midnight, which is minute 0."""
+    story = {**calm()}
+    for process in SCORERS:
+        story[of(process, "rag_monitor_budget_usd_spent")] = growing(per_minute)
+        story[of(process, "rag_monitor_budget_usd_left")] = f"5-{per_minute}x{LENGTH}"
+    return story
+
+
+def test_money_that_will_not_last_is_told_ahead(stage: Stage) -> None:
+    """At the pace of the last hour; what lasts until midnight is no news."""
+    ahead = Firing(
+        "RagMonitorBudgetExhausted",
+        SCORE,
+        "At the pace of the last hour the day's money is spent in 6h 40m 0s; from then on nothing "
+        "is judged until midnight (UTC); a smaller sampling.rate makes it last.",
+        {"cause": "forecast"},
+    )
+    stage.tells(with_budget(0.01), (5, []), (100, [ahead]))
+    stage.tells(with_budget(0.0035), (100, []), (470, []))
+
+
+def test_a_budget_that_is_spent_at_the_end_of_the_day_is_nobodys_work(tmp_path: Path) -> None:
+    """Ten minutes before midnight nothing can be done, and nothing has to be."""
+    story = {**calm(), outcome("score-1", "over_budget", "usd_per_day"): f"_x99 1+20x{LENGTH}"}
+    Stage(tmp_path, alerts__forecast="23h").tells(story, (105, []), (150, []))
+
+
+def test_a_neighbour_with_a_similar_name_is_none_of_ours(stage: Stage) -> None:
+    """Its exporter of Redis is down: that is somebody else's page."""
+    other = 'up{job="rag-monitor-redis-exporter",namespace="rag",instance="r:1",pod="r"}'
+    stage.fires({**calm(), other: constant(0)}, 30)
+
+
+def test_staging_lags_beside_production(stage: Stage) -> None:
+    """Its exporter may not look at its group; production's says nothing of it."""
+    where = 'job="rag-monitor-score",namespace="staging",instance="s:1",pod="s"'
+    topic = 'topic="rag.interactions.v1",partition="0"'
+    late = Firing(
+        "RagMonitorLagging",
+        {"namespace": "staging", "job": "rag-monitor-score", "topic": "rag.interactions.v1"},
+        "The oldest record of rag.interactions.v1 that is not done has waited for 20m 0s.",
+        {"seen_by": "scorer"},
+    )
+    series = f"rag_monitor_consumer_lag_seconds{{{where},{topic}}}"
+    stage.tells({**calm(), series: growing(60)}, (5, []), (20, [late]))
+
+
+def test_staging_without_an_exporter_beside_production(stage: Stage) -> None:
+    """Each of several monitors has its roles."""
+    where = 'job="rag-monitor-score",namespace="staging",instance="s:1",pod="s"'
+    story = {**calm(), f"up{{{where}}}": constant(1)}
+    story[f"rag_monitor_interactions_in_flight{{{where}}}"] = constant(0)
+    missed = Firing(
+        "RagMonitorDown",
+        {"namespace": "staging", "role": "export"},
+        "Other processes of the monitor answer, but none of them has the role export "
+        "(rag-monitor export, or run).",
+        {"cause": "role_missing"},
+    )
+    stage.fires(story, 30, missed)
