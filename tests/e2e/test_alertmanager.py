@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -58,6 +59,12 @@ def drift(metric: str = "faithfulness", **labels: str) -> dict[str, Any]:
     return alert("RagQualityDrift", "page", **{**known, **labels})
 
 
+def silence(alertmanager: ToldAlertmanager, name: str, application: str) -> str:
+    """The form of a silence, filled in."""
+    matchers = f'{{alertname="{name}",cluster="",namespace="",application="{application}"}}'
+    return f"{alertmanager.url}/#/silences/new?filter={quote(matchers, safe='')}"
+
+
 async def posts(alertmanager: ToldAlertmanager, path: str, count: int = 1) -> list[Post]:
     """The requests to a path, once there are as many."""
     webhook = alertmanager.webhook
@@ -75,12 +82,14 @@ async def test_pagerduty_is_triggered_and_resolved_under_one_key(
     event = post.json
     assert (event["routing_key"], event["event_action"]) == (ROUTING_KEY, "trigger")
     payload = event["payload"]
-    assert payload["summary"] == "FIRING: RagQualityDrift in one line"
+    assert payload["summary"] == "[rag-monitor] RagQualityDrift in one line"
     assert (payload["severity"], payload["class"]) == ("critical", "RagQualityDrift")
+    assert (payload["component"], payload["group"]) == ("bot", "faithfulness")
     assert SENTENCE in payload["custom_details"]["firing"]
     assert event["links"] == [
-        {"href": f"{RUNBOOK}/RagQualityDrift.md", "text": "Runbook"},
         {"href": DASHBOARD, "text": "Dashboard"},
+        {"href": f"{RUNBOOK}/RagQualityDrift.md", "text": "Runbook"},
+        {"href": silence(alertmanager, "RagQualityDrift", application="bot"), "text": "Silence"},
     ]
     assert event["client_url"] == DASHBOARD
     assert event["dedup_key"]
@@ -98,7 +107,7 @@ async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlert
     alertmanager.tell(fired)
     (post,) = await posts(alertmanager, "/slack")
     (shown,) = post.json["attachments"]
-    assert shown["title"] == "FIRING: RagQualityDrift in one line"
+    assert shown["title"] == "[rag-monitor] RagQualityDrift in one line"
     assert (shown["title_link"], shown["color"]) == (DASHBOARD, "danger")
     assert f"{SENTENCE}; tenant=&lt;!channel&gt; &amp; co 0.10" in shown["text"]
     links = {"Runbook": f"{RUNBOOK}/RagQualityDrift.md", "Dashboard": DASHBOARD, "Query": QUERY}
@@ -108,25 +117,51 @@ async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlert
     alertmanager.tell(over(fired))
     _, end = await posts(alertmanager, "/slack", 2)
     (shown,) = end.json["attachments"]
-    assert (shown["title"], shown["color"]) == ("RESOLVED: RagQualityDrift in one line", "good")
+    assert (shown["title"], shown["color"]) == (
+        "[rag-monitor] resolved: RagQualityDrift in one line",
+        "good",
+    )
 
 
 @pytest.mark.timeout(90)
 async def test_one_incident_is_one_page(alertmanager: ToldAlertmanager) -> None:
-    """Whatever metrics, applications and judges it moves; another deployment pages for itself."""
+    """Whatever metrics and judges it moves; another deployment or application calls for itself."""
     moved = [
-        drift(metric, application=application, judge=judge, namespace="one")
-        for metric in ("faithfulness", "hallucination")
-        for application in ("bot", "shop")
+        drift(metric, judge=judge, namespace="one", cluster="eu")
+        for metric in ("faithfulness", "hallucination", "answered")
         for judge in ("a@b", "c@d")
     ]
-    below = alert("RagQualityBelowObjective", "page", metric="claim_f1", namespace="one")
+    about = {"metric": "claim_f1", "namespace": "one", "cluster": "eu", "application": "bot"}
+    below = alert("RagQualityBelowObjective", "page", **about)
     alertmanager.tell(*moved, below, drift(namespace="two"))
-    found = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
-    assert sorted(each["payload"]["custom_details"]["num_firing"] for each in found) == ["1", "9"]
-    assert len({each["dedup_key"] for each in found}) == 2
-    titles = [each["payload"]["summary"].partition(":")[0] for each in found]
-    assert sorted(titles) == ["FIRING", "FIRING (9 alerts)"]
+    first = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
+    alertmanager.tell(drift(namespace="one", cluster="eu", application="shop"))
+    found = [each.json for each in await posts(alertmanager, "/pagerduty", 3)]
+    assert len({each["dedup_key"] for each in found}) == 3
+    whole = next(each["payload"] for each in first if each["client"] == "eu/one")
+    assert whole["custom_details"]["num_firing"] == "7"
+    assert whole["summary"].startswith("[eu/one] RagQuality")
+    assert whole["summary"].endswith(" in one line (+ 6 more)")
+    told = whole["custom_details"]["firing"].splitlines()
+    assert (len(told), told[-1]) == (11, "+ 2 more")
+
+
+@pytest.mark.timeout(90)
+async def test_a_storm_is_one_page(alertmanager: ToldAlertmanager) -> None:
+    """A model changes under twenty applications: sixty alerts, and one short message."""
+    names = [f"app-{number}" for number in range(20)]
+    singles = [drift(metric, application=n) for n in names for metric in ("faithfulness", "a", "b")]
+    many = [alert("RagQualityDriftMany", "page", application=name) for name in names]
+    alertmanager.tell(*singles, *many, drift(application="another"))
+    found = [each.json["payload"] for each in await posts(alertmanager, "/pagerduty", 2)]
+    storm, other = sorted(found, key=lambda payload: payload["class"], reverse=True)
+    assert (storm["class"], other["component"]) == ("RagQualityDriftMany", "another")
+    assert storm["summary"] == "[rag-monitor] RagQualityDriftMany in one line (+ 19 more)"
+    assert len(storm["custom_details"]["firing"]) < 1_000
+    shown = [each.json["attachments"][0] for each in await posts(alertmanager, "/slack", 2)]
+    assert max(len(each["text"]) for each in shown) < 4_000
+    assert any(each["text"].endswith("+ 15 more") for each in shown)
+    assert alertmanager.inhibited() == {"RagQualityDrift"}
 
 
 @pytest.mark.timeout(90)
@@ -144,7 +179,8 @@ async def test_consequences_are_silent_while_their_cause_is_told(
     found = [each.json for each in await posts(alertmanager, "/pagerduty", 2)]
     titles = {each["payload"]["summary"] for each in found}
     assert titles == {
-        f"FIRING: {name} in one line" for name in ("RagMonitorDown", "RagQualityDrift")
+        "[one] RagMonitorDown in one line",
+        "[rag-monitor] RagQualityDrift in one line",
     }
     assert alertmanager.inhibited() == {*consequences, "RagQualityBelowObjective"}
 
@@ -176,7 +212,7 @@ async def test_why_nothing_is_ready_is_told(alertmanager: ToldAlertmanager, caus
         alert("RagMonitorDown", "page", cause="not_ready", job="rag-monitor"),
     )
     (page,) = [each.json for each in await posts(alertmanager, "/pagerduty", 1)]
-    assert page["payload"]["summary"] == f"FIRING: {cause} in one line"
+    assert page["payload"]["summary"] == f"[rag-monitor] {cause} in one line"
     assert alertmanager.inhibited() == {"RagMonitorDown"}
 
 
@@ -207,7 +243,7 @@ async def test_tickets_and_the_watchdog_go_their_own_ways(alertmanager: ToldAler
     beats = await posts(alertmanager, "/watchdog", 3)
     assert beats[0].headers["authorization"] == "Bearer watchdog-secret"
     shown = [each.json["attachments"][0] for each in await posts(alertmanager, "/slack", 2)]
-    colours = {each["title"].removeprefix("FIRING: "): each["color"] for each in shown}
+    colours = {each["title"].removeprefix("[rag-monitor] "): each["color"] for each in shown}
     assert colours == {
         "RagMonitorJudgeFailing in one line": "warning",
         "RagMonitorNoTraffic in one line": "#439fe0",

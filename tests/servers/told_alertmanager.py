@@ -35,6 +35,11 @@ class ToldAlertmanager(Started):
         self._config = directory / "alertmanager.yml"
         self._server = Alertmanager(directory, self._config)
 
+    @property
+    def url(self) -> str:
+        """Its own address."""
+        return self._server.url
+
     def start(self) -> None:
         """Run both."""
         self.webhook.start()
