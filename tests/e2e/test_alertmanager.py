@@ -61,7 +61,7 @@ def drift(metric: str = "faithfulness", **labels: str) -> dict[str, Any]:
 
 def silence(alertmanager: ToldAlertmanager, name: str, application: str) -> str:
     """The form of a silence, filled in."""
-    matchers = f'{{alertname="{name}",cluster="",namespace="",application="{application}"}}'
+    matchers = f'{{alertname="{name}",application="{application}"}}'
     return f"{alertmanager.url}/#/silences/new?filter={quote(matchers, safe='')}"
 
 
