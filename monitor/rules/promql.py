@@ -46,6 +46,15 @@ def asked(series: str, labels: Sequence[str], then: str, otherwise: str = "") ->
     return f"{found}{{{{ end }}}}{{{{ else }}}}{otherwise}{{{{ end }}}}"
 
 
+def length_s(text: str) -> int:
+    """Seconds of a duration that may be none.
+
+    >>> length_s("5m"), length_s("0s")
+    (300, 0)
+    """
+    return seconds(text) if text.strip("0") != "s" else 0
+
+
 def duration(length: int) -> str:
     """So many seconds, as Prometheus reads and people write them.
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from monitor.config import seconds
-from monitor.metrics.catalogue import CATALOGUE
 from monitor.rules.model import Alert, Recording, RuleGroup, Severity
 from monitor.rules.plan import DRIFT, QUALITY, AlertPlan
-from monitor.rules.promql import asked
+from monitor.rules.promql import asked, length_s
 
 _DRIFT: Final = "application_judge_metric"
 _WINDOW: Final = "application_judge_metric_window"
@@ -34,7 +33,8 @@ RECORDED: Final = {
     "rag_monitor_baseline_missing": _DRIFT,
     "rag_metric_info": "metric",
 }
-#: For so long an alarm that has ended goes on, and says where the mean is now.
+#: For so long at most an alarm that has ended goes on, and says where the mean is now: some
+#: evaluations. From then on it keeps firing with what it said last.
 _TOLD_S: Final = 120
 #: Objectives of longer windows wake nobody: they are about a day or a week.
 _LONGEST_PAGE_S: Final = 6 * 3_600
@@ -86,12 +86,13 @@ def _drift(plan: AlertPlan) -> Alert:
     by = ", ".join(_keys(plan))
     alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
     ended = recorded("rag_drift_recovered_timestamp_seconds")
+    told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityDrift"]))
     return plan.alert(
         "RagQualityDrift",
         "page",
         DRIFT,
         expr=f"({alarm} == 1 unless on ({by}) {stale} == 1)\n"
-        f"or\n({alarm} and on ({by}) (time() - {ended} < {_TOLD_S}))",
+        f"or\n({alarm} and on ({by}) (time() - {ended} < {told_s}))",
         summary=_said(
             plan, "headline", f"{{{{ $labels.application }}}}: {_plain()} worse than normal"
         ),
@@ -185,7 +186,8 @@ def _breached(
 def _pair(plan: AlertPlan, window: str) -> str:
     """Breached over the window, unless the shorter one beside it is well again, or has no score.
 
-    The SRE workbook's pairs of windows. With few samples the short one does not say so.
+    The SRE workbook's pairs of windows. It is well on the other side of the bound than the long
+    one. With few samples it does not say so.
     """
     by, here = ", ".join(_keys(plan)), f'{{window="{window}"}}'
     breached = f"({recorded('rag_objective_breached')}{here} == 1)"
@@ -193,20 +195,15 @@ def _pair(plan: AlertPlan, window: str) -> str:
     short = plan.shorter(window)
     if short is None:
         return f"({found})"
-    samples = f'{recorded("rag_score_samples")}{{window="{short}"}}'
-    well = " or ".join(_well(by, window, short, better) for better in (True, False))
+    score, bound = recorded("rag_score"), recorded("rag_objective_bound")
+    beyond = f"({score}{here} - on ({by}) {bound}{here})"
+    near = f'{{window="{short}"}}'
+    well = f"{beyond} * on ({by}) ({score}{near} - on ({by}) {bound}{here}) <= 0"
+    samples = f"{recorded('rag_score_samples')}{near}"
     return (
         f"({found}\n  unless on ({by}) ({samples} == 0)\n"
         f"  unless on ({by}) (({samples} >= {_FEW}) and on ({by}) ({well})))"
     )
-
-
-def _well(by: str, window: str, short: str, higher_is_better: bool) -> str:
-    named = [n for n, one in CATALOGUE.items() if one.higher_is_better is higher_is_better]
-    selected = f'{{window="{short}",metric=~"{"|".join(named)}"}}'
-    compared = ">=" if higher_is_better else "<="
-    bound = f'{recorded("rag_objective_bound")}{{window="{window}"}}'
-    return f"{recorded('rag_score')}{selected} {compared} on ({by}) {bound}"
 
 
 def _missing(plan: AlertPlan) -> Alert:

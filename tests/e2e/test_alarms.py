@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from monitor.exporter.incidents.headline import details, headline
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
@@ -105,7 +106,8 @@ async def test_two_exporters_tell_it_once(stage: Stage) -> None:
         opened = (await stage.alarms())[-1]  # each of the pair may have written one
         whose = {"metric": METRIC, "application": "bot", "judge": JUDGE.label}
         assert one == other
-        assert one[0] == ({**whose, "answer": opened.answer}, 1.0)
+        said = {"answer": opened.answer, "headline": headline(opened), "details": details(opened)}
+        assert one[0] == ({**whose, **said}, 1.0)
         assert [labels.get("segment") for labels, _ in one[2:]] == ["acme", "zen"]
         await stage.judged(OVER)
         await until(lambda: both_have_read("closed"), "the end, read back by both")

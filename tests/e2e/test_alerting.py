@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from monitor.exporter.incidents.headline import details, headline
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, missing_stack
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
-from tests.stages.alarms import INCIDENT, METRIC, OVER, USUAL, Stage
+from tests.stages.alarms import INCIDENT, OVER, USUAL, Stage
 from tests.stages.alerting import heard, resolved, scraped
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, total, until
@@ -70,10 +71,10 @@ async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
         print(f"from rag_drift_alarm to the page: {page.at - since:.2f} s")
         assert page.at - since <= EVALUATION_S + FOR_S + GROUP_WAIT_S + ALLOWED_S
         # A pair that looks at the same moment may write it twice.
-        sentences = {one.answer for one in await planted.alarms() if one.state == "open"}
+        opened = [one for one in await planted.alarms() if one.state == "open"]
         (alert,) = page.notification.alerts
-        assert alert.description.partition(". Evidence ")[0] in sentences
-        assert alert.summary == f"{METRIC} of bot is worse than normal"
+        assert alert.summary in {headline(one) for one in opened}
+        assert alert.description.partition("; judge ")[0] in {details(one) for one in opened}
         assert alert.runbook_url.endswith("/RagQualityDrift.md")
         assert {"instance", "pod"}.isdisjoint(alert.labels)
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from monitor.config import load
+from monitor.exporter.incidents.headline import details, headline
 from monitor.rules.render import rendered
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import KafkaBroker
@@ -123,7 +124,9 @@ async def test_two_exporters_make_one_alert_with_what_changed(
         async with prometheus.scraping(export=pair):
             alert = await until(told, "the alert")
             opened = (await stage.alarms())[-1]  # each of the pair may write one
-            assert alert["annotations"]["description"].startswith(f"{opened.answer}. Evidence 10^")
+            judge = alert["labels"]["judge"]
+            assert alert["annotations"]["summary"] == headline(opened)
+            assert alert["annotations"]["description"] == f"{details(opened)}; judge {judge}."
             assert alert["labels"]["severity"] == "page"
             assert "answer" not in alert["labels"]
             await stage.judged(OVER)

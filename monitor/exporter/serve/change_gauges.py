@@ -12,8 +12,8 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily
 
-from monitor.exporter.alarms.headline import details, headline
-from monitor.exporter.alarms.together import together
+from monitor.exporter.incidents.headline import details, headline
+from monitor.exporter.incidents.together import together
 from monitor.records.alarm import AlarmRecord
 
 _LABELS: Final = ("metric", "application", "judge")
