@@ -113,7 +113,7 @@ async def test_two_exporters_make_one_alert_with_what_changed(
         """The alert, once it says what changed: the record may come a moment later."""
         found = await prometheus.firing("RagQualityDrift")
         assert len(found) <= 1
-        return next((one for one in found if " rose " in one["annotations"]["description"]), None)
+        return next((one for one in found if " → " in one["annotations"]["summary"]), None)
 
     async def is_over() -> bool:
         return not await prometheus.firing("RagQualityDrift")

@@ -80,7 +80,7 @@ def _percent(*shares: float) -> list[str]:
     (['9', '35', '27', '44'], ['0.4', '0.9', '0.6', '2.0'])
     """
     whole = [f"{100 * share:.0f}" for share in shares]
-    is_hidden = whole[0] == whole[1] or min(shares[:2]) < 0.01
+    is_hidden = whole[0] == whole[1] or 0.0 < min(shares[:2]) < 0.01
     return [f"{100 * share:.1f}" for share in shares] if is_hidden else whole
 
 
