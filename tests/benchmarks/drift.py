@@ -11,7 +11,7 @@ come, and tuned to the same run length), a rule on the mean of the last 100, and
    left out (their share is printed). Ours also when it is worse from the first slot on, and with
    answers that are wholly right or wrong.
 3. Learned baseline, three segments: worse inside the segments, the same masked by a shift of the
-   mix, the shift alone, and the recovery.
+   mix, the shift alone, the recovery, and alarms that end while the change lasts.
 4. The same with picks that a screen directs, at correlation 0.6, one of twenty members.
 5. Bursts: seconds from a change to ×1.5 until the alarm, with the waits of exporter and scorers,
    where evidence asks for more judgements and where it does not, at a steady pace.
@@ -172,6 +172,7 @@ def known_baseline(seed: int, runs: int, full: bool, without: list[str]) -> None
     print(f"  {'mixture e-SR (this package)':30} {ours:12,.0f}  {delays(seed, runs)}")
     print(f"  {'  cold: worse from the start':30} {'':12}  {delays(seed, runs, control=0)}")
     print(f"  {'  whole answers, 0/1':30} {'':12}  {delays(seed, runs, whole)}")
+    lasting(seed, runs)
     for rival in RIVALS:
         if rival.name in without:
             continue
@@ -184,6 +185,21 @@ def known_baseline(seed: int, runs: int, full: bool, without: list[str]) -> None
             length = run_length(rival.family, parameter, scores)
             cells = "  ".join(rival_delays(rival, parameter, seed, repeats))
             print(f"  {f'{rival.name}, {kind} ({parameter:.3g})':30} {length:12,.0f}  {cells}")
+
+
+def lasting(seed: int, runs: int) -> None:
+    """How often an alarm ends though ×2 lasts, and how soon when it does not, at a known mean."""
+    for threshold in (A, LARGE_A):
+        world = Known(np.random.default_rng([seed, 12]), runs, STANDARD, threshold)
+        survive(world, BASELINE, CONTROL, threshold)
+        found, se = false_recoveries(world, 2.0 * BASELINE)
+        world.keep(world.is_open)
+        median = np.median(ends_of(world, BASELINE))
+        verdict = "ok" if found <= MOST_FALSE_RECOVERIES + 2 * se else "MISSED"
+        print(
+            f"  ended while ×2 lasts, A = {threshold:,.0f}: {found:.3f} ± {se:.3f} per 1,000 "
+            f"judged, at most {MOST_FALSE_RECOVERIES}; truly recovered: {median:.0f}  {verdict}"
+        )
 
 
 def learned_baseline(seed: int, runs: int, learn: int) -> None:
@@ -203,7 +219,17 @@ def learned_baseline(seed: int, runs: int, learn: int) -> None:
     share = survive(world, Phase(WORSE_MIX), CONTROL)
     print(f"  mix shift alone: alarmed within {CONTROL:,}: {share:.3f} of {runs}")
     cleared = recovery(seed, runs, learn)
-    print(f"  cleared after the recovery from ×2: {shown(cleared)}, longest {cleared.max():.0f}")
+    print(
+        f"  cleared after the recovery from ×2: {shown(cleared)}, median {np.median(cleared):.0f}, "
+        f"longest {cleared.max():.0f}"
+    )
+    found, se = false_recoveries(world_in_control(seed, runs, learn), Phase(MIX, 2.0))
+    print(f"  ended while ×2 lasts, per 1,000 judged: {found:.3f} ± {se:.3f}")
+
+
+#: Slots of a change that lasts; and how often it may look as if it were over in 1,000 of them.
+LASTING: Final = 3_000
+MOST_FALSE_RECOVERIES: Final = 0.1
 
 
 CASES: Final = {
@@ -287,15 +313,39 @@ def recovery(seed: int, runs: int, learn: int) -> Lengths:
     for _ in range(400):
         world.step(Phase(MIX, 2.0))
     world.keep(world.is_open)
+    return ends_of(world, NORMAL)
+
+
+def ends_of(world: Any, fine: Any) -> Lengths:
+    """Slots from now to the end of the alarms that are open, in one run each."""
     lengths: list[int] = []
     slot = 0
     while world.runs:
         slot += 1
-        world.step(NORMAL)
+        world.step(fine)
         open_still = world.is_open
         lengths += [slot] * int((~open_still).sum())
         world.keep(open_still)
     return np.array(lengths, dtype=float)
+
+
+def world_in_control(seed: int, runs: int, learn: int) -> World:
+    """Runs with a learned baseline that have not alarmed before a change."""
+    world = World(np.random.default_rng([seed, 11]), runs, learn, A)
+    survive(world, NORMAL, CONTROL)
+    return world
+
+
+def false_recoveries(world: Any, worse: Any) -> tuple[float, float]:
+    """Ends of an open alarm in 1,000 slots of a change that lasts, with the standard error."""
+    ends, slots = np.zeros(world.runs), np.zeros(world.runs)
+    for _ in range(LASTING):
+        was_open = world.is_open.copy()
+        world.step(worse)
+        ends += was_open & ~world.is_open
+        slots += was_open
+    rates = 1_000 * ends / np.maximum(slots, 1)
+    return 1_000 * float(ends.sum() / slots.sum()), float(rates.std() / np.sqrt(len(rates)))
 
 
 def main() -> None:
