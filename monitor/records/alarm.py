@@ -150,7 +150,7 @@ class AlarmRecord(Keyed):
 
     An alarm comes where it looks worst, so ``change.value`` is drawn towards the baseline. Once as
     many slots again have been judged, the record is written again with ``settled``. One that
-    recovers says in ``recovered`` where the mean is: that of the latest 30 scored slots.
+    recovers says in ``recovered`` where the mean is, from the slots since the recovery began.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")

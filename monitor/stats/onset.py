@@ -1,4 +1,4 @@
-"""When did it become worse? The estimated start of a change, and where the alarm was crossed.
+"""When did it become worse, and well again? The estimated start of a change, and of its end.
 
 The evidence is a sum over possible starts: each adds the product of the factors since, which is
 how much better the slots are explained by a change there than by none (Shiryaev–Roberts). The
@@ -17,7 +17,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Final
 
-from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after
+from monitor.stats.drift import BETS, CEILING, NO_EVIDENCE, Deviation, after
 
 _BETS: Final = range(len(BETS))
 #: Slots in a row that a change would not begin with.
@@ -51,6 +51,24 @@ def onset(deviations: Iterable[Deviation], threshold: float, dependence: float =
     median = _median(steps, starts)
     first = worse.find(True, median)
     return first if first - median >= LONG_ROW else median
+
+
+def recovery(deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0) -> int:
+    """How many of the deviations of an alarm, in their order, come before its recovery.
+
+    Evidence falls from then on: those up to the last at which it stood highest. While a change
+    lasts it stands near its ceiling, time and again.
+
+    >>> quiet, worse = Deviation(-0.125, 0.125), Deviation(0.5, 0.125)
+    >>> recovery([worse] * 40 + [quiet] * 12, 1e4)
+    40
+    """
+    evidence, highest, before = NO_EVIDENCE, 0.0, 0
+    for number, deviation in enumerate(deviations, 1):
+        evidence = after(evidence, deviation, threshold, dependence)
+        if (reached := min(evidence.reached, CEILING * threshold)) >= highest:
+            highest, before = reached, number
+    return before
 
 
 def _median(steps: array[float], starts: bytearray) -> int:

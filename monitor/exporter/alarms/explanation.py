@@ -30,7 +30,7 @@ from monitor.stats.attribution import Shift, Split, split, standing_out
 from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Z95, Estimate, estimate
 from monitor.stats.failures import fails_more
-from monitor.stats.onset import onset
+from monitor.stats.onset import onset, recovery
 from monitor.stats.sums import ZERO, Sums, as_worse
 
 OTHER = "other"
@@ -209,9 +209,11 @@ def settled(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None
 
 
 def recovered(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None:
-    """Where the mean is when an alarm closes: that of the latest 30 scored slots."""
-    scored = [one for one in history.counted if one.value is not None]
-    return _mean_of(scored[-ENOUGH_BEFORE:], record, history)
+    """Where the mean is when an alarm closes: that of the slots since its recovery began."""
+    of_it = [one for one in history.counted if one.event_time >= record.since.timestamp()]
+    threshold, dependence = 10.0**record.threshold, history.baseline.dependence
+    ill = recovery((one.deviation for one in of_it), threshold, dependence)
+    return _mean_of(of_it[ill:], record, history)
 
 
 def _mean_of(

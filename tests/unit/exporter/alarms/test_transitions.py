@@ -93,7 +93,8 @@ def test_an_alarm_closes_once() -> None:
     )  # fmt: skip
     assert closed.evidence_until == at(488)
     assert closed.recovered is not None
-    assert (closed.recovered.value, closed.recovered.n) == (1.0, 30.0)
+    assert closed.recovered.value == 1.0
+    assert 180 <= closed.recovered.n <= 200
     assert closed.answer.startswith("recovered at 12:08 UTC, back at 1.00 (")
 
 
