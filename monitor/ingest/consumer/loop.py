@@ -44,7 +44,7 @@ class ConsumingLoop:
         self._telemetry, self._health, self._clock = telemetry, health, clock
         self._dispatcher = Dispatcher(worker, limits, clock, self._fail)
         self._paused: frozenset[Partition] = frozenset()
-        self._polled_at = 0.0
+        self._polled_at = self._reached_at = 0.0
         self._failure: BaseException | None = None
         self._failed = asyncio.Event()
 
@@ -98,12 +98,15 @@ class ConsumingLoop:
             for batch in await self._consumer.poll(POLL_MS, POLL_RECORDS):
                 self._dispatcher.receive(batch)
             self._dispatcher.hand_out()
-            self._reach()
             self._polled_at = _monotonic()
+            self._reach(self._polled_at)
             self._health.beat("consumer", needs="kafka")
 
-    def _reach(self) -> None:
+    def _reach(self, now: float) -> None:
         """Nothing that was read is in anybody's hands now: the positions say how far all is."""
+        if now - self._reached_at < self._limits.commit_interval_s:
+            return
+        self._reached_at = now
         for one in self._dispatcher.assigned.values():
             if not one.under_way and (position := self._consumer.position(one.partition)):
                 one.reach(position)
