@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import aiohttp
 
-from tests.dashboards import BUILT_IN, Json, filled
+from grafana.promql import BY
+from tests.dashboards import BUILT_IN, Json, filled, inside
 
 #: Points of a chart, as on a screen of middling size.
 POINTS: Final = 300
@@ -63,8 +64,9 @@ async def chosen(asked: Asked, dashboard: Json, seconds: float) -> dict[str, str
             values[variable["name"]] = variable["query"]
         elif variable["type"] == "query":
             offered = await asked.label_values(filled(variable["definition"], values))
-            assert offered, variable["name"]
-            values[variable["name"]] = variable.get("allValue", offered[0])
+            # Where no series has a label that tells monitors apart, its variable is empty.
+            assert offered or variable["name"] in BY, variable["name"]
+            values[variable["name"]] = variable.get("allValue", (offered or [""])[0])
     return values
 
 
@@ -77,8 +79,7 @@ async def repetitions(
     for panel in dashboard["panels"]:
         if panel["type"] == "row":
             scopes = [scope async for scope in _scopes(asked, dashboard, panel, values)]
-        else:
-            found += [(panel, scope) for scope in scopes]
+        found += [(one, scope) for one in inside(panel) for scope in scopes]
     return found
 
 
