@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.frame import PAUSED
-from grafana.kinds import headline, table
+from grafana.kinds import DASH, headline, table
 from grafana.metrics import PLAIN_CELLS
 from grafana.parts import (
     DOUBT,
@@ -57,7 +57,8 @@ def _told() -> str:
     """At least 1 each: evidence may have fallen below the threshold since."""
     told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
     near = f"max by ({DETECTOR}) ({nearness(WHO)})"
-    return f"clamp_min(topk(2, {told} * on ({DETECTOR}) group_left () {near} or {told}), 1)"
+    strongest = f"clamp_min(topk(2, {told} * on ({DETECTOR}) group_left () {near} or {told}), 1)"
+    return plainly(strongest, "answer", "{} of $1", "{} of (.*)")
 
 
 def _said(expression: str, sentence: str) -> str:
@@ -106,19 +107,13 @@ def open_alarms() -> Json:
         steps=NEUTRAL,
         overrides=[
             named("metric", mappings=PLAIN_CELLS),
-            named("since", unit="dateTimeAsIso", custom__width=180, mappings=_DASH),
-            named("of an alarm", unit="percentunit", decimals=0, custom__width=110, mappings=_DASH),
+            named("since", unit="dateTimeAsIso", custom__width=180, mappings=DASH),
+            named("of an alarm", unit="percentunit", decimals=0, custom__width=110, mappings=DASH),
             AUDIT,
         ],
     )
 
 
-_DASH: Final = [
-    {
-        "type": "special",
-        "options": {"match": "nan", "result": {"text": "–", "color": PLAIN, "index": 0}},
-    }
-]
 _ALARMS: Final = {
     **same("metric", "application"),
     "Value #A": "since",

@@ -10,14 +10,12 @@ from grafana.frame import Band, Section, alarms, dashboard, judge_changes, pause
 from grafana.kinds import lines, states
 from grafana.metrics import EVERY_PICK
 from grafana.parts import (
-    DOUBT,
     GOOD,
     TO_ALARM,
     WORSE,
     Json,
     Query,
     Texts,
-    fixed,
     named,
     worded,
     zero_is_good,
@@ -46,7 +44,7 @@ def drift() -> Json:
             Section(
                 "System, judge or traffic?",
                 [
-                    Band(8, [(8, shifts()), (16, segments())]),
+                    Band(8, [(7, shifts()), (17, segments())]),
                     Band(8, [(12, _judge()), (12, _traffic())]),
                 ],
                 collapsed=False,
@@ -105,7 +103,7 @@ def _judge() -> Json:
         texts,
         Query(failed, "failed"),
         Query(doubts, "disagrees · {{kind}}"),
-        overrides=[named("failed", color=fixed(DOUBT))],
+        overrides=[named("failed", color={"mode": "thresholds"})],
         steps=zero_is_good(worse=0.05),
         limit=True,
         min=0,
@@ -118,18 +116,12 @@ def _traffic() -> Json:
     texts = Texts(
         "Traffic: the mix of segments",
         "Share of each segment in the judged interactions of the chosen window "
-        "(`rag_segment_score_samples`), of the ten largest. When the bands shift with the alarm, "
+        "(`rag_segment_score_samples`), of the ten largest. When lines cross with the alarm, "
         "it may be the mix; an alarm holds every segment against its own baseline.",
         "percentunit",
+        0,
     )
     largest = f"and on (segment) topk(10, {at_end(by_segment)})"
     query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0) {largest}", "{{segment}}")
-    return lines(
-        texts,
-        query,
-        stacked=True,
-        min=0,
-        max=1,
-        noValue="No segments: set export.segment",
-        custom={"lineWidth": 1},
-    )
+    none = "No segments: set export.segment"
+    return lines(texts, query, legend="last", min=0, max=1, noValue=none)

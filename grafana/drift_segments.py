@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.kinds import bars, table
+from grafana.kinds import DASH, bars, table
 from grafana.metrics import PLAIN_CELLS, directed
 from grafana.parts import (
     DOUBT,
@@ -14,6 +14,7 @@ from grafana.parts import (
     Texts,
     arranged,
     instant,
+    matching,
     named,
     rows,
     same,
@@ -45,9 +46,9 @@ def shifts() -> Json:
 
 _COLUMNS: Final = {
     "rag_drift_segment_shift": "shift",
-    "rag_drift_segment_shift_lower": "from",
-    "rag_drift_segment_shift_upper": "to",
-    "rag_drift_segment_share": "of the traffic",
+    "rag_drift_segment_shift_lower": "low",
+    "rag_drift_segment_shift_upper": "high",
+    "rag_drift_segment_share": "of traffic",
     "rag_drift_segment_stands_out": "differs",
 }
 
@@ -70,14 +71,16 @@ def segments() -> Json:
         *(rows(_row(name)) for name in _COLUMNS),
         transformations=[
             {"id": "merge", "options": {}},
-            arranged(same("metric", "application", "segment") | headings, left_out=["judge"]),
+            arranged(same("segment", "metric", "application") | headings, left_out=["judge"]),
         ],
         options={"sortBy": [{"displayName": "differs", "desc": True}]},
         steps=NEUTRAL,
+        mappings=DASH,
         overrides=[
-            named("metric", mappings=PLAIN_CELLS, custom__width=300),
-            named("of the traffic", unit="percentunit", decimals=0),
-            named("differs", mappings=words),
+            named("metric", mappings=PLAIN_CELLS, custom__width=280),
+            matching("/^(shift|low|high|of traffic|differs)$/", custom__width=85),
+            named("of traffic", unit="percentunit", decimals=0),
+            named("differs", mappings=[*words, *DASH]),
         ],
     )
 

@@ -16,8 +16,8 @@ def share() -> Json:
     texts = Texts(
         "Share of bad answers",
         "Share of the interactions with a faithfulness of at most 0.5, a noise sensitivity above "
-        "it, no answer or no passage (`rag_interaction_score_bucket`); thin: of those with the "
-        "worst score of all, 0 or above 0.9. Points are exemplars of the worst: single "
+        "it, no answer or no passage (`rag_interaction_score_bucket`); thin: the highest share "
+        "with the worst score of all, 0 or above 0.9. Points are exemplars of the worst: single "
         "interactions at their score, with their id, and a link to their audit page where the "
         "data source is set up for it (grafana/README.md). Of the ten metrics and applications "
         "with the most bad answers in the time shown.",
@@ -30,7 +30,8 @@ def share() -> Json:
     )
     ten = f"and on ({_WHOSE}) topk(10, {at_end(_all_bad())})"
     shares = f"({bad_low} / {every} or 1 - {good_high} / {every}) >= 0 {ten}"
-    worst = f"({worst_low} / {every} or ({all_high} - {nine}) / {every}) >= 0 {ten}"
+    # Exemplars come from every bucket that the query names: none but those of the worst.
+    worst = f"max({worst_low} / {every} or ({all_high} - {nine}) / {every}) >= 0"
     return lines(
         texts,
         Query(plainly(shares), "{{metric}} · {{application}}"),
@@ -81,7 +82,7 @@ def bad() -> Json:
     )
 
 
-_THIN: Final = "the worst of them"
+_THIN: Final = "with the worst score, at most"
 _DOTS: Final = {"dash": [2, 4], "fill": "dash"}
 _HALF: Final = 'le="0.5"'
 _WHOSE: Final = "application, metric"

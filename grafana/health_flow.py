@@ -8,11 +8,16 @@ from grafana.health_tiles import CONSUMED, ENDED
 from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
+    DOUBT,
+    FAINT,
+    GOOD,
     PLAIN,
+    WORSE,
     Json,
     Query,
     Texts,
     fixed,
+    matching,
     named,
     zero_is_good,
 )
@@ -36,9 +41,18 @@ def _outcomes() -> Json:
         Query(rate(CONSUMED, ""), "consumed"),
         Query(arrived, "arrived"),
         stacked=True,
-        overrides=[_line("consumed", []), _line("arrived", [4, 4])],
+        overrides=[*ENDINGS, _line("consumed", []), _line("arrived", [4, 4])],
         min=0,
     )
+
+
+#: Scored as it should, left out as configured; anything else is a loss.
+ENDINGS: Final = [
+    named("scored", color=fixed(GOOD)),
+    matching("/^not_sampled/", color=fixed(FAINT)),
+    matching("/^(unscorable|over_budget|dead_lettered)/", color=fixed(DOUBT)),
+    matching("/^judge_failed/", color=fixed(WORSE)),
+]
 
 
 def _line(name: str, dash: list[int]) -> Json:
@@ -62,7 +76,7 @@ def _reasons() -> Json:
     )
     lost = rate(ENDED, "outcome, reason", 'outcome!="scored"')
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
-    return lines(texts, query, stacked=True, min=0)
+    return lines(texts, query, stacked=True, overrides=ENDINGS, min=0)
 
 
 def _lag_seconds() -> Json:
@@ -95,7 +109,10 @@ def _lag_records() -> Json:
         Query(group, "as the group has committed"),
         Query(own, "as the scorers say"),
         Query(left, "an exporter's replay"),
-        overrides=[named("an exporter's replay", color=fixed(PLAIN))],
+        overrides=[
+            named("as the scorers say", color=fixed(FAINT)),
+            named("an exporter's replay", color=fixed(DOUBT)),
+        ],
         min=0,
     )
 

@@ -34,8 +34,8 @@ def calls() -> Json:
     )
     by = "task, result"
     own = Query(or_zero(rate(CALLS, by), "result", "no calls"), "{{task}} {{result}}")
-    again = rate("rag_monitor_judge_recheck_calls_total", "result")
-    retried = rate("rag_monitor_judge_retries_total", "reason")
+    again = or_zero(rate("rag_monitor_judge_recheck_calls_total", "result"), "result")
+    retried = or_zero(rate("rag_monitor_judge_retries_total", "reason"), "reason")
     not_ok = matching(r"/^\w+ (?!ok$|hit$)\w+$/", color=fixed(DOUBT))
     line = matching("/^(recheck|again): /", custom__fillOpacity=0, custom__stacking=_BY_ITSELF)
     queries = own, Query(again, "recheck: {{result}}"), Query(retried, "again: {{reason}}")

@@ -90,7 +90,7 @@ _STATE: Final = Texts(
     "none is seen (`rag_monitor_interactions_in_flight`).",
 )
 _FAILING: Final = Texts(
-    "Failing",
+    "Calls that fail",
     "Share of the calls in the last 5 minutes whose result is not ok "
     "(`rag_monitor_judge_calls_total`). Many are asked again; what is lost for good stands beside "
     "it. No calls with the offline judge, which needs none.",
@@ -98,7 +98,7 @@ _FAILING: Final = Texts(
     1,
 )
 _LOST: Final = Texts(
-    "Lost",
+    "Judgements lost",
     "Share of the interactions judged in the last 5 minutes that ended as judge_failed "
     "(`rag_monitor_interactions_total`). Above 5 % the intervals of all scores are widened.",
     "percentunit",

@@ -8,6 +8,7 @@ from grafana.kinds import lines, table
 from grafana.parts import (
     A_MINUTE,
     A_SECOND,
+    DOUBT,
     GOOD,
     NEUTRAL,
     WORSE,
@@ -33,7 +34,9 @@ def failures() -> Json:
     chosen = 'outcome=~"judge_failed|over_budget"'
     lost = per_minute("rag_monitor_interactions_total", "outcome, reason", chosen)
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
-    return lines(texts, query, stacked=True, min=0)
+    red = matching("/^judge_failed/", color=fixed(WORSE))
+    orange = matching("/^over_budget/", color=fixed(DOUBT))
+    return lines(texts, query, stacked=True, overrides=[red, orange], min=0)
 
 
 def agreement() -> Json:

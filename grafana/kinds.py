@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from grafana.parts import (
     GOOD,
     LEAST,
     NO_TRAFFIC,
+    PLAIN,
     SHADES,
     Json,
     Query,
@@ -59,7 +60,7 @@ def _stat() -> Json:
         "justifyMode": "auto",
         "orientation": "auto",
         "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
-        "text": {},
+        "text": {"valueSize": 38},
         "textMode": "value",
         "wideLayout": True,
     }
@@ -163,6 +164,15 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
     custom = {"scaleDistribution": {"type": "linear"}}
     found = panel("heatmap", texts, [query], options, custom=custom, **more)
     return found | {"maxDataPoints": 48}
+
+
+#: In a cell, what is no number.
+DASH: Final = [
+    {
+        "type": "special",
+        "options": {"match": "nan", "result": {"text": "–", "color": PLAIN, "index": 0}},
+    }
+]
 
 
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:

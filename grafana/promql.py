@@ -176,8 +176,12 @@ def at_end(expression: str) -> str:
     return re.sub(r"(rag_\w+\{[^}]*\}(?:\[[^]]*\])?)", rf"\1{_END}", expression)
 
 
-def plainly(expression: str) -> str:
-    """With the plain name of a metric in the place of its name."""
-    for name, metric in CATALOGUE.items():
-        expression = f'label_replace({expression}, "metric", "{metric.plain}", "metric", "{name}")'
+def plainly(expression: str, label: str = "metric", plain: str = "{}", name: str = "{}") -> str:
+    """With the plain name of a metric in the place of its name, in a label or in a part of it.
+
+    ``name`` is what a label matches, and ``plain`` what it becomes.
+    """
+    for own, metric in CATALOGUE.items():
+        told, found = plain.format(metric.plain), name.format(own)
+        expression = f'label_replace({expression}, "{label}", "{told}", "{label}", "{found}")'
     return expression

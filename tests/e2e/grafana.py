@@ -48,6 +48,17 @@ class Asked:
         data = await self.get("query_range", query=expression, **bounds)
         return list(data["result"])
 
+    async def last(
+        self, expression: str, start: float, end: float, step: float, *, is_instant: bool
+    ) -> float | None:
+        """What a tile shows: a range ends at a multiple of its step, an instant query now."""
+        if is_instant:
+            found = await self.instant(expression, end)
+            return float(found[0]["value"][1]) if found else None
+        bounds = {"start": str(start // step * step), "end": str(end // step * step)}
+        data = await self.get("query_range", query=expression, step=str(step), **bounds)
+        return float(data["result"][0]["values"][-1][1]) if data["result"] else None
+
     async def label_values(self, definition: str) -> list[str]:
         """What ``label_values(SERIES, LABEL)`` offers, in order."""
         selector, _, label = definition.removeprefix("label_values(")[:-1].rpartition(", ")

@@ -78,8 +78,12 @@ PAUSED = {'rag_monitor_paused{application="*"}': 1}
     ("series", "said"),
     [
         (
-            {**OPEN, **PAUSED, f'rag_drift_change_info{{{DETECTOR}, answer="fell 0.9 → 0.6"}}': 1},
-            {"fell 0.9 → 0.6": 2},
+            {
+                **OPEN,
+                **PAUSED,
+                f'rag_drift_change_info{{{DETECTOR}, answer="faithfulness of bot fell"}}': 1,
+            },
+            {"claims that the passages support of bot fell": 2},
         ),
         # Evidence may have fallen since; it is an alarm still.
         (
@@ -136,16 +140,16 @@ def test_two_monitors_in_one_prometheus_are_not_mixed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("panel", "series", "share"),
     [
-        ("Lost", {'rag_monitor_interactions_total{outcome="scored"}': 3}, 0),
+        ("Judgements lost", {'rag_monitor_interactions_total{outcome="scored"}': 3}, 0),
         (
-            "Lost",
+            "Judgements lost",
             {
                 'rag_monitor_interactions_total{outcome="scored"}': 3,
                 'rag_monitor_interactions_total{outcome="judge_failed"}': 1,
             },
             0.25,
         ),
-        ("Failing", {'rag_monitor_judge_calls_total{result="ok"}': 3}, 0),
+        ("Calls that fail", {'rag_monitor_judge_calls_total{result="ok"}': 3}, 0),
     ],
 )
 def test_what_never_went_wrong_is_none_of_it(
