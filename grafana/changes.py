@@ -4,54 +4,129 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.kinds import table
-from grafana.parts import NEUTRAL, PLAIN, Json, Query, Texts, arranged, named, worded
-from grafana.promql import WHO, once, or_zero
+from grafana.frame import PAUSED
+from grafana.kinds import DASH, headline, table
+from grafana.metrics import PLAIN_CELLS
+from grafana.parts import (
+    DOUBT,
+    NEUTRAL,
+    PLAIN,
+    WORSE,
+    Json,
+    Texts,
+    arranged,
+    named,
+    rows,
+    same,
+)
+from grafana.promql import WHO, WINDOW, nearness, once, or_unknown, plainly
 
 DETECTOR: Final = "metric, application, judge"
-NOTHING: Final = "Nothing: no alarm is open."
+NOTHING: Final = "No alarm is open"
 SOON: Final = "An alarm is open; what changed is still to be told."
+LEARNING: Final = "Nothing is watched yet: what is normal is still learned."
+NOBODY: Final = "No exporter is seen."
+#: The colours of the sentence: an alarm is 1, what is to be known is 0.5, all is well is 0.
+_TOLD: Final = ((None, PLAIN), (0.5, DOUBT), (1.0, WORSE))
 
 
 def what_changed() -> Json:
-    """One sentence for every open alarm."""
-    since = once("rag_drift_change_since_timestamp_seconds", WHO)
-    told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
-    rows = f"1000 * max by ({DETECTOR}) ({since}) * on ({DETECTOR}) group_left (answer) {told}"
-    alarm = f"0 * (sum({once('rag_drift_alarm', WHO)}) > 0)"
-    soon = f'{rows} or on () label_replace({alarm}, "answer", "{SOON}", "", "")'
+    """The sentences of the two strongest alarms; without one, how near the nearest is."""
     texts = Texts(
         "What changed",
-        "One sentence for every open alarm (label `answer` of `rag_drift_change_info`): from what "
-        "to what, since when (`rag_drift_change_since_timestamp_seconds`), whether the judge fails "
-        "more often, what the traffic mix explains, and the segment that differs from the others.",
+        "While an alarm is open, its sentence (label `answer` of `rag_drift_change_info`), of the "
+        "two with the most evidence: from what to what, since when, whether the judge fails more "
+        "often, what the traffic mix explains, and the segment that differs from the others. Else "
+        "the metric and application that are nearest to an alarm (`rag_drift_evidence` / "
+        "`rag_drift_threshold`), or what is paused (`rag_monitor_paused`).",
     )
+    soon = f"1 + 0 * (sum({once('rag_drift_alarm', WHO)}) > 0)"
+    learning = f"0 * sum({once('rag_score_samples', WHO, WINDOW)})"
+    parts = (
+        _told(),
+        _said(soon, SOON),
+        _paused(),
+        _calm(),
+        _said(learning, LEARNING),
+        _said("vector(0.5)", NOBODY),
+    )
+    return headline(texts, " or on () ".join(parts), steps=_TOLD)
+
+
+def _told() -> str:
+    """At least 1 each: evidence may have fallen below the threshold since."""
+    told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
+    near = f"max by ({DETECTOR}) ({nearness(WHO)})"
+    strongest = f"clamp_min(topk(2, {told} * on ({DETECTOR}) group_left () {near} or {told}), 1)"
+    return plainly(strongest, "answer", "{} of $1", "{} of (.*)")
+
+
+def _said(expression: str, sentence: str) -> str:
+    return f'label_replace({expression}, "answer", "{sentence}", "", "")'
+
+
+def _paused() -> str:
+    sentence = "Judging of $1 is paused by hand: rag-monitor resume ends it."
+    chosen = f"0.5 * {PAUSED.replace('rag_monitor_paused', _OF_CHOSEN)}"
+    return f'label_replace({chosen}, "answer", "{sentence}", "application", "(.+)")'
+
+
+_OF_CHOSEN: Final = 'rag_monitor_paused{application=~"$application|[*]"}'
+
+
+def _calm() -> str:
+    """PromQL makes a label of a number by ``count_values`` alone."""
+    near = plainly(f"topk(1, max by (metric, application) ({nearness(WHO)}))")
+    share = f'0 * count_values by (metric, application) ("share", round(100 * {near}))'
+    parts = f'label_join({share}, "answer", "|", "metric", "application", "share")'
+    sentence = "Within normal. Nearest: $1, of $2: $3 % of what opens an alarm."
+    return f'label_replace({parts}, "answer", "{sentence}", "answer", "(.*)[|](.*)[|](.*)")'
+
+
+def open_alarms() -> Json:
+    """One row an open alarm: since when, how strong, and the interactions behind it."""
+    since = once("rag_drift_change_since_timestamp_seconds", WHO)
+    of_open = f"max by ({DETECTOR}) (rag_drift_alarm{{{WHO}}}) > 0"
+    strength = f"max by ({DETECTOR}) ({nearness(WHO)}) and on ({DETECTOR}) ({of_open})"
+    texts = Texts(
+        "Open alarms",
+        "One row an open `rag_drift_alarm`: the estimated start of its change "
+        "(`rag_drift_change_since_timestamp_seconds`; look for what was rolled out then) and its "
+        "evidence as a share of what opens an alarm (`rag_drift_evidence` / "
+        "`rag_drift_threshold`). With the variable Audit pages set, a link to the interactions.",
+    )
+    nothing = "metric", NOTHING
     return table(
         texts,
-        Query(linked(or_zero(soon, "answer", NOTHING)), instant=True, table=True),
-        transformations=[arranged(_CHANGED, left_out=("application", "metric", "judge"))],
+        rows(linked(or_unknown(f"1000 * max by ({DETECTOR}) ({since})", *nothing))),
+        rows(linked(or_unknown(strength, *nothing))),
+        transformations=[
+            {"id": "merge", "options": {}},
+            arranged(_ALARMS),
+        ],
         steps=NEUTRAL,
-        options={"showHeader": False},
         overrides=[
-            named("What changed", custom__cellOptions={"type": "auto", "wrapText": True}),
-            named(
-                "Since",
-                unit="dateTimeAsIso",
-                custom__width=180,
-                mappings=worded({0.0: ("–", PLAIN)}),
-            ),
+            named("metric", mappings=PLAIN_CELLS),
+            named("since", unit="dateTimeAsIso", custom__width=180, mappings=DASH),
+            named("of an alarm", unit="percentunit", decimals=0, custom__width=110, mappings=DASH),
             AUDIT,
         ],
     )
 
 
+_ALARMS: Final = {
+    **same("metric", "application"),
+    "Value #A": "since",
+    "Value #B": "of an alarm",
+    **same("judge"),
+    "audit": "Audit",
+}
 AUDIT: Final = named(
     "Audit",
     custom__width=90,
     links=[{"title": "Interactions", "url": "${__value.raw}", "targetBlank": True}],
     mappings=[{"type": "regex", "options": {"pattern": ".+", "result": {"text": "open"}}}],
 )
-_CHANGED: Final = {"answer": "What changed", "Value": "Since", "audit": "Audit"}
 
 
 def linked(expression: str) -> str:

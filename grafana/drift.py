@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from grafana.changes import what_changed
-from grafana.drift_tiles import ONE, tiles
+from grafana.changes import open_alarms, what_changed
+from grafana.drift_segments import segments, shifts
+from grafana.drift_tiles import ONE, open_, unwatched
 from grafana.drift_worst import bad, share
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes
-from grafana.kinds import bars, lines, states
-from grafana.metrics import EVERY_PICK, directed
-from grafana.parts import DOUBT, GOOD, WORSE, Json, Query, Texts, fixed, named, worded, zero_is_good
-from grafana.pauses import band, pauses
-from grafana.promql import WHO, WINDOW, once, or_unknown, or_zero
+from grafana.frame import Band, Section, alarms, dashboard, judge_changes, pauses, releases
+from grafana.kinds import lines, states
+from grafana.metrics import EVERY_PICK
+from grafana.parts import (
+    GOOD,
+    TO_ALARM,
+    WORSE,
+    Json,
+    Query,
+    Texts,
+    named,
+    worded,
+    zero_is_good,
+)
+from grafana.promql import WHO, WINDOW, at_end, nearest_ten, nearness, once, or_unknown, plainly
+
+_EVIDENCE = "Evidence, as a share of what opens an alarm"
 
 
 def drift() -> Json:
@@ -21,82 +33,77 @@ def drift() -> Json:
         "Is the quality worse than normal, since when, where, and is it the system, the judge or "
         "the traffic?",
         [
-            Section("", [Band(5, tiles()), band(), Band(5, [(24, what_changed())])]),
-            Section("Evidence", [Band(9, [(24, _evidence())]), Band(5, [(24, _alarms())])]),
+            Section(
+                "",
+                [
+                    Band(4, [(4, open_()), (20, what_changed())]),
+                    Band(5, [(4, unwatched()), (20, open_alarms())]),
+                    Band(9, [(24, _evidence())]),
+                ],
+            ),
             Section(
                 "System, judge or traffic?",
-                [Band(9, [(8, _system()), (8, _judge()), (8, _traffic())])],
+                [
+                    Band(8, [(7, shifts()), (17, segments())]),
+                    Band(8, [(12, _judge()), (12, _traffic())]),
+                ],
+                collapsed=False,
             ),
-            Section(
-                "Worst interactions",
-                [Band(8, [(12, share()), (12, bad())])],
-            ),
+            Section("Worst interactions", [Band(8, [(12, share()), (12, bad())])]),
+            Section("Alarms over time", [Band(8, [(24, _alarms())])]),
         ],
-        annotations=[alarms(), judge_changes(), pauses()],
-        asks_for_audit=True,
+        chosen=("application", "judge", "window", "audit_url"),
+        annotations=[*alarms("", [_EVIDENCE]), judge_changes(), pauses(), releases()],
     )
+
+
+def _ten(expression: str) -> str:
+    """Those that came nearest to an alarm: 21 applications have 63 detectors."""
+    found = f"{expression} and on (metric, application, judge) {nearest_ten(WHO)}"
+    return plainly(found)
 
 
 def _evidence() -> Json:
-    who = "{{metric}} · {{application}}"
     texts = Texts(
-        "Evidence against threshold",
-        "`rag_drift_evidence` (log10 of the evidence that a metric is worse than its baseline) and "
-        "`rag_drift_threshold` (dashed red): where a line reaches it, the alarm opens. One step up "
-        "is ten times the evidence; a line that rises steadily is a change, one that wanders below "
-        "2 is chance.",
-        decimals=1,
+        _EVIDENCE,
+        "`rag_drift_evidence` / `rag_drift_threshold` of the ten metrics and applications that "
+        "came nearest within the time shown: where a line reaches 100 % (dashed), an alarm opens. "
+        "A line that rises steadily is a change; one that wanders far below is chance.",
+        "percentunit",
+        0,
     )
-    dashed = {"dash": [10, 10], "fill": "dash"}
-    return lines(
-        texts,
-        Query(once("rag_drift_evidence", WHO), who),
-        Query(f"min({once('rag_drift_threshold', WHO)})", "threshold"),
-        overrides=[named("threshold", color=fixed(WORSE), custom__lineStyle=dashed)],
-        custom={"axisSoftMin": 0},
-    )
+    query = Query(_ten(nearness(WHO)), "{{metric}} · {{application}}")
+    custom = {"axisSoftMax": 1.1}
+    return lines(texts, query, steps=TO_ALARM, limit=True, min=0, custom=custom, legend="last")
 
 
 def _alarms() -> Json:
     texts = Texts(
         "Alarms",
-        "`rag_drift_alarm`, one bar a metric and application: red while it is worse than normal. "
-        "No bar: no baseline yet, or no exporter.",
+        "`rag_drift_alarm`, one bar a metric and application, of the ten that came nearest to an "
+        "alarm within the time shown: red while it is worse than normal. No bar: no baseline yet, "
+        "or no exporter.",
     )
     words = worded({0.0: ("normal", GOOD), 1.0: ("worse", WORSE)})
-    query = Query(once("rag_drift_alarm", WHO), "{{metric}} · {{application}}")
+    query = Query(_ten(once("rag_drift_alarm", WHO)), "{{metric}} · {{application}}")
     return states(texts, query, mappings=words, steps=ONE)
-
-
-def _system() -> Json:
-    within = "rag_drift_segment_within"
-    worse_low = once(within, directed(higher_is_better=True), WHO)
-    worse_high = once(within, directed(higher_is_better=False), WHO)
-    texts = Texts(
-        "System: what each segment adds",
-        "`rag_drift_segment_within` of the open alarms, turned so that more is worse: how much of "
-        "the change happened within each segment. One long bar is that segment's fault; all alike "
-        "is the whole system's.",
-        decimals=3,
-    )
-    expression = or_zero(f"sort_desc(-1 * {worse_low} or {worse_high})", "segment", "no alarm")
-    query = Query(expression, "{{segment}} {{metric}}", instant=True)
-    return bars(texts, query, min=0, steps=((None, GOOD), (0.001, DOUBT), (0.02, WORSE)))
 
 
 def _judge() -> Json:
     texts = Texts(
         "Judge: does it fail, or disagree with itself?",
-        "`rag_score_missing_ratio` over the chosen window, and 1 − `rag_monitor_judge_agreement` "
-        "of the recheck. When either goes up with the alarm, suspect the judge.",
+        "The highest `rag_score_missing_ratio` of all applications over the chosen window, and 1 − "
+        "`rag_monitor_judge_agreement` of the recheck. When either goes up with the alarm, suspect "
+        "the judge; above 5 % failed (dashed) the intervals are widened.",
         "percentunit",
     )
-    failed = f"max by (application) ({once('rag_score_missing_ratio', WHO, WINDOW)})"
+    failed = f"max({once('rag_score_missing_ratio', WHO, WINDOW)})"
     doubts = or_unknown("1 - min by (kind) (rag_monitor_judge_agreement)", "kind", "unknown")
     return lines(
         texts,
-        Query(failed, "failed · {{application}}"),
+        Query(failed, "failed"),
         Query(doubts, "disagrees · {{kind}}"),
+        overrides=[named("failed", color={"mode": "thresholds"})],
         steps=zero_is_good(worse=0.05),
         limit=True,
         min=0,
@@ -104,22 +111,17 @@ def _judge() -> Json:
 
 
 def _traffic() -> Json:
-    one = f"{once('rag_segment_score_samples', EVERY_PICK[0].matcher, WINDOW, WHO)}"
+    one = once("rag_segment_score_samples", EVERY_PICK[0].matcher, WINDOW, WHO)
     by_segment = f"sum by (segment) ({one})"
     texts = Texts(
         "Traffic: the mix of segments",
         "Share of each segment in the judged interactions of the chosen window "
-        "(`rag_segment_score_samples`). When the bands shift with the alarm, it may be the mix; an "
-        "alarm holds every segment against its own baseline.",
+        "(`rag_segment_score_samples`), of the ten largest. When lines cross with the alarm, "
+        "it may be the mix; an alarm holds every segment against its own baseline.",
         "percentunit",
+        0,
     )
-    query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0)", "{{segment}}")
-    return lines(
-        texts,
-        query,
-        stacked=True,
-        min=0,
-        max=1,
-        noValue="No segments: set export.segment",
-        custom={"lineWidth": 1},
-    )
+    largest = f"and on (segment) topk(10, {at_end(by_segment)})"
+    query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0) {largest}", "{{segment}}")
+    none = "No segments: set export.segment"
+    return lines(texts, query, legend="last", min=0, max=1, noValue=none)

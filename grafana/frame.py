@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Final, NamedTuple
 
-from grafana.parts import DATASOURCE, DOUBT, WORSE, Json
-from grafana.promql import APPLICATION
+from grafana.parts import DATASOURCE, DOUBT, GOOD, WORSE, Json
+from grafana.promql import APPLICATION, BY, of_monitor
 
 COLUMNS: Final = 24
 TAG: Final = "rag-monitor"
@@ -22,28 +23,42 @@ class Band(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Bands below a heading; ``repeat`` is the variable for whose values it is repeated."""
+    """Bands below a heading; ``repeat`` is the variable for whose values it is repeated.
+
+    A collapsed section asks nothing until somebody opens it.
+    """
 
     title: str
     bands: Sequence[Band]
     repeat: str | None = None
+    collapsed: bool = True
 
 
 def placed(sections: Sequence[Section]) -> list[Json]:
     """The panels with ids and places, from the top; a section without a title has no heading."""
     found: list[Json] = []
+    numbers = count(1)
     y = 0
     for section in sections:
+        folded = bool(section.title) and section.collapsed
         if section.title:
-            found.append(_heading(section, len(found) + 1, y))
+            found.append(_heading(section, next(numbers), y))
             y += 1
-        for band in section.bands:
-            x = 0
-            for width, panel in band.panels:
-                at = {"h": band.height, "w": width, "x": x, "y": y}
-                found.append({"id": len(found) + 1, "gridPos": at, **panel})
-                x += width
-            y += band.height
+        below = _below(section.bands, numbers, y)
+        (found[-1]["panels"] if folded else found).extend(below)
+        y += 0 if folded else sum(band.height for band in section.bands)
+    return found
+
+
+def _below(bands: Sequence[Band], numbers: Iterator[int], y: int) -> list[Json]:
+    found: list[Json] = []
+    for band in bands:
+        x = 0
+        for width, panel in band.panels:
+            at = {"h": band.height, "w": width, "x": x, "y": y}
+            found.append({"id": next(numbers), "gridPos": at, **panel})
+            x += width
+        y += band.height
     return found
 
 
@@ -53,10 +68,16 @@ def _heading(section: Section, number: int, y: int) -> Json:
         "gridPos": {"h": 1, "w": COLUMNS, "x": 0, "y": y},
         "type": "row",
         "title": section.title,
-        "collapsed": False,
+        "collapsed": section.collapsed,
         "panels": [],
     }
     return heading | ({"repeat": section.repeat} if section.repeat else {})
+
+
+def flat(panels: Sequence[Json]) -> list[Json]:
+    """All panels but headings, those of collapsed sections too."""
+    inside = (panel.get("panels", []) if panel["type"] == "row" else [panel] for panel in panels)
+    return [panel for some in inside for panel in some]
 
 
 def dashboard(
@@ -65,28 +86,41 @@ def dashboard(
     description: str,
     sections: Sequence[Section],
     *,
+    chosen: Sequence[str],
     annotations: Sequence[Json] = (),
-    asks_for_audit: bool = False,
 ) -> Json:
-    """A whole dashboard; where it does not ask for the audit pages, it hands their URL on."""
+    """A whole dashboard. ``chosen`` are the variables that its panels use; others are hidden.
+
+    Hidden ones are there so that the links hand them on.
+    """
+    panels = placed(sections)
     return {
-        "annotations": {"list": list(annotations)},
+        "annotations": {"list": [_confined(each, panels) for each in annotations]},
         "description": description,
         "editable": True,
         "graphTooltip": 1,
         "id": None,
         "links": [_links()],
-        "panels": placed(sections),
+        "panels": panels,
         "refresh": "30s",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": _variables(asks_for_audit)},
+        "templating": {"list": _variables(chosen)},
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "browser",
         "title": title,
         "uid": uid,
         "version": 1,
     }
+
+
+def _confined(found: Json, panels: Sequence[Json]) -> Json:
+    """An annotation whose filter names titles, with the ids of the panels that have them."""
+    if "filter" not in found:
+        return found
+    titles = found["filter"]["ids"]
+    ids = [panel["id"] for panel in flat(panels) if panel["title"] in titles]
+    return found | {"filter": {"exclude": False, "ids": ids}}
 
 
 def _links() -> Json:
@@ -104,47 +138,62 @@ def _links() -> Json:
     }
 
 
-def _variables(asks_for_audit: bool) -> list[Json]:
+def _variables(chosen: Sequence[str]) -> list[Json]:
     of = f"{{{APPLICATION}}}"
-    return [
-        {
-            "current": {},
-            "hide": 0,
-            "includeAll": False,
-            "label": "Data source",
-            "multi": False,
-            "name": "datasource",
-            "options": [],
-            "query": "prometheus",
-            "refresh": 1,
-            "regex": "",
-            "type": "datasource",
-        },
+    monitors = [_monitor(label, BY[:index]) for index, label in enumerate(BY)]
+    others = [
         _choice("application", "Application", "rag_score_samples"),
         _choice("judge", "Judge", f"rag_score_samples{of}"),
-        _choice("segment", "Segment", f"rag_segment_score_samples{of}"),
         _choice("window", "Window", "rag_score_samples", many=False),
         _textbox(
             "audit_url",
             "Audit pages",
             "Base URL of the audit pages, as audit.url; without it there are no links to them.",
-            hidden=not asks_for_audit,
         ),
     ]
+    hidden = [each | {"hide": 0 if each["name"] in chosen else 2} for each in others]
+    return [_DATASOURCES, *monitors, *hidden]
+
+
+_DATASOURCES: Final[Json] = {
+    "current": {},
+    "hide": 0,
+    "includeAll": False,
+    "label": "Data source",
+    "multi": False,
+    "name": "datasource",
+    "options": [],
+    "query": "prometheus",
+    "refresh": 1,
+    "regex": "",
+    "type": "datasource",
+}
+
+
+def _monitor(label: str, before: Sequence[str]) -> Json:
+    """A variable of a label that tells monitors apart: one value, the first; empty without any."""
+    of = ", ".join(f'{one}="${one}"' for one in before)
+    series = f"rag_monitor_build_info{{{of}}}" if of else "rag_monitor_build_info"
+    return _queried(label, label.capitalize(), f"label_values({series}, {label})")
 
 
 def _choice(name: str, label: str, series: str, *, many: bool = True) -> Json:
     """A variable of label values. All is one expression, and not a list: it is safe and short."""
-    query = f"label_values({series}, {name})"
+    found = _queried(name, label, f"label_values({of_monitor(series)}, {name})")
     everything: Json = {"selected": True, "text": ["All"], "value": ["$__all"]}
-    found: Json = {
-        "current": everything if many else {},
+    all_of_them = {"allValue": ".*", "current": everything, "includeAll": True, "multi": True}
+    return found | (all_of_them if many else {})
+
+
+def _queried(name: str, label: str, query: str) -> Json:
+    return {
+        "current": {},
         "datasource": DATASOURCE,
         "definition": query,
         "hide": 0,
-        "includeAll": many,
+        "includeAll": False,
         "label": label,
-        "multi": many,
+        "multi": False,
         "name": name,
         "options": [],
         "query": {"query": query, "refId": f"variable-{name}"},
@@ -153,15 +202,14 @@ def _choice(name: str, label: str, series: str, *, many: bool = True) -> Json:
         "sort": 1,
         "type": "query",
     }
-    return found | ({"allValue": ".*"} if many else {})
 
 
-def _textbox(name: str, label: str, description: str, *, hidden: bool) -> Json:
+def _textbox(name: str, label: str, description: str) -> Json:
     """A variable that people type."""
     return {
         "current": {"selected": False, "text": "", "value": ""},
         "description": description,
-        "hide": 2 if hidden else 0,
+        "hide": 0,
         "label": label,
         "name": name,
         "options": [{"selected": True, "text": "", "value": ""}],
@@ -170,12 +218,14 @@ def _textbox(name: str, label: str, description: str, *, hidden: bool) -> Json:
     }
 
 
-def annotation(name: str, colour: str, expression: str, title: str, text: str) -> Json:
-    """Marks at what a query finds, with what they say of it."""
-    return {
+def annotation(
+    name: str, colour: str, expression: str, title: str, text: str, panels: Sequence[str] = ()
+) -> Json:
+    """Marks at what a query finds, with what they say of it; ``panels``: titles of where only."""
+    found = {
         "datasource": DATASOURCE,
         "enable": True,
-        "expr": expression,
+        "expr": of_monitor(expression),
         "hide": False,
         "iconColor": colour,
         "name": name,
@@ -184,20 +234,45 @@ def annotation(name: str, colour: str, expression: str, title: str, text: str) -
         "textFormat": text,
         "titleFormat": title,
     }
+    return found | ({"filter": {"exclude": False, "ids": list(panels)}} if panels else {})
 
 
-def alarms() -> Json:
-    """From the opening of an alarm to its end, with the sentence of what changed."""
+def alarms(name: str, panels: Sequence[str], *matchers: str) -> list[Json]:
+    """On these panels: an alarm from its opening to its end, and the start of its change."""
     who = "metric, application, judge"
-    open_ = f"max by ({who}) (rag_drift_alarm{{{APPLICATION}}}) > 0"
-    told = f"max by ({who}, answer) (rag_drift_change_info{{{APPLICATION}}})"
-    return annotation(
-        "Alarms",
+    inner = ", ".join([*matchers, APPLICATION])
+    open_ = f"max by ({who}) (rag_drift_alarm{{{inner}}}) > 0"
+    told = f"max by ({who}, answer) (rag_drift_change_info{{{inner}}})"
+    since = f"max by ({who}) (rag_drift_change_since_timestamp_seconds{{{inner}}})"
+    region = annotation(
+        f"Alarms{name}",
         WORSE,
         f"({open_}) * on ({who}) group_left (answer) {told} or on ({who}) ({open_})",
         "{{metric}} of {{application}} is worse",
         "{{answer}}",
+        panels,
     )
+    begin = annotation(
+        f"Since{name}",
+        DOUBT,
+        f"1000 * {since}",
+        "{{metric}} of {{application}} began to be worse",
+        "the estimated start of the change",
+        panels,
+    )
+    return [region, begin | {"useValueForTime": True}]
+
+
+def releases() -> Json:
+    """What was rolled out when, as whoever rolls out has told Grafana."""
+    return {
+        "datasource": {"type": "grafana", "uid": "-- Grafana --"},
+        "enable": True,
+        "hide": False,
+        "iconColor": GOOD,
+        "name": "Releases",
+        "target": {"limit": 100, "matchAny": False, "tags": ["deploy"], "type": "tags"},
+    }
 
 
 def judge_changes() -> Json:
@@ -215,3 +290,21 @@ def judge_changes() -> Json:
 
 def _known(by: str) -> str:
     return f"max by ({by}) (last_over_time(rag_judge_info[1d] offset 5m))"
+
+
+#: One series an application; the one of all of them, ``*``, in words.
+PAUSED: Final = (
+    'label_replace(max by (application) (rag_monitor_paused), "application", "all applications", '
+    '"application", "[*]")'
+)
+
+
+def pauses() -> Json:
+    """From the beginning of a pause by hand to its end."""
+    return annotation(
+        "Pauses",
+        WORSE,
+        PAUSED,
+        "Judging of {{application}} is paused",
+        "rag-monitor resume ends it",
+    )

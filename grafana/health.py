@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from grafana.frame import Band, Section, dashboard
+from grafana.frame import Band, Section, dashboard, pauses, releases
 from grafana.health_flow import ENDS, IN_TIME
 from grafana.health_rest import KAFKA, LEFT_OUT, PROCESSES
 from grafana.health_tiles import tiles
 from grafana.parts import Json
-from grafana.pauses import band, pauses
 
 
 def health() -> Json:
@@ -17,12 +16,18 @@ def health() -> Json:
         "RAG / Monitor health",
         "Does the monitor itself see everything, in time, and without losing any of it?",
         [
-            Section("", [Band(5, tiles()), band()]),
-            Section("Every interaction ends", [Band(8, [(8, p()) for p in ENDS])]),
-            Section("In time", [Band(8, [(6, p()) for p in IN_TIME])]),
-            Section("Kafka", [Band(7, [(6, p()) for p in KAFKA])]),
-            Section("Left out", [Band(7, [(6, p()) for p in LEFT_OUT])]),
-            Section("Processes", [Band(7, [(6, p()) for p in PROCESSES])]),
+            Section(
+                "",
+                [
+                    Band(4, tiles()),
+                    Band(9, [(12, panel()) for panel in ENDS]),
+                    Band(8, [(12, panel()) for panel in IN_TIME]),
+                ],
+            ),
+            Section("Left out", [Band(8, [(8, panel()) for panel in LEFT_OUT])]),
+            Section("Kafka", [Band(7, [(12, panel()) for panel in KAFKA])]),
+            Section("Processes", [Band(7, [(12, panel()) for panel in PROCESSES])]),
         ],
-        annotations=[pauses()],
+        chosen=(),
+        annotations=[pauses(), releases()],
     )

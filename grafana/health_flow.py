@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.health_tiles import CONSUMED, ENDED, FLYING, PROCESS, difference
+from grafana.health_tiles import CONSUMED, ENDED
 from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
     DOUBT,
+    FAINT,
     GOOD,
+    PLAIN,
     WORSE,
     Json,
     Query,
     Texts,
     fixed,
+    matching,
     named,
     zero_is_good,
 )
@@ -24,33 +27,44 @@ from grafana.promql import or_unknown, or_zero, rate
 def _outcomes() -> Json:
     texts = Texts(
         "Consumed and ended",
-        "Interactions a second: what was read (`rag_monitor_interactions_consumed_total`, line) "
-        "and how it ended (`rag_monitor_interactions_total`, areas).",
+        "Interactions a second: what arrived (growth of `rag_monitor_input_end_offset`; 0 is a "
+        "quiet topic, and not the monitor's fault), what was read "
+        "(`rag_monitor_interactions_consumed_total`, line) and how it ended "
+        "(`rag_monitor_interactions_total`, areas).",
         A_SECOND,
     )
-    line = named(
-        "consumed",
-        color=fixed(DOUBT),
+    grown = "deriv(rag_monitor_input_end_offset[$__rate_interval])"
+    arrived = f"clamp_min(sum(max by (topic, partition) ({grown})), 0)"
+    return lines(
+        texts,
+        Query(rate(ENDED, "outcome"), "{{outcome}}"),
+        Query(rate(CONSUMED, ""), "consumed"),
+        Query(arrived, "arrived"),
+        stacked=True,
+        overrides=[*ENDINGS, _line("consumed", []), _line("arrived", [4, 4])],
+        min=0,
+    )
+
+
+#: Scored as it should, left out as configured; anything else is a loss.
+ENDINGS: Final = [
+    named("scored", color=fixed(GOOD)),
+    matching("/^not_sampled/", color=fixed(FAINT)),
+    matching("/^(unscorable|over_budget|dead_lettered)/", color=fixed(DOUBT)),
+    matching("/^judge_failed/", color=fixed(WORSE)),
+]
+
+
+def _line(name: str, dash: list[int]) -> Json:
+    style = {"dash": dash, "fill": "dash"} if dash else {"fill": "solid"}
+    return named(
+        name,
+        color=fixed(PLAIN),
         custom__fillOpacity=0,
+        custom__lineStyle=style,
         custom__lineWidth=2,
         custom__stacking={"group": "B", "mode": "none"},
     )
-    ended, consumed = rate(ENDED, "outcome"), rate(CONSUMED, "")
-    queries = Query(ended, "{{outcome}}"), Query(consumed, "consumed")
-    return lines(texts, *queries, stacked=True, overrides=[line], min=0)
-
-
-def _unaccounted() -> Json:
-    texts = Texts(
-        "Consumed − ended − in flight",
-        "`rag_monitor_interactions_consumed_total` − `rag_monitor_interactions_total` − "
-        "`rag_monitor_interactions_in_flight`, a line a process: 0 in every scrape. Anything else "
-        "is a bug of the monitor.",
-        "short",
-    )
-    steps = ((None, WORSE), (0, GOOD), (1, WORSE))
-    query = Query(difference(), "{{instance}}")
-    return lines(texts, query, steps=steps, custom={"axisSoftMax": 1, "axisSoftMin": -1})
 
 
 def _reasons() -> Json:
@@ -62,17 +76,7 @@ def _reasons() -> Json:
     )
     lost = rate(ENDED, "outcome, reason", 'outcome!="scored"')
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
-    return lines(texts, query, stacked=True, min=0)
-
-
-def _flying() -> Json:
-    texts = Texts(
-        "In flight",
-        "Interactions read, but not ended (`rag_monitor_interactions_in_flight`), a line a "
-        "process. Steady is well; at its limit the judge is the bottleneck.",
-        "short",
-    )
-    return lines(texts, Query(f"sum by ({PROCESS}) ({FLYING})", "{{instance}}"), min=0)
+    return lines(texts, query, stacked=True, overrides=ENDINGS, min=0)
 
 
 def _lag_seconds() -> Json:
@@ -93,25 +97,25 @@ def _lag_records() -> Json:
     texts = Texts(
         "Behind, in records",
         "`rag_monitor_group_lag_records` (an exporter's view, also while no scorer lives), summed "
-        "up, and `rag_monitor_consumer_lag_records` (the scorers' own).",
+        "up; `rag_monitor_consumer_lag_records` (the scorers' own); and "
+        "`rag_monitor_replay_records_left` of an exporter that starts: no gauges until it is 0.",
         "short",
     )
     group = or_unknown("sum(max by (topic, partition) (rag_monitor_group_lag_records))")
     own = or_unknown("sum(max by (topic, partition) (rag_monitor_consumer_lag_records))")
-    queries = Query(group, "as the group has committed"), Query(own, "as the scorers say")
-    return lines(texts, *queries, min=0)
-
-
-def _age() -> Json:
-    texts = Texts(
-        "Oldest in flight",
-        "`rag_monitor_watermark_age_seconds` by partition: for how long the oldest interaction has "
-        "been under way. One that only grows is stuck.",
-        "s",
+    left = "max(rag_monitor_replay_records_left)"
+    return lines(
+        texts,
+        Query(group, "as the group has committed"),
+        Query(own, "as the scorers say"),
+        Query(left, "an exporter's replay"),
+        overrides=[
+            named("as the scorers say", color=fixed(FAINT)),
+            named("an exporter's replay", color=fixed(DOUBT)),
+        ],
+        min=0,
     )
-    query = Query("max by (topic, partition) (rag_monitor_watermark_age_seconds)", _PARTITION)
-    return lines(texts, query, steps=zero_is_good(60, 600), min=0, legend="")
 
 
-ENDS: Final = (_outcomes, _unaccounted, _reasons)
-IN_TIME: Final = (_lag_seconds, _lag_records, _age, _flying)
+ENDS: Final = (_outcomes, _reasons)
+IN_TIME: Final = (_lag_seconds, _lag_records)

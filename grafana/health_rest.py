@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.health_tiles import OURS, PROCESS
+from grafana.health_tiles import OURS
 from grafana.kinds import lines, states
 from grafana.parts import (
     A_MINUTE,
     A_SECOND,
+    DOUBT,
     GOOD,
     WORSE,
     Json,
@@ -22,53 +23,29 @@ from grafana.parts import (
 from grafana.promql import or_zero, per_minute, rate
 
 
-def _input() -> Json:
+def _kafka() -> Json:
     texts = Texts(
-        "Traffic",
-        "Interactions that arrive a second: growth of `rag_monitor_input_end_offset`. 0 is a quiet "
-        "topic, and not the monitor's fault.",
-        A_SECOND,
-    )
-    grown = "deriv(rag_monitor_input_end_offset[$__rate_interval])"
-    query = Query(
-        f"clamp_min(sum by (topic) (max by (topic, partition) ({grown})), 0)", "{{topic}}"
-    )
-    return lines(texts, query, min=0, fill=10)
-
-
-def _rebalances() -> Json:
-    texts = Texts(
-        "Rebalances",
-        "`rag_monitor_rebalances_total` a minute, by process: a scorer came or went. Many an hour "
-        "are a scorer that dies, or is too slow for the group.",
+        "Rebalances and writes tried again",
+        "A minute: `rag_monitor_rebalances_total` (many an hour are a scorer that dies, or is too "
+        "slow for the group), `rag_monitor_commits_total` that failed (without any that succeeds, "
+        "interactions are read again after a restart), `rag_monitor_publish_retries_total` by "
+        "topic, and score records that went out without texts "
+        "(`rag_monitor_records_truncated_total`).",
         A_MINUTE,
     )
-    return lines(
-        texts, Query(per_minute("rag_monitor_rebalances_total", PROCESS), "{{instance}}"), min=0
-    )
-
-
-def _commits() -> Json:
-    texts = Texts(
-        "Commits",
-        "Offset commits a second by result (`rag_monitor_commits_total`). Without any, "
-        "interactions are read again after a restart.",
-        A_SECOND,
-    )
-    query = Query(or_zero(rate("rag_monitor_commits_total", "result"), "result"), "{{result}}")
-    return lines(texts, query, min=0)
-
-
-def _writes() -> Json:
-    texts = Texts(
-        "Writes tried again",
-        "`rag_monitor_publish_retries_total` a minute by topic, and score records that went out "
-        "without texts (`rag_monitor_records_truncated_total`).",
-        A_MINUTE,
-    )
+    moved = or_zero(per_minute("rag_monitor_rebalances_total", ""))
+    failed = or_zero(per_minute("rag_monitor_commits_total", "", 'result!="ok"'))
     again = or_zero(per_minute("rag_monitor_publish_retries_total", "topic"), "topic")
-    short = Query(per_minute("rag_monitor_records_truncated_total", ""), "without texts")
-    return lines(texts, Query(again, "{{topic}}"), short, min=0)
+    short = or_zero(per_minute("rag_monitor_records_truncated_total", ""))
+    return lines(
+        texts,
+        Query(moved, "rebalances"),
+        Query(failed, "commits failed"),
+        Query(again, "written again: {{topic}}"),
+        Query(short, "without texts"),
+        overrides=[named("commits failed", color=fixed(DOUBT))],
+        min=0,
+    )
 
 
 def _problems() -> Json:
@@ -110,17 +87,27 @@ def _unscored() -> Json:
 
 def _skipped() -> Json:
     texts = Texts(
-        "Records that an exporter left out",
-        "`rag_monitor_score_records_total`, `rag_monitor_control_records_total` and "
-        "`rag_monitor_alarm_records_total` whose result is not read, a minute; and the slots of "
-        "now that overlap one that counts (`rag_monitor_slots_dropped`).",
+        "Left out by an exporter, or mended",
+        "A minute: `rag_monitor_score_records_total`, `rag_monitor_control_records_total` and "
+        "`rag_monitor_alarm_records_total` whose result is not read; "
+        "`rag_monitor_timestamps_replaced_total`, `rag_monitor_sampling_key_fallbacks_total` and "
+        "`rag_monitor_redactions_total`. And the slots of now that overlap one that counts "
+        "(`rag_monitor_slots_dropped`).",
         A_MINUTE,
     )
     left_out = " or ".join(_left_out(kind) for kind in ("score", "control", "alarm"))
-    records = Query(or_zero(left_out, "kind"), "{{kind}} {{result}}")
-    overlapping = Query("max(rag_monitor_slots_dropped)", _OVERLAPPING)
-    plain = named(_OVERLAPPING, unit="short", custom__axisLabel="slots")
-    return lines(texts, records, overlapping, overrides=[plain], min=0)
+    times = or_zero(per_minute("rag_monitor_timestamps_replaced_total", "reason"), "reason")
+    redacted = or_zero(per_minute("rag_monitor_redactions_total", "kind"), "kind")
+    return lines(
+        texts,
+        Query(or_zero(left_out, "kind"), "left out: {{kind}} {{result}}"),
+        Query("max(rag_monitor_slots_dropped)", _OVERLAPPING),
+        Query(times, "timestamp {{reason}}"),
+        Query(per_minute("rag_monitor_sampling_key_fallbacks_total", ""), "no sampling key"),
+        Query(redacted, "redacted {{kind}}"),
+        overrides=[named(_OVERLAPPING, unit="short", custom__axisLabel="slots")],
+        min=0,
+    )
 
 
 _OVERLAPPING: Final = "overlapping slots"
@@ -131,37 +118,6 @@ def _left_out(kind: str) -> str:
     name = f"rag_monitor_{kind}_records_total"
     found = per_minute(name, "result", 'result!="read"')
     return f'label_replace({found}, "kind", "{kind}", "", "")'
-
-
-def _mended() -> Json:
-    texts = Texts(
-        "Mended on the way",
-        "A minute: `rag_monitor_timestamps_replaced_total` by reason, "
-        "`rag_monitor_sampling_key_fallbacks_total`, and `rag_monitor_redactions_total` by kind.",
-        A_MINUTE,
-    )
-    times = or_zero(per_minute("rag_monitor_timestamps_replaced_total", "reason"), "reason")
-    keys = per_minute("rag_monitor_sampling_key_fallbacks_total", "")
-    redacted = or_zero(per_minute("rag_monitor_redactions_total", "kind"), "kind")
-    return lines(
-        texts,
-        Query(times, "timestamp {{reason}}"),
-        Query(keys, "no sampling key"),
-        Query(redacted, "redacted {{kind}}"),
-        min=0,
-    )
-
-
-def _replay() -> Json:
-    texts = Texts(
-        "Replay and learning",
-        "`rag_monitor_replay_records_left` of an exporter that starts, and "
-        "`rag_monitor_score_records_total` that were read, a second.",
-        "short",
-    )
-    left = Query("max by (job, instance) (rag_monitor_replay_records_left)", "left {{instance}}")
-    read = rate("rag_monitor_score_records_total", PROCESS, 'result="read"')
-    return lines(texts, left, Query(read, "read a second {{instance}}"), min=0)
 
 
 def _memory() -> Json:
@@ -186,6 +142,6 @@ def _cpu() -> Json:
     return lines(texts, Query(used, "{{instance}}"), steps=zero_is_good(0.8, 0.95), min=0)
 
 
-KAFKA: Final = (_input, _commits, _rebalances, _writes)
-LEFT_OUT: Final = (_dead_letters, _unscored, _skipped, _mended)
-PROCESSES: Final = (_problems, _replay, _memory, _cpu)
+KAFKA: Final = (_problems, _kafka)
+LEFT_OUT: Final = (_dead_letters, _unscored, _skipped)
+PROCESSES: Final = (_memory, _cpu)

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from grafana.frame import Band, Section, dashboard, judge_changes
-from grafana.judge_bursts import BURSTS
-from grafana.judge_calls import MONEY, calls, latency, whole
+from grafana.frame import Band, Section, dashboard, judge_changes, pauses, releases
+from grafana.judge_bursts import bursts
+from grafana.judge_calls import MONEY, calls, latency
 from grafana.judge_tiles import tiles
-from grafana.judge_trust import (
-    agreement,
-    cache,
-    canaries,
-    checks,
-    errors,
-    failures,
-    judges,
-    retries,
-    yes_shares,
-)
+from grafana.judge_trust import agreement, cache, canaries, failures, judges
 from grafana.parts import Json
-from grafana.pauses import band, pauses
 
 
 def judge() -> Json:
-    """The dashboard."""
+    """The dashboard. What only a model has is collapsed: the offline judge fills none of it."""
     return dashboard(
         "rag-judge",
         "RAG / Judge and budget",
         "Does the judge answer, can its verdicts be trusted, and what do they cost?",
         [
-            Section("", [Band(5, tiles()), band()]),
-            Section("Calls", [Band(8, [(8, calls()), (8, latency()), (8, whole())])]),
-            Section("Money and limits", [Band(8, [(6, panel()) for panel in MONEY])]),
-            Section("Failures", [Band(8, [(8, failures()), (8, errors()), (8, retries())])]),
             Section(
-                "Trust",
+                "",
                 [
-                    Band(8, [(8, agreement()), (8, checks()), (8, cache())]),
-                    Band(8, [(12, canaries()), (12, yes_shares())]),
+                    Band(4, tiles()),
+                    Band(8, [(12, failures()), (12, judges())]),
                 ],
             ),
-            Section("Bursts", [Band(7, [(8, panel()) for panel in BURSTS])]),
-            Section("Judges", [Band(5, [(24, judges())])]),
+            Section("Calls of a model", [Band(8, [(8, calls()), (8, latency()), (8, cache())])]),
+            Section("Money and limits", [Band(8, [(8, panel()) for panel in MONEY])]),
+            Section("Trust in a model", [Band(8, [(12, agreement()), (12, canaries())])]),
+            Section("Bursts", [Band(8, [(24, bursts())])]),
         ],
-        annotations=[judge_changes(), pauses()],
+        chosen=(),
+        annotations=[judge_changes(), pauses(), releases()],
     )

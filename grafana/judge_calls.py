@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.judge_tiles import CALLS, NONE, SECONDS, SPENT
+from grafana.judge_tiles import CALLS, NONE, SECONDS
 from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
     DOUBT,
     GOOD,
-    NO_TRAFFIC,
     WORSE,
     Json,
     Query,
     Texts,
     fixed,
+    matching,
     named,
     zero_is_good,
 )
@@ -26,13 +26,23 @@ def calls() -> Json:
     """Calls by result."""
     texts = Texts(
         "Calls by result",
-        "`rag_monitor_judge_calls_total` a second, by task and result. Whatever is not ok has its "
-        "error as its name.",
+        "`rag_monitor_judge_calls_total` a second, by task and result; those of the recheck "
+        "(`rag_monitor_judge_recheck_calls_total`) and those made again "
+        "(`rag_monitor_judge_retries_total`) as lines. Whatever is not ok has its error as its "
+        "name, which says whose fault it is.",
         A_SECOND,
     )
     by = "task, result"
-    query = Query(or_zero(rate(CALLS, by), "result", "no calls"), "{{task}} {{result}}")
-    return lines(texts, query, stacked=True, min=0)
+    own = Query(or_zero(rate(CALLS, by), "result", "no calls"), "{{task}} {{result}}")
+    again = or_zero(rate("rag_monitor_judge_recheck_calls_total", "result"), "result")
+    retried = or_zero(rate("rag_monitor_judge_retries_total", "reason"), "reason")
+    not_ok = matching(r"/^\w+ (?!ok$|hit$)\w+$/", color=fixed(DOUBT))
+    line = matching("/^(recheck|again): /", custom__fillOpacity=0, custom__stacking=_BY_ITSELF)
+    queries = own, Query(again, "recheck: {{result}}"), Query(retried, "again: {{reason}}")
+    return lines(texts, *queries, stacked=True, min=0, overrides=[not_ok, line])
+
+
+_BY_ITSELF: Final = {"group": "B", "mode": "none"}
 
 
 def latency() -> Json:
@@ -44,17 +54,6 @@ def latency() -> Json:
         "s",
     )
     return _percentiles(texts, SECONDS, worse=30, absent=NONE)
-
-
-def whole() -> Json:
-    """Time to a judgement."""
-    texts = Texts(
-        "Time to a judgement",
-        "`rag_monitor_judgement_seconds`, from admission by the limits to the judgement, all calls "
-        "of an interaction together: median, 95th and 99th percentile.",
-        "s",
-    )
-    return _percentiles(texts, "rag_monitor_judgement_seconds", worse=60, absent=NO_TRAFFIC)
 
 
 _PERCENTILES: Final = ((0.5, "median", GOOD), (0.95, "95 %", DOUBT), (0.99, "99 %", WORSE))
@@ -73,7 +72,7 @@ def _tokens() -> Json:
         "`rag_monitor_judge_tokens_total` a second by kind, and `rag_monitor_judge_recheck_tokens_"
         "total` of the recheck, `rag_monitor_judge_canary_tokens_total` of canaries. Reasoning is "
         "not among completion.",
-        "short",
+        A_SECOND,
     )
     own = or_zero(rate("rag_monitor_judge_tokens_total", "kind"), "kind", "no calls")
     again, known = (
@@ -82,20 +81,6 @@ def _tokens() -> Json:
     )
     queries = Query(own, "{{kind}}"), Query(again, "recheck"), Query(known, "canaries")
     return lines(texts, *queries, min=0)
-
-
-def _money() -> Json:
-    texts = Texts(
-        "Money",
-        "US dollars an hour: `rag_monitor_judge_usd_total` for the scores, "
-        "`rag_monitor_judge_recheck_usd_total` for the recheck, `rag_monitor_judge_canary_usd_"
-        "total` for canaries.",
-        "currencyUSD",
-    )
-    spent = [rate(f"rag_monitor_judge_{part}_total", "") for part in SPENT]
-    names = ("scores", "recheck", "canaries")
-    queries = [Query(f"3600 * {usd}", name) for usd, name in zip(spent, names, strict=True)]
-    return lines(texts, *queries, stacked=True, min=0)
 
 
 def _budget() -> Json:
@@ -128,4 +113,4 @@ def _limits() -> Json:
     return lines(texts, query, steps=steps, limit=True, min=0, noValue="No limits are set")
 
 
-MONEY: Final = (_tokens, _money, _budget, _limits)
+MONEY: Final = (_budget, _limits, _tokens)

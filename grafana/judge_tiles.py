@@ -6,18 +6,15 @@ from typing import Final
 
 from grafana.kinds import tile
 from grafana.parts import (
-    A_SECOND,
     DOUBT,
     GOOD,
     NEUTRAL,
     WORSE,
     Json,
-    Query,
     Texts,
-    fixed,
     zero_is_good,
 )
-from grafana.promql import or_unknown, or_zero, quantile, rate
+from grafana.promql import NOW, or_unknown, rate
 
 CALLS: Final = "rag_monitor_judge_calls_total"
 SECONDS: Final = "rag_monitor_judge_call_seconds"
@@ -33,35 +30,30 @@ def _share(part: str, whole: str) -> str:
 
 def tiles() -> list[tuple[int, Json]]:
     """Widths and panels."""
-    failing = _share(rate(CALLS, "", FAILED), rate(CALLS, ""))
+    failing = _share(_now(CALLS, FAILED), _now(CALLS))
     failed = _share(
-        rate("rag_monitor_interactions_total", "", 'outcome="judge_failed"'),
-        rate("rag_monitor_interactions_total", "", 'outcome=~"scored|judge_failed"'),
+        _now("rag_monitor_interactions_total", 'outcome="judge_failed"'),
+        _now("rag_monitor_interactions_total", 'outcome=~"scored|judge_failed"'),
     )
-    looked = rate("rag_monitor_judge_cache_lookups_total", "", 'result!="miss"')
-    hit = _share(looked, rate("rag_monitor_judge_cache_lookups_total", ""))
     agreement = or_unknown("min(rag_monitor_judge_agreement)")
     words = {number: (word, colour) for number, _, word, colour in STATES}
     shares = zero_is_good(0.01, 0.05)
     trusted = ((None, WORSE), (0.8, DOUBT), (0.9, GOOD))
-    slow = Query(or_unknown(quantile(0.95, SECONDS)))
-    state = Query(_state())
-    saved = Query(or_unknown(hit))
-    spend = Query(f"3600 * {_usd()}")
     return [
-        (3, tile(_STATE, state, trend=False, steps=NEUTRAL, words=words, absent="No scorer")),
-        (3, tile(_RATE, Query(or_zero(rate(CALLS, ""))), trend=False)),
-        (3, tile(_FAILING, Query(or_unknown(failing)), trend=False, steps=shares, absent=NONE)),
-        (3, tile(_LOST, Query(or_unknown(failed)), trend=False, steps=shares, absent="No scores")),
-        (3, tile(_SLOW, slow, trend=False, steps=zero_is_good(10, 30), absent=NONE)),
-        (3, tile(_SPEND, spend, trend=False, steps=NEUTRAL, color=fixed(GOOD))),
-        (3, tile(_TRUST, Query(agreement), trend=False, steps=trusted, absent="Unknown")),
-        (3, tile(_SAVED, saved, trend=False, steps=NEUTRAL, color=fixed(GOOD), absent=NONE)),
+        (5, tile(_STATE, _state(), steps=NEUTRAL, words=words, absent="No scorer")),
+        (5, tile(_LOST, or_unknown(failed), steps=shares, absent="No scores")),
+        (5, tile(_FAILING, or_unknown(failing), steps=shares, absent=NONE)),
+        (5, tile(_SPEND, f"3600 * {_usd()}", steps=NEUTRAL)),
+        (4, tile(_TRUST, agreement, steps=trusted, absent="Unknown")),
     ]
 
 
+def _now(name: str, *matchers: str) -> str:
+    return rate(name, "", *matchers, over=NOW)
+
+
 def _usd() -> str:
-    parts = (rate(f"rag_monitor_judge_{part}_total", "") for part in SPENT)
+    parts = (_now(f"rag_monitor_judge_{part}_total") for part in SPENT)
     return f"({' + '.join(parts)})"
 
 
@@ -97,37 +89,24 @@ _STATE: Final = Texts(
     "(`rag_monitor_judge_not_judging`). Judging with the offline judge; *No scorer* where "
     "none is seen (`rag_monitor_interactions_in_flight`).",
 )
-_RATE: Final = Texts(
-    "Calls",
-    "Calls to the judge model a second (`rag_monitor_judge_calls_total`). 0 with the offline "
-    "judge, which needs none.",
-    A_SECOND,
-    1,
-)
 _FAILING: Final = Texts(
-    "Failing",
-    "Share of the calls whose result is not ok (`rag_monitor_judge_calls_total`). Many are asked "
-    "again; what is lost for good stands beside it.",
+    "Calls that fail",
+    "Share of the calls in the last 5 minutes whose result is not ok "
+    "(`rag_monitor_judge_calls_total`). Many are asked again; what is lost for good stands beside "
+    "it. No calls with the offline judge, which needs none.",
     "percentunit",
     1,
 )
 _LOST: Final = Texts(
-    "Lost",
-    "Share of the judged interactions that ended as judge_failed "
+    "Judgements lost",
+    "Share of the interactions judged in the last 5 minutes that ended as judge_failed "
     "(`rag_monitor_interactions_total`). Above 5 % the intervals of all scores are widened.",
     "percentunit",
     1,
 )
-_SLOW: Final = Texts(
-    "Slow calls",
-    "The 95th percentile of `rag_monitor_judge_call_seconds`: one call of twenty takes "
-    "longer. None with the offline judge.",
-    "s",
-    1,
-)
 _SPEND: Final = Texts(
     "$ an hour",
-    "US dollars an hour at the present pace (`rag_monitor_judge_usd_total`, "
+    "US dollars an hour at the pace of the last 5 minutes (`rag_monitor_judge_usd_total`, "
     "`rag_monitor_judge_recheck_usd_total` and `rag_monitor_judge_canary_usd_total`). 0 for a "
     "model without a known price.",
     "currencyUSD",
@@ -139,11 +118,4 @@ _TRUST: Final = Texts(
     "is asked again, one passage a call. Below 0.9 do not trust small differences.",
     "percentunit",
     1,
-)
-_SAVED: Final = Texts(
-    "Cache hits",
-    "Share of the lookups that needed no call (`rag_monitor_judge_cache_lookups_total`, hit or "
-    "shared).",
-    "percentunit",
-    0,
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from grafana.judge_tiles import CALLS, FAILED
 from grafana.kinds import lines, table
 from grafana.parts import (
     A_MINUTE,
     A_SECOND,
+    DOUBT,
     GOOD,
     NEUTRAL,
     WORSE,
@@ -34,32 +34,9 @@ def failures() -> Json:
     chosen = 'outcome=~"judge_failed|over_budget"'
     lost = per_minute("rag_monitor_interactions_total", "outcome, reason", chosen)
     query = Query(or_zero(lost, "reason"), "{{outcome}} {{reason}}")
-    return lines(texts, query, stacked=True, min=0)
-
-
-def errors() -> Json:
-    """Calls that failed."""
-    texts = Texts(
-        "Calls failed, by error",
-        "`rag_monitor_judge_calls_total` and `rag_monitor_judge_recheck_calls_total` whose result "
-        "is not ok, a minute. The name of the error says whose fault it is.",
-        A_MINUTE,
-    )
-    own = or_zero(per_minute(CALLS, "result", FAILED), "result")
-    again = or_zero(per_minute("rag_monitor_judge_recheck_calls_total", "result", FAILED), "result")
-    queries = Query(own, "{{result}}"), Query(again, "recheck {{result}}")
-    return lines(texts, *queries, min=0)
-
-
-def retries() -> Json:
-    """Calls made again."""
-    texts = Texts(
-        "Retries, by reason",
-        "Calls made again (`rag_monitor_judge_retries_total`), a minute. Each costs like a call.",
-        A_MINUTE,
-    )
-    again = or_zero(per_minute("rag_monitor_judge_retries_total", "reason"), "reason")
-    return lines(texts, Query(again, "{{reason}}"), stacked=True, min=0)
+    red = matching("/^judge_failed/", color=fixed(WORSE))
+    orange = matching("/^over_budget/", color=fixed(DOUBT))
+    return lines(texts, query, stacked=True, overrides=[red, orange], min=0)
 
 
 def agreement() -> Json:
@@ -87,21 +64,8 @@ def canaries() -> Json:
     return _bounded(texts, "rag_monitor_judge_canary_accuracy", "no canary yet", 0.9, 0.4)
 
 
-def yes_shares() -> Json:
-    """How verdicts on the traffic are spread."""
-    texts = Texts(
-        "Share of y",
-        "Share of y among the latest 1,000 verdicts on traffic (`rag_monitor_judge_yes_ratio`), by "
-        "what claims were checked against; together: of + among claims that might have one. The "
-        "same for all, 0 or 1, is no judgement.",
-        "percentunit",
-    )
-    query = or_unknown("avg by (kind) (rag_monitor_judge_yes_ratio)", "kind", "no verdict yet")
-    return lines(texts, Query(query, "{{kind}}"), min=0, max=1, noValue="No verdicts yet")
-
-
 def _bounded(texts: Texts, name: str, absent: str, good: float, low: float) -> Json:
-    """A share by kind with its bounds; green from ``good`` on, shown from ``low`` on at least."""
+    """A share by kind with its bounds; blue from ``good`` on, shown from ``low`` on at least."""
     queries = [
         Query(or_unknown(f"min by (kind) ({name}{end})", "kind", absent), legend)
         for end, legend in (
@@ -130,20 +94,6 @@ def _bounded(texts: Texts, name: str, absent: str, good: float, low: float) -> J
 _DOTS: Final = {"dash": [2, 4], "fill": "dash"}
 
 
-def checks() -> Json:
-    """The self-check."""
-    texts = Texts(
-        "Claims not found in their own text",
-        "A minute: `rag_monitor_judge_self_check_misses_total`, "
-        "`rag_monitor_judge_recheck_misses_total`. The judge does not recognise what it extracted "
-        "itself: a sign of a confused model.",
-        A_MINUTE,
-    )
-    own = per_minute("rag_monitor_judge_self_check_misses_total", "")
-    again = per_minute("rag_monitor_judge_recheck_misses_total", "")
-    return lines(texts, Query(own, "first judgement"), Query(again, "recheck"), min=0)
-
-
 def cache() -> Json:
     """Lookups of the cache."""
     texts = Texts(
@@ -160,7 +110,7 @@ def cache() -> Json:
         texts,
         Query(looked, "{{what}} {{result}}"),
         Query(errors, "error {{reason}}"),
-        overrides=[matching("/^error/", color=fixed(WORSE))],
+        overrides=[matching("/^error (?!none$)/", color=fixed(WORSE))],
         min=0,
     )
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from grafana.parts import (
     GOOD,
     LEAST,
     NO_TRAFFIC,
+    PLAIN,
+    SHADES,
     Json,
     Query,
     Texts,
     Words,
+    instant,
     no_number,
     panel,
     worded,
@@ -21,37 +24,46 @@ from grafana.parts import (
 
 def tile(
     texts: Texts,
-    *queries: Query,
-    trend: bool = True,
-    named_value: bool = False,
+    expression: str,
+    legend: str = "",
+    *,
     words: Words | None = None,
     absent: str = NO_TRAFFIC,
     **more: Any,
 ) -> Json:
-    """A number with its trend, coloured by its thresholds; several are rows with their names.
+    """A number as it is now, coloured by its thresholds.
 
-    ``words`` stand in the place of some numbers, and ``absent`` in that of none. With
-    ``named_value`` the name stands above the number, which keeps the trend below it.
+    ``words`` stand in the place of some numbers, and ``absent`` in that of none.
     """
-    several = len(queries) > 1
-    options = {
-        "colorMode": "value",
-        "graphMode": "area" if trend else "none",
+    mappings = [*worded(words or {}), *no_number(absent)]
+    query = instant(expression, legend)
+    return panel("stat", texts, [query], _stat(), mappings=mappings, noValue=absent, **more)
+
+
+def headline(texts: Texts, expression: str, **more: Any) -> Json:
+    """The label ``answer`` of each series as a sentence, coloured by its value."""
+    sentence = {
         "justifyMode": "auto",
-        "orientation": "horizontal" if several else "auto",
+        "orientation": "horizontal",
+        "text": {"titleSize": 20, "valueSize": 20},
+        "textMode": "name",
+    }
+    query = instant(expression, "{{answer}}")
+    return panel("stat", texts, [query], _stat() | sentence, **more)
+
+
+def _stat() -> Json:
+    """Never a trend: a value for now and one for a time cannot come of one query."""
+    return {
+        "colorMode": "value",
+        "graphMode": "none",
+        "justifyMode": "auto",
+        "orientation": "auto",
         "reduceOptions": {"calcs": ["last"], "fields": "", "values": False},
-        "text": _tile_sizes(several, named_value),
-        "textMode": "value_and_name" if several or named_value else "value",
+        "text": {"valueSize": 38},
+        "textMode": "value",
         "wideLayout": True,
     }
-    mappings = [*worded(words or {}), *no_number(absent)]
-    return panel("stat", texts, queries, options, mappings=mappings, noValue=absent, **more)
-
-
-def _tile_sizes(several: bool, named_value: bool) -> Json:
-    if several:
-        return {"titleSize": 13, "valueSize": 16}
-    return {"titleSize": 13, "valueSize": 28} if named_value else {}
 
 
 def lines(
@@ -66,7 +78,7 @@ def lines(
 ) -> Json:
     """Lines over time; ``limit`` draws the thresholds as dashed lines.
 
-    ``legend`` is ``list`` or ``table`` below, ``right`` (a table), or nothing.
+    ``legend`` is ``list`` below, ``last`` with the last values, ``right`` (a table), or nothing.
     ``points`` is how many there are at most: few are calmer, each of more interactions.
     """
     custom: Json = {
@@ -84,14 +96,14 @@ def lines(
     custom |= more.pop("custom", {})
     options = {
         "legend": {
-            "calcs": ["lastNotNull"] if legend in ("table", "right") else [],
-            "displayMode": "table" if legend == "right" else legend or "hidden",
+            "calcs": ["lastNotNull"] if legend in ("last", "right") else [],
+            "displayMode": {"right": "table", "": "hidden"}.get(legend, "list"),
             "placement": "right" if legend == "right" else "bottom",
             "showLegend": bool(legend),
         },
         "tooltip": {"mode": "multi", "sort": "desc"},
     }
-    more.setdefault("color", {"mode": "palette-classic"})
+    more.setdefault("color", SHADES)
     found = panel("timeseries", texts, queries, options, custom=custom, **more)
     return found | ({"maxDataPoints": points} if points else {})
 
@@ -106,7 +118,7 @@ def states(texts: Texts, *queries: Query, **more: Any) -> Json:
         "showValue": "auto",
         "tooltip": {"mode": "single", "sort": "none"},
     }
-    custom = {"fillOpacity": 80, "lineWidth": 0, "spanNulls": False}
+    custom = {"fillOpacity": 80, "lineWidth": 0}
     return panel("state-timeline", texts, queries, options, custom=custom, **more)
 
 
@@ -146,12 +158,21 @@ def heat(texts: Texts, query: Query, **more: Any) -> Json:
         "legend": {"show": True},
         "rowsFrame": {"layout": "auto"},
         "showValue": "never",
-        "tooltip": {"show": True, "yHistogram": False},
+        "tooltip": {"mode": "single", "yHistogram": False},
         "yAxis": {"axisPlacement": "left", "reverse": False, "unit": "none"},
     }
     custom = {"scaleDistribution": {"type": "linear"}}
     found = panel("heatmap", texts, [query], options, custom=custom, **more)
     return found | {"maxDataPoints": 48}
+
+
+#: In a cell, what is no number.
+DASH: Final = [
+    {
+        "type": "special",
+        "options": {"match": "nan", "result": {"text": "–", "color": PLAIN, "index": 0}},
+    }
+]
 
 
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:

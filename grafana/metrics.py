@@ -11,8 +11,17 @@ class Shown(NamedTuple):
     """A metric with panels of its own."""
 
     name: str
-    title: str
-    meaning: str
+    best: int
+
+    @property
+    def title(self) -> str:
+        """Its plain name, as a title."""
+        return capitalised(CATALOGUE[self.name].plain)
+
+    @property
+    def meaning(self) -> str:
+        """A sentence, and which end is the best."""
+        return f"{CATALOGUE[self.name].meaning} {self.best} is best."
 
     @property
     def higher_is_better(self) -> bool:
@@ -25,32 +34,32 @@ class Shown(NamedTuple):
         return f'metric="{self.name}"'
 
 
+def capitalised(text: str) -> str:
+    """Its first letter only: the others may be names.
+
+    >>> capitalised("agreement with the reference (F1)")
+    'Agreement with the reference (F1)'
+    """
+    return text[:1].upper() + text[1:]
+
+
 SHOWN: Final = (
-    Shown("faithfulness", "Faithfulness", "Share of claims that the passages support; 1 is best."),
-    Shown(
-        "noise_sensitivity_relevant",
-        "Noise, relevant",
-        "Share of claims that are wrong and come from a relevant passage; 0 is best.",
-    ),
-    Shown(
-        "noise_sensitivity_irrelevant",
-        "Noise, irrelevant",
-        "Share of claims that are wrong and come from an irrelevant passage; 0 is best.",
-    ),
+    Shown("faithfulness", 1),
+    Shown("noise_sensitivity_relevant", 0),
+    Shown("noise_sensitivity_irrelevant", 0),
 )
 #: What every judged pick has, also where nothing could be compared.
-EVERY_PICK: Final = (
-    Shown(
-        "answered",
-        "Answered",
-        "Share of responses that claim anything: no refusals, no empty texts; 1 is best.",
-    ),
-    Shown(
-        "retrieved",
-        "Retrieved",
-        "Share of interactions for which a passage with words was retrieved; 1 is best.",
-    ),
-)
+EVERY_PICK: Final = (Shown("answered", 1), Shown("retrieved", 1))
+#: What stands in a table in the place of a metric's name.
+PLAIN_CELLS: Final = [
+    {
+        "type": "value",
+        "options": {
+            name: {"text": capitalised(metric.plain), "index": index}
+            for index, (name, metric) in enumerate(CATALOGUE.items())
+        },
+    }
+]
 NAMES: Final = "|".join(metric.name for metric in SHOWN)
 
 

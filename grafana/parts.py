@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from grafana.promql import of_monitor
+
 Json = dict[str, Any]
 
+#: The oldest Grafana supported. Without it, Grafana migrates stats as if they were of 6.1.
+OLDEST: Final = "10.4.0"
 DATASOURCE: Final[Json] = {"type": "prometheus", "uid": "${datasource}"}
 GOOD: Final = "blue"
 DOUBT: Final = "orange"
 WORSE: Final = "red"
 PLAIN: Final = "text"
+FAINT: Final = "#8e8e8e"
 NO_TRAFFIC: Final = "No traffic"
 A_SECOND: Final = "suffix:/s"
 A_MINUTE: Final = "suffix:/min"
@@ -29,6 +34,8 @@ Steps = Sequence[tuple[float | None, str]]
 Words = Mapping[float, tuple[str, str]]
 BLUE: Final[Steps] = ((None, GOOD),)
 NEUTRAL: Final[Steps] = ((None, PLAIN),)
+#: Series that mean neither well nor worse: shades, so that orange and red keep their meaning.
+SHADES: Final[Json] = {"mode": "shades", "fixedColor": GOOD}
 #: Evidence as a share of the threshold of an alarm.
 TO_ALARM: Final[Steps] = ((None, GOOD), (0.5, DOUBT), (1.0, WORSE))
 
@@ -86,6 +93,16 @@ def no_number(text: str) -> list[Json]:
     return [{"type": "special", "options": {"match": "null+nan", "result": result}}]
 
 
+def instant(expression: str, legend: str = "") -> Query:
+    """A query for now only, as tiles ask: a range ends at a multiple of its step, before now."""
+    return Query(expression, legend, instant=True)
+
+
+def rows(expression: str) -> Query:
+    """A query for now only, of one row a series, as tables ask."""
+    return Query(expression, instant=True, table=True)
+
+
 def named(name: str, **properties: Any) -> Json:
     """An override of the series or column with this name; ``__`` in a property is a dot."""
     return _override({"id": "byName", "options": name}, properties)
@@ -116,7 +133,7 @@ def _target(ref: str, query: Query) -> Json:
         "datasource": DATASOURCE,
         "editorMode": "code",
         "exemplar": query.exemplars,
-        "expr": query.expression,
+        "expr": of_monitor(query.expression),
         "format": kind,
         "instant": query.instant,
         "range": not query.instant,
@@ -150,6 +167,7 @@ def panel(
         config["decimals"] = texts.decimals
     return {
         "type": kind,
+        "pluginVersion": OLDEST,
         "title": texts.title,
         "description": texts.description,
         "datasource": DATASOURCE,

@@ -6,31 +6,54 @@ so that a hot spare changes no number. Counters of scorers are of their own: the
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-#: What identifies a process in Kubernetes and outside of it.
-REPLICAS: Final = "instance, pod"
+from monitor.config.alerting import Alerts
+from monitor.metrics.catalogue import CATALOGUE
+
+_ALERTS: Final = Alerts()
+#: Labels of the scrape that tell several monitors apart, and processes of one, as in the rules.
+BY: Final = _ALERTS.by
+REPLICAS: Final = ", ".join(_ALERTS.replicas)
+#: The chosen monitor. Where no series has such a label the variable is empty, and empty matches.
+MONITOR: Final = ", ".join(f'{label}="${label}"' for label in BY)
+#: What "now" is for a rate in a tile: the same, however long the time shown is.
+NOW: Final = "5m"
+_SELECTORS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\b((?:rag|process)_\w+)(\{)?')
 APPLICATION: Final = 'application=~"$application"'
 WHO: Final = f'{APPLICATION}, judge=~"$judge"'
 WINDOW: Final = 'window="$window"'
 SERIES: Final = "metric, window, application, judge"
 
 
-def once(name: str, *matchers: str) -> str:
-    """A gauge of the exporter, whatever the number of exporters.
+def of_monitor(expression: str) -> str:
+    """With every selector narrowed to the chosen monitor: the one place that does it, for all.
+
+    >>> of_monitor('a(rag_x{b="rag_y"}[5m]) / rag_z')
+    'a(rag_x{cluster="$cluster", namespace="$namespace", b="rag_y"}[5m]) \
+/ rag_z{cluster="$cluster", namespace="$namespace"}'
+    """
+
+    def narrowed(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        return f"{found[1]}{{{MONITOR}, " if found[2] else f"{found[1]}{{{MONITOR}}}"
+
+    return _SELECTORS.sub(narrowed, expression)
+
+
+def once(name: str, *matchers: str, at: str = "") -> str:
+    """A gauge of the exporter, whatever the number of exporters; ``at`` may say when.
 
     >>> once("rag_score", 'metric="faithfulness"')
     'max without (instance, pod) (rag_score{metric="faithfulness"})'
     """
-    inner = ", ".join(matchers)
-    return f"max without ({REPLICAS}) ({name}{{{inner}}})" if inner else _bare(name)
+    inner = f"{{{', '.join(matchers)}}}" if matchers else ""
+    return f"max without ({REPLICAS}) ({name}{inner}{at})"
 
 
-def _bare(name: str) -> str:
-    return f"max without ({REPLICAS}) ({name})"
-
-
-def rate(name: str, by: str, *matchers: str) -> str:
+def rate(name: str, by: str, *matchers: str, over: str = "$__rate_interval") -> str:
     """How fast a counter grows, of all processes together.
 
     >>> rate("rag_monitor_commits_total", "result")
@@ -38,7 +61,7 @@ def rate(name: str, by: str, *matchers: str) -> str:
     """
     inner = f"{{{', '.join(matchers)}}}" if matchers else ""
     grouped = f"sum by ({by})" if by else "sum"
-    return f"{grouped} (rate({name}{inner}[$__rate_interval]))"
+    return f"{grouped} (rate({name}{inner}[{over}]))"
 
 
 def per_minute(name: str, by: str, *matchers: str) -> str:
@@ -110,7 +133,55 @@ def leading_plain(name: str, *matchers: str) -> str:
     )
 
 
+def ratio(*matchers: str, at: str = "") -> str:
+    """Evidence as a share of what opens an alarm, one series a detector; below 0 it is none."""
+    evidence, threshold = (
+        once(f"rag_drift_{end}", *matchers, at=at) for end in ("evidence", "threshold")
+    )
+    return f"{evidence} / {threshold}"
+
+
 def nearness(*matchers: str) -> str:
-    """Evidence as a share of what opens an alarm, one series a detector."""
-    evidence, threshold = (once(f"rag_drift_{end}", *matchers) for end in ("evidence", "threshold"))
-    return f"clamp_min({evidence} / {threshold}, 0)"
+    """The same, for people: how near an alarm is, from 0 on."""
+    return f"clamp_min({ratio(*matchers)}, 0)"
+
+
+def nearest(*matchers: str, window: str = WINDOW) -> str:
+    """The application that is nearest to an alarm at the end of the time shown.
+
+    Where nothing is watched yet, it is the one with the most scored interactions.
+    """
+    near = f"max by (application) ({ratio(*matchers, at=_END)})"
+    samples = once("rag_score_samples", *matchers, window, at=_END)
+    return f"topk(1, {near} or 1e-9 * max by (application) ({samples}) - 1)"
+
+
+def nearest_ten(*matchers: str) -> str:
+    """The ten detectors that came nearest to an alarm within the time shown."""
+    inner = ", ".join(matchers)
+    most = f"max_over_time(rag_drift_evidence{{{inner}}}[$__range]{_END})"
+    threshold = once("rag_drift_threshold", *matchers, at=_END)
+    return f"topk(10, max without ({REPLICAS}) ({most}) / {threshold})"
+
+
+_END: Final = " @ end()"
+
+
+def at_end(expression: str) -> str:
+    """As it is at the end of the time shown; each selector of it has matchers.
+
+    >>> at_end('sum(rag_x{a="b"})')
+    'sum(rag_x{a="b"} @ end())'
+    """
+    return re.sub(r"(rag_\w+\{[^}]*\}(?:\[[^]]*\])?)", rf"\1{_END}", expression)
+
+
+def plainly(expression: str, label: str = "metric", plain: str = "{}", name: str = "{}") -> str:
+    """With the plain name of a metric in the place of its name, in a label or in a part of it.
+
+    ``name`` is what a label matches, and ``plain`` what it becomes.
+    """
+    for own, metric in CATALOGUE.items():
+        told, found = plain.format(metric.plain), name.format(own)
+        expression = f'label_replace({expression}, "{label}", "{told}", "{label}", "{found}")'
+    return expression

@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.changes import what_changed
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes
+from grafana.frame import Band, Section, alarms, dashboard, judge_changes, pauses, releases
 from grafana.kinds import heat, lines
-from grafana.metrics import EVERY_PICK, NAMES, SHOWN, Shown
+from grafana.metrics import SHOWN, Shown
 from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
-from grafana.pauses import band, pauses
-from grafana.promql import APPLICATION, WHO, WINDOW, leading, leading_plain, once, quantile, rate
+from grafana.promql import (
+    APPLICATION,
+    WHO,
+    WINDOW,
+    leading,
+    leading_plain,
+    nearest,
+    nearest_ten,
+    once,
+    plainly,
+    rate,
+)
 from grafana.quality_table import overview
-from grafana.quality_tiles import score, tiles
+from grafana.quality_tiles import score, status
 
 
 def quality() -> Json:
@@ -26,58 +36,68 @@ def quality() -> Json:
             Section(
                 "$application",
                 [
-                    Band(9, [(8, _interval(metric)) for metric in SHOWN]),
-                    Band(7, [(12, _interval(metric)) for metric in EVERY_PICK]),
+                    Band(8, [(8, _interval(metric)) for metric in SHOWN]),
                     Band(7, [(8, _segments(metric)) for metric in SHOWN]),
                     Band(7, [(8, _distribution(metric)) for metric in SHOWN]),
-                    Band(6, [(8, _median(metric)) for metric in SHOWN]),
                 ],
                 repeat="application",
             ),
-            Section("Behind the numbers", [Band(8, _behind()), Band(11, [(24, _all())])]),
+            Section("Behind the numbers", [Band(9, [(10, _behind()), (14, _all())])]),
         ],
-        annotations=[alarms(), judge_changes(), pauses()],
+        chosen=("application", "judge", "window"),
+        annotations=[*_alarms(), judge_changes(), pauses(), releases()],
     )
 
 
 def _top() -> list[Band]:
-    return [Band(5, tiles()), band(), Band(3, [(24, what_changed())]), Band(7, [(24, overview())])]
+    return [
+        Band(4, [(4, status()), (20, what_changed())]),
+        Band(8, [(8, _interval(metric, nearest_one=True)) for metric in SHOWN]),
+        Band(10, [(24, overview())]),
+    ]
 
 
-def _interval(metric: Shown) -> Json:
+def _alarms() -> list[Json]:
+    """Each on the charts of its metric: another one's may be fine."""
+    each = (
+        alarms(f", {metric.title.lower()}", [metric.title, _of_segments(metric)], metric.matcher)
+        for metric in SHOWN
+    )
+    return [annotation for pair in each for annotation in pair]
+
+
+def _interval(metric: Shown, *, nearest_one: bool = False) -> Json:
+    """With ``nearest_one``, of the chosen applications the one to look at."""
     better = "below" if metric.higher_is_better else "above"
     baseline = leading_plain("rag_score_baseline", metric.matcher, WHO)
     objective = leading("rag_objective_bound", metric.matcher, WINDOW, WHO)
+    only = f" and on (application) {nearest(metric.matcher, WHO)}" if nearest_one else ""
+    which = " Of several applications, the one that is nearest to an alarm." if nearest_one else ""
     texts = Texts(
         metric.title,
-        f"{metric.meaning} `rag_score` with its 95 % interval (`rag_score_lower`, "
-        "`rag_score_upper`), `rag_score_baseline` (dashed: what is normal) and "
-        f"`rag_objective_bound` (red: what is promised). A band that lies wholly {better} a line "
-        "is worse than it. Of several judges, the one with the most scored interactions.",
+        f"{metric.meaning} `rag_score` of `{metric.name}` with its 95 % interval "
+        "(`rag_score_lower`, `rag_score_upper`), `rag_score_baseline` (dashed: what is normal) and "
+        f"`rag_objective_bound` (dotted: what is promised). A band that lies wholly {better} a "
+        f"line is worse than it.{which} Of several judges, the one with the most scored "
+        "interactions.",
+        decimals=2,
     )
-    return lines(
-        texts,
-        Query(score(metric), "score"),
-        Query(score(metric, "_upper"), "95 % interval"),
-        Query(score(metric, "_lower"), "low"),
-        Query(baseline, "baseline"),
-        Query(objective, "objective"),
-        overrides=_band_overrides(),
-    )
+    series = {
+        "{{application}}": score(metric),
+        "high": score(metric, "_upper"),
+        "low": score(metric, "_lower"),
+        "baseline": baseline,
+        "objective": objective,
+    }
+    queries = [Query(f"{expression}{only}", name) for name, expression in series.items()]
+    more = {"overrides": _band_overrides(), "color": fixed(GOOD), "min": 0, "max": 1}
+    return lines(texts, *queries, legend="last", **more)
 
 
 def _band_overrides() -> list[Json]:
-    hidden = {"legend": True, "tooltip": False, "viz": False}
     return [
-        named("score", color=fixed(GOOD)),
-        named(
-            "95 % interval",
-            color=fixed(GOOD),
-            custom__fillBelowTo="low",
-            custom__fillOpacity=18,
-            custom__lineWidth=0,
-        ),
-        named("low", color=fixed(GOOD), custom__lineWidth=0, custom__hideFrom=hidden),
+        named("high", custom__fillBelowTo="low", custom__fillOpacity=18, custom__lineWidth=0),
+        named("low", custom__lineWidth=0),
         named(
             "baseline",
             color=fixed(PLAIN),
@@ -93,27 +113,25 @@ def _band_overrides() -> list[Json]:
     ]
 
 
+def _of_segments(metric: Shown) -> str:
+    return f"{metric.title}, by segment"
+
+
 def _segments(metric: Shown) -> Json:
-    expression = leading(
-        "rag_segment_score",
-        metric.matcher,
-        WINDOW,
-        WHO,
-        by="segment",
-        only='segment=~"$segment"',
-    )
+    expression = leading("rag_segment_score", metric.matcher, WINDOW, WHO, by="segment")
     texts = Texts(
-        f"{metric.title} by segment",
+        _of_segments(metric),
         f"`rag_segment_score` of `{metric.name}` over the chosen window, one line a segment. One "
         "line that leaves the others is where to look; all together is the whole system.",
+        decimals=2,
     )
     query = Query(expression, "{{segment}}")
-    return lines(texts, query, noValue="No segments: set export.segment")
+    return lines(texts, query, noValue="No segments: set export.segment", min=0, max=1)
 
 
 def _distribution(metric: Shown) -> Json:
     texts = Texts(
-        f"{metric.title}: single scores",
+        f"{metric.title}, single scores",
         f"How many interactions scored what: `rag_interaction_score_bucket` of `{metric.name}`, "
         "the darker the more. A mean can hide that a few answers are all wrong: look for a second "
         "band far from the first.",
@@ -123,58 +141,30 @@ def _distribution(metric: Shown) -> Json:
     return heat(texts, Query(expression, "{{le}}", heatmap=True))
 
 
-def _median(metric: Shown) -> Json:
-    chosen = metric.matcher, APPLICATION
-    total, count = (rate(f"rag_interaction_score_{end}", "", *chosen) for end in ("sum", "count"))
-    texts = Texts(
-        f"{metric.title}: median beside mean",
-        f"Of the single scores (`rag_interaction_score` of `{metric.name}`, not weighted by "
-        "sampling): half lie below the median. A mean far from it says that few answers are very "
-        "different from most.",
-    )
-    return lines(
-        texts,
-        Query(f"{total} / {count} >= 0", "mean"),
-        Query(quantile(0.5, "rag_interaction_score", metric.matcher, APPLICATION), "median"),
-        overrides=[
-            named("mean", color=fixed(GOOD)),
-            named("median", color=fixed(DOUBT), custom__lineStyle={"dash": [4, 4], "fill": "dash"}),
-        ],
-        points=80,
-    )
-
-
-def _behind() -> list[tuple[int, Json]]:
-    shown = f'metric=~"{NAMES}"'
-    each = "{{metric}} · {{application}} · {{judge}}"
-    samples = Query(once("rag_score_samples", shown, WINDOW, WHO), each)
-    missing = Query(once("rag_score_missing_ratio", shown, WINDOW, WHO), each)
-    return [
-        (12, lines(_SAMPLES, samples, steps=((None, DOUBT), (30, GOOD)), min=0)),
-        (12, lines(_MISSING, missing, steps=((None, GOOD), (0.05, WORSE)), limit=True, min=0)),
-    ]
+def _behind() -> Json:
+    """Of the ten detectors of the evidence chart: 21 applications have 63."""
+    samples = once("rag_score_samples", WINDOW, WHO)
+    shown = f"{samples} and on (metric, application, judge) {nearest_ten(WHO)}"
+    query = Query(plainly(shown), "{{metric}} · {{application}}")
+    return lines(_SAMPLES, query, steps=((None, DOUBT), (30, GOOD)), min=0)
 
 
 def _all() -> Json:
-    query = Query(leading("rag_score", WINDOW, WHO), "{{metric}} · {{application}}")
+    expression = f"{leading('rag_score', WINDOW, WHO)} and on (application) {nearest(WHO)}"
+    query = Query(plainly(expression), "{{metric}} · {{application}}")
     return lines(_ALL, query, legend="right", min=0, max=1)
 
 
 _SAMPLES: Final = Texts(
     "Scored interactions in the window",
-    "`rag_score_samples`: the effective number behind each score. Below some 30 an interval is too "
-    "wide to tell anything, and objectives are not judged.",
+    "`rag_score_samples`: the effective number behind each score, of the ten that came nearest to "
+    "an alarm within the time shown. Below some 30 an interval is too wide to tell anything, and "
+    "objectives are not judged.",
     "short",
-)
-_MISSING: Final = Texts(
-    "Judgements that failed",
-    "`rag_score_missing_ratio`: the share of the picked interactions whose judgement failed. Above "
-    "5 % (dashed) the intervals are widened, since failures may well be the hard cases.",
-    "percentunit",
 )
 _ALL: Final = Texts(
     "All metrics",
-    "`rag_score` of every exported metric over the chosen window. What each means: docs/metrics.md "
-    "of the monitor.",
+    "`rag_score` of every exported metric over the chosen window, of one application: of several "
+    "the one that is nearest to an alarm. What each means: docs/metrics.md of the monitor.",
     decimals=3,
 )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.kinds import table
-from grafana.metrics import NAMES
+from grafana.metrics import NAMES, PLAIN_CELLS
 from grafana.parts import (
     NEUTRAL,
     TO_ALARM,
     Json,
-    Query,
     Texts,
     arranged,
     matching,
     named,
+    rows,
     same,
     thresholds,
 )
-from grafana.promql import WHO, WINDOW, nearness, once
+from grafana.promql import BY, WHO, WINDOW, nearness, once
 
 #: Columns of the overview beside evidence; all but the last are of the window.
 COLUMNS: Final = tuple(
@@ -40,40 +40,55 @@ def overview() -> Json:
     """One row an application, metric and judge."""
     evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
     headings = {f"Value #{ref}": h for ref, h in zip("BCDEF", _HEADINGS, strict=True)}
-    columns = {**same("application", "metric"), "Value #A": "evidence", **headings}
+    columns = {**same("application", "metric"), "Value #A": "of an alarm", **headings}
     texts = Texts(
         "Applications, nearest to an alarm first",
-        "One row an application, metric and judge: `rag_score` over the chosen window with its "
-        "95 % interval (`rag_score_lower`, `rag_score_upper`) and number (`rag_score_samples`), "
-        "what is normal (`rag_score_baseline`), and `rag_drift_evidence` / `rag_drift_threshold`: "
-        "100 % is an alarm.",
+        "One row an application, metric and judge: evidence as a share of what opens an alarm "
+        "(`rag_drift_evidence` / `rag_drift_threshold`; 100 % is one), `rag_score` over the chosen "
+        "window with its 95 % interval (`rag_score_lower`, `rag_score_upper`) and number "
+        "(`rag_score_samples`), and what is normal (`rag_score_baseline`). An application is a "
+        "link that chooses it.",
         decimals=3,
     )
     return table(
         texts,
-        Query(evidence, instant=True, table=True),
-        *(Query(_row(name), instant=True, table=True) for name in COLUMNS),
+        rows(evidence),
+        *(rows(_row(name)) for name in COLUMNS),
         transformations=[
             {"id": "merge", "options": {}},
             arranged(columns | same("judge")),
         ],
-        options={"sortBy": [{"displayName": "evidence", "desc": True}]},
+        options={"sortBy": [{"displayName": "of an alarm", "desc": True}]},
         steps=NEUTRAL,
-        overrides=[
-            named("metric", custom__width=230),
-            matching("/^(score|low|high|n|baseline|evidence)$/", custom__width=95),
-            named("n", decimals=0),
-            named(
-                "evidence",
-                unit="percentunit",
-                decimals=0,
-                thresholds=thresholds(_LIT),
-                custom__cellOptions={"type": "color-background", "mode": "basic"},
-                noValue="not watched yet",
-            ),
-        ],
+        overrides=_overrides(),
     )
 
 
+def _overrides() -> list[Json]:
+    return [
+        named("application", custom__width=220, links=[_CHOOSE]),
+        named("metric", mappings=PLAIN_CELLS, custom__width=330),
+        matching("/^(score|low|high|n|baseline|of an alarm)$/", custom__width=95),
+        named("n", decimals=0),
+        named(
+            "of an alarm",
+            unit="percentunit",
+            decimals=0,
+            thresholds=thresholds(_LIT),
+            custom__cellOptions={"type": "color-background", "mode": "basic"},
+            noValue="not watched yet",
+        ),
+    ]
+
+
+_KEPT: Final = (*BY, "datasource", "judge", "window", "audit_url")
+#: The same dashboard with one application; ``__all_variables`` would name a second one.
+_CHOOSE: Final = {
+    "title": "Only ${__value.raw}",
+    "url": "/d/rag-quality?${__url_time_range}&"
+    + "&".join(f"${{{name}:queryparam}}" for name in _KEPT)
+    + "&var-application=${__value.raw}",
+    "targetBlank": False,
+}
 #: In a table, only what is doubtful has a colour.
 _LIT: Final = ((None, "transparent"), *TO_ALARM[1:])

@@ -13,11 +13,13 @@ Json = dict[str, Any]
 
 #: What Grafana puts in itself, as for half an hour at a scrape interval of 15 seconds.
 BUILT_IN: Final = {"__rate_interval": "1m", "__range": "30m", "__interval": "15s"}
-#: All is this expression in every variable that knows All; the audit pages are not set.
+#: All is this expression in every variable that knows All; the audit pages are not set. The one
+#: monitor that there is has no labels of its own.
 CHOSEN: Final = {
+    "cluster": "",
+    "namespace": "",
     "application": ".*",
     "judge": ".*",
-    "segment": ".*",
     "window": "1h",
     "audit_url": "",
 }
@@ -45,8 +47,18 @@ def dashboards() -> dict[str, Json]:
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """All but the headings."""
+    """All but the headings, those of collapsed rows too."""
+    return [panel for row in dashboard["panels"] for panel in inside(row)]
+
+
+def open_panels(dashboard: Json) -> list[Json]:
+    """Those that are seen, and ask their queries, when the dashboard is opened."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def inside(panel: Json) -> list[Json]:
+    """What a collapsed row holds; a panel is itself."""
+    return list(panel["panels"]) if panel["type"] == "row" else [panel]
 
 
 def filled(expression: str, values: Mapping[str, str]) -> str:
@@ -70,7 +82,8 @@ def queries() -> Iterator[PanelQuery]:
 
 
 def annotation_queries() -> Iterator[PanelQuery]:
-    """The same of the annotations."""
+    """The same of the annotations that ask Prometheus."""
     for name, dashboard in dashboards().items():
         for found in dashboard["annotations"]["list"]:
-            yield PanelQuery(name, found["name"], "annotation", found["expr"], False)
+            if found["datasource"]["type"] == "prometheus":
+                yield PanelQuery(name, found["name"], "annotation", found["expr"], False)

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import aiohttp
 
-from tests.dashboards import BUILT_IN, Json, filled
+from grafana.promql import BY
+from tests.dashboards import BUILT_IN, Json, filled, inside
 
 #: Points of a chart, as on a screen of middling size.
 POINTS: Final = 300
@@ -47,6 +48,17 @@ class Asked:
         data = await self.get("query_range", query=expression, **bounds)
         return list(data["result"])
 
+    async def last(
+        self, expression: str, start: float, end: float, step: float, *, is_instant: bool
+    ) -> float | None:
+        """What a tile shows: a range ends at a multiple of its step, an instant query now."""
+        if is_instant:
+            found = await self.instant(expression, end)
+            return float(found[0]["value"][1]) if found else None
+        bounds = {"start": str(start // step * step), "end": str(end // step * step)}
+        data = await self.get("query_range", query=expression, step=str(step), **bounds)
+        return float(data["result"][0]["values"][-1][1]) if data["result"] else None
+
     async def label_values(self, definition: str) -> list[str]:
         """What ``label_values(SERIES, LABEL)`` offers, in order."""
         selector, _, label = definition.removeprefix("label_values(")[:-1].rpartition(", ")
@@ -63,8 +75,9 @@ async def chosen(asked: Asked, dashboard: Json, seconds: float) -> dict[str, str
             values[variable["name"]] = variable["query"]
         elif variable["type"] == "query":
             offered = await asked.label_values(filled(variable["definition"], values))
-            assert offered, variable["name"]
-            values[variable["name"]] = variable.get("allValue", offered[0])
+            # Where no series has a label that tells monitors apart, its variable is empty.
+            assert offered or variable["name"] in BY, variable["name"]
+            values[variable["name"]] = variable.get("allValue", (offered or [""])[0])
     return values
 
 
@@ -77,8 +90,7 @@ async def repetitions(
     for panel in dashboard["panels"]:
         if panel["type"] == "row":
             scopes = [scope async for scope in _scopes(asked, dashboard, panel, values)]
-        else:
-            found += [(panel, scope) for scope in scopes]
+        found += [(one, scope) for one in inside(panel) for scope in scopes]
     return found
 
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from monitor.demo.stack.servers import Prometheus
+from monitor.metrics.catalogue import CATALOGUE
 from tests.dashboards import annotation_queries, dashboards, filled, panels
 from tests.e2e.grafana import Asked, Series, chosen, expressions, repetitions
 from tests.servers.judge_server import JudgeServer
@@ -25,16 +26,13 @@ from tests.tools import requires_tool
 LOOK_BACK_S = 60.0
 AUDIT = "https://audit.example.com"
 #: Panels of *Judge and budget* that need a model.
-FILLED = {
-    "Agreement",
-    "Agreement with itself",
-    "Time to a judgement",
-    "Calls",
-    "Calls by result",
-    "Latency of a call",
-    "Slow calls",
-    "Tokens",
-}
+FILLED = {"Agreement", "Agreement with itself", "Calls by result", "Latency of a call", "Tokens"}
+#: What gets worse in the incident, in plain words.
+WORSE = CATALOGUE["noise_sensitivity_irrelevant"].plain
+#: What a model that answers at once, and never fails, does not have.
+NEVER = ("_canary_", "_recheck_calls_", "_retries_")
+#: The time shown, and the step of a tile of three columns at it.
+RANGES = {15 * 60.0: 5.0, 86_400.0: 600.0, 7 * 86_400.0: 3600.0}
 
 
 class Moments(NamedTuple):
@@ -95,6 +93,7 @@ async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> No
                 len(panel["targets"]) for board in dashboards().values() for panel in panels(board)
             )
             assert silent == [], at
+        await _now_is_told_at_every_range(asked, moments.incident)
         await _alarms_are_annotations(asked, moments)
         await _sentences_are_told(asked, moments)
         await _nothing_is_unaccounted_for(asked, moments)
@@ -120,11 +119,28 @@ async def _answer(asked: Asked, expression: str, is_instant: bool, at: float) ->
     return await asked.range(expression, at - LOOK_BACK_S, at)
 
 
+async def _now_is_told_at_every_range(asked: Asked, at: float) -> None:
+    """The status and the number of alarms, as the panels ask for them: an hour ago all was well."""
+    for name, title, value in (("quality", "Status", 5), ("drift", "Alarms open", 1)):
+        dashboard = dashboards()[name]
+        (panel,) = (panel for panel in panels(dashboard) if panel["title"] == title)
+        values = await chosen(asked, dashboard, LOOK_BACK_S)
+        ((expression, is_instant),) = expressions(panel, values)
+        for span, step in RANGES.items():
+            found = await asked.last(expression, at - span, at, step, is_instant=is_instant)
+            assert found is not None, (title, span)
+            assert found >= value, (title, span)
+
+
 async def _alarms_are_annotations(asked: Asked, moments: Moments) -> None:
     """Of the metric that got worse, from when it did, with what changed."""
-    queries = [query for query in annotation_queries() if query.panel == "Alarms"]
+    queries = [query for query in annotation_queries() if query.panel.startswith("Alarms")]
     assert {query.dashboard for query in queries} == {"quality", "drift"}
-    for query in queries:
+    ours = [
+        q for q in queries if q.panel in ("Alarms", "Alarms, wrong claims from irrelevant passages")
+    ]
+    assert len(ours) == 2
+    for query in ours:
         values = await chosen(asked, dashboards()[query.dashboard], LOOK_BACK_S)
         expression = filled(query.expression, values)
         assert await asked.range(expression, moments.calm - LOOK_BACK_S, moments.calm) == []
@@ -135,16 +151,23 @@ async def _alarms_are_annotations(asked: Asked, moments: Moments) -> None:
 
 
 async def _sentences_are_told(asked: Asked, moments: Moments) -> None:
-    """In the table, with a link to the audit pages where they are set."""
+    """As the headline; and a row of the table, with a link where the audit pages are set."""
+    for at, begin in ((moments.calm, "Within normal"), (moments.incident, WORSE)):
+        assert any(text.startswith(begin) for text in await _labels(asked, "What changed", at))
+    assert await _labels(asked, "Open alarms", moments.calm, "audit", AUDIT) == {""}
+    for base, page in (("", ""), (AUDIT, f"{AUDIT}/interactions?application=support-bot")):
+        assert await _labels(asked, "Open alarms", moments.incident, "audit", base) == {page}
+
+
+async def _labels(
+    asked: Asked, title: str, at: float, label: str = "answer", base: str = ""
+) -> set[str]:
+    """The values of a label of a panel of *Drift and incidents*."""
     dashboard = dashboards()["drift"]
-    (panel,) = (panel for panel in panels(dashboard) if panel["title"] == "What changed")
-    values = await chosen(asked, dashboard, LOOK_BACK_S)
-    for at, begin in ((moments.calm, "Nothing"), (moments.incident, "noise_sensitivity")):
-        for base, page in (("", None), (AUDIT, f"{AUDIT}/interactions?application=support-bot")):
-            ((expression, _),) = expressions(panel, {**values, "audit_url": base})
-            rows = [row["metric"] for row in await asked.instant(expression, at)]
-            assert any(row["answer"].startswith(begin) for row in rows)
-            assert {row.get("audit") for row in rows} == {page if begin != "Nothing" else None}
+    (panel,) = (panel for panel in panels(dashboard) if panel["title"] == title)
+    values = await chosen(asked, dashboard, LOOK_BACK_S) | {"audit_url": base}
+    answers = [await asked.instant(query, at) for query, _ in expressions(panel, values)]
+    return {row["metric"].get(label, "") for answer in answers for row in answer}
 
 
 async def _nothing_is_unaccounted_for(asked: Asked, moments: Moments) -> None:
@@ -159,16 +182,21 @@ async def _nothing_is_unaccounted_for(asked: Asked, moments: Moments) -> None:
 
 
 async def _exemplars_are_interactions(asked: Asked, moments: Moments) -> None:
-    """Where a panel asks for exemplars, each is an interaction with its score."""
+    """Where a panel asks for exemplars, each is an interaction, and the worst are among them."""
     dashboard = dashboards()["drift"]
     values = await chosen(asked, dashboard, LOOK_BACK_S)
     (panel,) = (p for p in panels(dashboard) if any(t["exemplar"] for t in p["targets"]))
-    ((expression, _),) = expressions(panel, values)
+    (expression,) = (
+        filled(target["expr"], values) for target in panel["targets"] if target["exemplar"]
+    )
     bounds = {"start": str(moments.calm - LOOK_BACK_S), "end": str(moments.incident)}
     found = await asked.get("query_exemplars", query=expression, **bounds)
     exemplars = [exemplar for series in found for exemplar in series["exemplars"]]
     assert exemplars
     assert all(each["labels"].keys() == {"interaction_id"} for each in exemplars)
+    scores = {float(each["value"]) for each in exemplars}
+    assert 0.0 in scores
+    assert all(score == 0 or score > 0.8 for score in scores)
 
 
 @pytest.mark.timeout(180)
@@ -190,7 +218,7 @@ async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
                 panel["title"]
                 for panel in shown
                 for expression, is_instant in expressions(panel, values)
-                if "_canary_" not in expression  # the demo asks none
+                if not any(name in expression for name in NEVER)
                 and not _numbers(await _answer(asked, expression, is_instant, at))
             }
             assert still == set()

@@ -1,6 +1,6 @@
 import { Icon } from "@grafana/ui";
 import { useMemo, useRef } from "react";
-import { layout } from "./layout.js";
+import { eventsOn, layout } from "./layout.js";
 import { Panel, Row } from "./Panel.jsx";
 import { replacer } from "./scope.js";
 
@@ -91,7 +91,7 @@ export function Page({ dashboard, siblings, note, variables, context, events, wi
             return <Row key={i} panel={panel} box={box} title={replacer(own.scope)(panel.title)} />;
           }
           const done = (status) => report(i, panel.title, status);
-          return <Panel key={i} panel={panel} box={box} context={own} events={events} onDone={done} />;
+          return <Panel key={i} panel={panel} box={box} context={own} events={eventsOn(events, panel.id)} onDone={done} />;
         })}
       </div>
     </div>

@@ -1,5 +1,6 @@
 // Annotations by Prometheus queries: `[{name, color, from, to, text}]`, times in milliseconds.
 import { interpolate, promql } from "./interpolate.js";
+import { MOST_POINTS, aligned } from "./steps.js";
 import { seconds, stepOf } from "./time.js";
 
 const legend = (format, labels) =>
@@ -27,15 +28,17 @@ function moments(values, range) {
 
 async function eventsOf(annotation, { client, range, scope, scrape }) {
   const source = annotation.target ?? annotation;
-  const step = seconds(annotation.step || source.step || source.interval || "60s");
-  const builtins = stepOf(range, 11000, `${step}s`, scrape).scope;
+  const least = seconds(annotation.step || source.step || source.interval || "60s");
+  // As Grafana does for a range that Prometheus would refuse for its number of points.
+  const { step, scope: builtins } = stepOf(range, MOST_POINTS, `${least}s`, scrape);
   const expr = interpolate(source.expr ?? annotation.expr, { ...scope, ...builtins }, promql);
-  const [start, end] = [range.from.valueOf() / 1000, range.to.valueOf() / 1000];
-  const { result } = await client.range(expr, Math.floor(start / step) * step, end, step);
+  const [start, end] = aligned(range, step);
+  const { result } = await client.range(expr, start, end, step);
   return result.flatMap(({ metric, values }) => {
     const found = annotation.useValueForTime ? moments(values, range) : stretches(values, step);
     const text = legend(annotation.titleFormat || annotation.textFormat, metric);
-    return found.map((one) => ({ ...one, text, name: annotation.name, color: annotation.iconColor }));
+    const { name, iconColor: color, filter } = annotation;
+    return found.map((one) => ({ ...one, text, name, color, filter }));
   });
 }
 

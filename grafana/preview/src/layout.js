@@ -84,3 +84,7 @@ export function layout(panels, width, options) {
   const boxed = items.map(({ panel, scope, gridPos }) => ({ panel, scope, box: box(gridPos, column) }));
   return { items: boxed, height: y * (ROW + GAP) };
 }
+
+/** The events that Grafana shows on the panel with this id. */
+export const eventsOn = (events, id) =>
+  events.filter(({ filter }) => !filter || filter.ids.includes(id) !== Boolean(filter.exclude));

@@ -1,6 +1,7 @@
 // From a panel's queries to the data that it draws.
 import { interpolate, promql, unresolved } from "./interpolate.js";
 import { frames } from "./prometheus.js";
+import { aligned } from "./steps.js";
 import { stepOf } from "./time.js";
 import { prepared } from "./fields.js";
 import { replacer } from "./scope.js";
@@ -16,12 +17,9 @@ async function asked(target, panel, { scope, range, client, scrape, width }) {
   const expr = interpolate(target.expr, all, promql);
   const missing = unresolved(target.expr, all);
   if (missing.length) throw new Error(`${target.refId}: no variable ${missing.join(", ")}`);
-  const end = range.to.valueOf() / 1000;
-  const start = range.from.valueOf() / 1000;
-  const align = (t) => Math.floor(t / step) * step;
   const data = target.instant
-    ? await client.instant(expr, end)
-    : await client.range(expr, align(start), align(end), step);
+    ? await client.instant(expr, range.to.valueOf() / 1000)
+    : await client.range(expr, ...aligned(range, step), step);
   return { data, expr, step, legendFormat: interpolate(target.legendFormat, all) };
 }
 

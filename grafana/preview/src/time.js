@@ -1,5 +1,6 @@
 // Time ranges and steps, as the dashboard and the Prometheus data source compute them.
 import { dateTime, rangeUtil } from "@grafana/data";
+import { allowed } from "./steps.js";
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
 
@@ -39,7 +40,7 @@ export function stepOf(range, points, minimum, scrape) {
   const low = minimum ? seconds(minimum) : scrape;
   const { intervalMs } = rangeUtil.calculateInterval(range, points, `${Math.round(low * 1000)}ms`);
   const span = (range.to.valueOf() - range.from.valueOf()) / 1000;
-  const step = Math.max(intervalMs / 1000, span / 11000);
+  const step = allowed(intervalMs / 1000, span);
   const rate = Math.max(step + low, 4 * low);
   const builtins = { __interval: `${step}s`, __interval_ms: step * 1000, __rate_interval: `${rate}s` };
   return { step, scope: asBuiltins(builtins) };

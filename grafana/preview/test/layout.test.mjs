@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layout } from "../src/layout.js";
+import { eventsOn, layout } from "../src/layout.js";
 
 const WIDTH = 24 * 40 + 23 * 8;
 const panel = (title, x, y, w, h, more = {}) => ({ type: "stat", title, gridPos: { x, y, w, h }, ...more });
@@ -37,4 +37,10 @@ test("a panel that is repeated stands side by side, four a line at most", () => 
   const { items, height } = layout([panel("x", 0, 0, 24, 2, { repeat: "app" })], WIDTH, { scope: five });
   assert.deepEqual(items.map(({ box }) => box.top), [0, 0, 0, 0, 76]);
   assert.equal(height, 4 * 38);
+});
+
+test("an annotation with a filter marks its panels only", () => {
+  const events = [{ text: "all" }, { text: "two", filter: { ids: [2], exclude: false } }];
+  const on = (id) => eventsOn(events, id).map(({ text }) => text);
+  assert.deepEqual([on(1), on(2)], [["all"], ["all", "two"]]);
 });

@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from monitor.exporter.incidents.headline import details, headline
 from monitor.exporter.incidents.together import together
-from monitor.records.alarm import AlarmRecord
+from monitor.records.alarm import AlarmRecord, SegmentChange
 
 _LABELS: Final = ("metric", "application", "judge")
 INFO: Final = "rag_drift_change_info"
@@ -22,6 +22,12 @@ TOGETHER: Final = "rag_drift_applications_together"
 ENDED: Final = "rag_drift_recovered_timestamp_seconds"
 SINCE: Final = "rag_drift_change_since_timestamp_seconds"
 WITHIN: Final = "rag_drift_segment_within"
+SHIFT: Final = "rag_drift_segment_shift"
+SHIFT_LOWER: Final = "rag_drift_segment_shift_lower"
+SHIFT_UPPER: Final = "rag_drift_segment_shift_upper"
+SHARE: Final = "rag_drift_segment_share"
+STANDS_OUT: Final = "rag_drift_segment_stands_out"
+_OF_SEGMENT: Final = (*_LABELS, "segment")
 CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     INFO: (
         "1 while an alarm is open, and five minutes longer; what changed, in one sentence, and the"
@@ -37,7 +43,15 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     WITHIN: (
         "Part of the change of an open alarm that a segment adds, without changes"
         " in the mix of traffic.",
-        (*_LABELS, "segment"),
+        _OF_SEGMENT,
+    ),
+    SHIFT: ("Mean of a segment since the change of an open alarm, minus before.", _OF_SEGMENT),
+    SHIFT_LOWER: ("Lower end of the 95 % interval of a segment's shift.", _OF_SEGMENT),
+    SHIFT_UPPER: ("Upper end of the 95 % interval of a segment's shift.", _OF_SEGMENT),
+    SHARE: ("Share of the traffic that a segment has since the change.", _OF_SEGMENT),
+    STANDS_OUT: (
+        "1 for a segment that has surely become worse than the others, else 0.",
+        _OF_SEGMENT,
     ),
 }
 #: A sentence of ours is shorter; the topic may hold what another has written.
@@ -92,5 +106,15 @@ def _add(families: Mapping[str, GaugeMetricFamily], record: AlarmRecord) -> None
     labels = [record.metric, record.application, record.judge]
     _add_sentences(families, labels, record)
     families[SINCE].add_metric(labels, record.since.timestamp())
-    for segment, within in {one.segment: one.within for one in record.segments}.items():
-        families[WITHIN].add_metric([*labels, segment], within)
+    outstanding = record.stands_out.segment if record.stands_out else None
+    for one in {one.segment: one for one in record.segments}.values():
+        values = _of_segment(one) | {STANDS_OUT: float(one.segment == outstanding)}
+        for name, value in values.items():
+            families[name].add_metric([*labels, one.segment], value)
+
+
+def _of_segment(one: SegmentChange) -> dict[str, float]:
+    """Without a shift where nothing has been scored since; before is taken as known."""
+    bounds = {SHIFT: one.value, SHIFT_LOWER: one.lower, SHIFT_UPPER: one.upper}
+    shifts = {name: now - one.before for name, now in bounds.items() if now is not None}
+    return {WITHIN: one.within, SHARE: one.share, **shifts}

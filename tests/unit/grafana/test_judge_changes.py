@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.dashboards import annotation_queries
+from tests.dashboards import CHOSEN, annotation_queries, filled
 from tests.stages.promtool import promtool
 
 LENGTH = 120
@@ -23,7 +23,8 @@ def test_a_new_judge_is_an_annotation_and_the_first_one_is_not(tmp_path: Path) -
         f'rag_judge_info{{judge="llm@2", instance="b", {labels}}}': f"_x{CHANGE} 1x{LENGTH}",
     }
     new = [{"labels": f'{{judge="llm@2", {labels}}}', "value": 1}]
-    (expression,) = {q.expression for q in annotation_queries() if q.panel == "Judge changes"}
+    (written,) = {q.expression for q in annotation_queries() if q.panel == "Judge changes"}
+    expression = filled(written, CHOSEN)
     tests = [
         {"expr": expression, "eval_time": f"{minute}m", "exp_samples": samples}
         for minute in (0, 4, 10, 35, 46, CHANGE - 1, CHANGE, CHANGE + 4, CHANGE + 10, LENGTH)

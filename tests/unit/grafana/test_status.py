@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from grafana.changes import LEARNING, NOBODY, SOON
 from grafana.quality_tiles import STATUS
 from tests.dashboards import BUILT_IN, CHOSEN, filled, queries
 from tests.stages.promtool import promtool
@@ -61,47 +63,93 @@ def test_the_worst_that_is_the_case_is_said(word: str, series: list[str], tmp_pa
     assert found.returncode == 0, found.stdout + found.stderr
 
 
+DETECTOR = f'metric="faithfulness", {WHO}'
+OPEN = {
+    f"rag_drift_alarm{{{DETECTOR}}}": 1,
+    f"rag_drift_evidence{{{DETECTOR}}}": 8,
+    f"rag_drift_threshold{{{DETECTOR}}}": 4,
+}
+CALM = {**OPEN, f"rag_drift_alarm{{{DETECTOR}}}": 0, f"rag_drift_evidence{{{DETECTOR}}}": 1.52}
+SAMPLES = {f'rag_score_samples{{metric="faithfulness", window="1h", {WHO}}}': 90}
+PAUSED = {'rag_monitor_paused{application="*"}': 1}
+
+
 @pytest.mark.parametrize(
     ("series", "said"),
     [
-        ({"rag_monitor_ready": 1}, {"Nothing": 0}),
-        ({"rag_monitor_ready": 0}, {"Nothing": 0}),
         (
-            {"rag_monitor_ready": 1, 'rag_monitor_paused{application="*"}': 1},
-            {"all applications": 1},
+            {
+                **OPEN,
+                **PAUSED,
+                f'rag_drift_change_info{{{DETECTOR}, answer="faithfulness of bot fell"}}': 1,
+            },
+            {"claims that the passages support of bot fell": 2},
         ),
-        ({f'rag_monitor_paused{{application="{a}"}}': 1 for a in TWO}, dict.fromkeys(TWO, 1)),
+        # Evidence may have fallen since; it is an alarm still.
+        (
+            {**CALM, f'rag_drift_change_info{{{DETECTOR}, answer="fell 0.9 → 0.6"}}': 1},
+            {"fell 0.9 → 0.6": 1},
+        ),
+        (OPEN, {SOON: 1}),
+        (
+            {**CALM, **PAUSED},
+            {"Judging of all applications is paused by hand: rag-monitor resume ends it.": 0.5},
+        ),
+        (
+            {**CALM, **SAMPLES},
+            {
+                "Within normal. Nearest: claims that the passages support, of bot: "
+                "38 % of what opens an alarm.": 0
+            },
+        ),
+        (SAMPLES, {LEARNING: 0}),
+        ({"rag_monitor_ready": 1}, {NOBODY: 0.5}),
     ],
 )
-def test_every_dashboard_says_what_is_paused(
-    series: dict[str, int], said: dict[str, int], tmp_path: Path
+def test_one_sentence_says_what_matters_most(
+    series: dict[str, float], said: dict[str, float], tmp_path: Path
 ) -> None:
-    """Each application once, whatever the number of processes; and that nothing is."""
+    """What changed, before what is paused; how near the nearest alarm is, in calm."""
     inputs = [
         {"series": _of(name, one), "values": f"{value}x10"}
         for name, value in series.items()
         for one in TWO
     ]
-    expected = [
-        {"labels": f'{{application="{name}"}}', "value": value} for name, value in said.items()
-    ]
-    found = evaluated("Paused by hand", inputs, expected, tmp_path)
-    assert found.returncode == 0, found.stdout + found.stderr
+    found = _sentences(inputs, tmp_path)
+    assert found == said
+
+
+def test_two_monitors_in_one_prometheus_are_not_mixed(tmp_path: Path) -> None:
+    """The status of the chosen one; and of a Prometheus whose series have no such labels."""
+    worse, well = story(alarm=1), story()
+    for cluster, namespace, number in (("prod", "rag", 5), ("staging", "rag", 0)):
+        both = [
+            *(each.replace("{", '{cluster="prod", namespace="rag", ', 1) for each in worse),
+            *(each.replace("{", '{cluster="staging", namespace="rag", ', 1) for each in well),
+        ]
+        inputs = [
+            {"series": name, "values": f"{value}x10"}
+            for name, _, value in (each.rpartition(" ") for each in both)
+        ]
+        chosen = {"cluster": cluster, "namespace": namespace}
+        expected = [{"labels": "{}", "value": number}]
+        found = evaluated("Status", inputs, expected, tmp_path, **chosen)
+        assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.mark.parametrize(
     ("panel", "series", "share"),
     [
-        ("Lost", {'rag_monitor_interactions_total{outcome="scored"}': 3}, 0),
+        ("Judgements lost", {'rag_monitor_interactions_total{outcome="scored"}': 3}, 0),
         (
-            "Lost",
+            "Judgements lost",
             {
                 'rag_monitor_interactions_total{outcome="scored"}': 3,
                 'rag_monitor_interactions_total{outcome="judge_failed"}': 1,
             },
             0.25,
         ),
-        ("Failing", {'rag_monitor_judge_calls_total{result="ok"}': 3}, 0),
+        ("Calls that fail", {'rag_monitor_judge_calls_total{result="ok"}': 3}, 0),
     ],
 )
 def test_what_never_went_wrong_is_none_of_it(
@@ -118,13 +166,21 @@ def _of(series: str, instance: str) -> str:
     return f'{name}{{instance="{instance}"' + (f", {labels}" if labels else "}")
 
 
+def _sentences(inputs: list[dict[str, str]], directory: Path) -> dict[str, float]:
+    """What the panel *What changed* shows, with the value that colours it."""
+    found = evaluated("What changed", inputs, [], directory)
+    got = re.search(r"got:(.*)", found.stdout + found.stderr, re.DOTALL)
+    assert got, found.stdout + found.stderr
+    samples = re.findall(r'answer=\\*"(.*?)\\*".*?\} ([\d.E+-]+)', got[1])
+    return {sentence: float(value) for sentence, value in samples}
+
+
 def evaluated(
-    panel: str, inputs: list[dict[str, str]], expected: list[Json], directory: Path
+    panel: str, inputs: list[dict[str, str]], expected: list[Json], directory: Path, **chosen: str
 ) -> subprocess.CompletedProcess[str]:
     """The query of the panel, which is the same wherever it stands."""
-    (expression,) = {
-        filled(query.expression, CHOSEN | BUILT_IN) for query in queries() if query.panel == panel
-    }
+    values = CHOSEN | BUILT_IN | chosen
+    (expression,) = {filled(q.expression, values) for q in queries() if q.panel == panel}
     case = {"expr": expression, "eval_time": "5m", "exp_samples": expected}
     test = {"interval": "1m", "input_series": inputs, "promql_expr_test": [case]}
     (directory / "story.yml").write_text(yaml.safe_dump({"tests": [test]}))

@@ -44,7 +44,7 @@ def page(*alarms: AlarmRecord, ready: bool = True, most: int = 20) -> str:
 
 
 def changes(text: str) -> Samples:
-    """The samples of the three families on a page."""
+    """The samples of the families on a page."""
     return {
         family.name: [(sample.labels, sample.value) for sample in family.samples]
         for family in text_string_to_metric_families(text)
@@ -54,11 +54,19 @@ def changes(text: str) -> Samples:
 
 
 def test_an_open_alarm_shows() -> None:
-    """Its sentence, its estimated start, and what each segment adds, under the alarm's labels."""
+    """Its sentence, its estimated start and its segments, under the alarm's labels."""
     whose = {
         "metric": "noise_sensitivity_irrelevant",
         "application": "support-bot",
         "judge": "offline@3f2a91",
+    }
+    of_segments = {
+        "within": (0.12, 0.12),
+        "shift": (0.3 - 0.1, 0.3 - 0.1),
+        "shift_lower": (0.2 - 0.1, 0.2 - 0.1),
+        "shift_upper": (0.4 - 0.1, 0.4 - 0.1),
+        "share": (0.6, 0.6),
+        "stands_out": (1.0, 0.0),
     }
     assert changes(page(alarm())) == {
         "rag_drift_change_info": [
@@ -67,11 +75,25 @@ def test_an_open_alarm_shows() -> None:
         "rag_drift_applications_together": [(whose, 1.0)],
         "rag_drift_recovered_timestamp_seconds": [],
         "rag_drift_change_since_timestamp_seconds": [(whose, SINCE.timestamp())],
-        "rag_drift_segment_within": [
-            ({**whose, "segment": "acme"}, 0.12),
-            ({**whose, "segment": "bolt"}, 0.12),
-        ],
+        **{
+            f"rag_drift_segment_{name}": [
+                ({**whose, "segment": segment}, value)
+                for segment, value in zip(("acme", "bolt"), values, strict=True)
+            ]
+            for name, values in of_segments.items()
+        },
     }
+
+
+def test_a_segment_without_a_score_since_has_no_shift() -> None:
+    """And where none differs from the others, none stands out."""
+    silent = segment("acme").model_copy(update=dict.fromkeys(("value", "lower", "upper")))
+    found = changes(page(alarm(segments=(silent, segment("bolt")), stands_out=None)))
+    for name in ("shift", "shift_lower", "shift_upper"):
+        assert [labels["segment"] for labels, _ in found[f"rag_drift_segment_{name}"]] == ["bolt"]
+    for name in ("share", "within"):
+        assert len(found[f"rag_drift_segment_{name}"]) == 2
+    assert [value for _, value in found["rag_drift_segment_stands_out"]] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +103,7 @@ def test_an_open_alarm_shows() -> None:
 def test_nothing_else_shows(fields: dict[str, Any], ready: bool) -> None:
     """No alarm that has closed, and none before the replay; the families are declared still."""
     found = changes(page(alarm(**fields), ready=ready))
-    assert len(found) == 5
+    assert len(found) == 10
     assert not any(found.values())
 
 
