@@ -18,7 +18,7 @@ from tests.runbooks import RUNBOOKS, SETUP, commands, headings, table, variables
 
 SETTINGS = Settings()
 RUNBOOK = pytest.mark.parametrize("name", RUNBOOKS)
-SECTIONS = ["Look", "System, judge or traffic?", "Do", "Silence"]
+SECTIONS = ["First", "Look", "System, judge or traffic?", "Do", "Done when", "Silence"]
 #: Who may be to blame.
 BLAMED = {
     *("system", "judge", "traffic"),
@@ -59,13 +59,17 @@ def test_the_list_names_every_alert_with_its_severities() -> None:
 
 @RUNBOOK
 def test_it_has_the_same_parts_as_all(name: str) -> None:
-    """Title, one sentence, what to look at, a table, what to do, how to silence; with commands."""
+    """Title, one sentence, the one command to begin with, a table, what to do, when it is done."""
     title, sentence, _ = text(name).split("\n\n", 2)
     assert title == f"# {name}"
     assert sentence.endswith(".")
     assert ". " not in sentence
     assert "\n" not in sentence
     assert headings(RUNBOOKS[name]) == SECTIONS
+    first = text(name).partition("## First\n")[2].partition("\n## ")[0]
+    assert first.count("```sh\nrag-monitor ") == 1
+    assert first.count("```") == 2
+    assert all(part in first for part in ("Dashboard: ", "\nAffected: ", "\nFrom a phone: "))
     assert commands(RUNBOOKS[name])
 
 
