@@ -79,7 +79,7 @@ def _calm() -> str:
     near = plainly(f"topk(1, max by (metric, application) ({nearness(WHO)}))")
     share = f'0 * count_values by (metric, application) ("share", round(100 * {near}))'
     parts = f'label_join({share}, "answer", "|", "metric", "application", "share")'
-    sentence = "Within normal. Nearest: $1, of $2: $3 % of what opens an alarm."
+    sentence = "Within normal. Nearest: $1 of $2, $3 % of what opens an alarm."
     return f'label_replace({parts}, "answer", "{sentence}", "answer", "(.*)[|](.*)[|](.*)")'
 
 

@@ -73,8 +73,9 @@ def _evidence() -> Json:
         0,
     )
     query = Query(_ten(nearness(WHO)), "{{metric}} · {{application}}")
-    custom = {"axisSoftMax": 1.1}
-    return lines(texts, query, steps=TO_ALARM, limit=True, min=0, custom=custom, legend="last")
+    # The line that counts has the colour of what it says; which one it is says the legend.
+    more: Json = {"color": {"mode": "thresholds"}, "custom": {"axisSoftMax": 1.1}, "min": 0}
+    return lines(texts, query, steps=TO_ALARM, limit=True, legend="last", **more)
 
 
 def _alarms() -> Json:

@@ -77,8 +77,8 @@ def segments() -> Json:
         steps=NEUTRAL,
         mappings=DASH,
         overrides=[
-            named("metric", mappings=PLAIN_CELLS, custom__width=280),
-            matching("/^(shift|low|high|of traffic|differs)$/", custom__width=85),
+            named("metric", mappings=PLAIN_CELLS, custom__width=275),
+            matching("/^(shift|low|high|of traffic|differs)$/", custom__width=78),
             named("of traffic", unit="percentunit", decimals=0),
             named("differs", mappings=[*words, *DASH]),
         ],

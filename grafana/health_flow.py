@@ -17,6 +17,7 @@ from grafana.parts import (
     Query,
     Texts,
     fixed,
+    lit,
     matching,
     named,
     zero_is_good,
@@ -111,7 +112,7 @@ def _lag_records() -> Json:
         Query(left, "an exporter's replay"),
         overrides=[
             named("as the scorers say", color=fixed(FAINT)),
-            named("an exporter's replay", color=fixed(DOUBT)),
+            lit("an exporter's replay", DOUBT),
         ],
         min=0,
     )

@@ -10,12 +10,11 @@ from grafana.parts import (
     A_MINUTE,
     A_SECOND,
     DOUBT,
-    GOOD,
     WORSE,
     Json,
     Query,
     Texts,
-    fixed,
+    lit,
     named,
     worded,
     zero_is_good,
@@ -43,7 +42,7 @@ def _kafka() -> Json:
         Query(failed, "commits failed"),
         Query(again, "written again: {{topic}}"),
         Query(short, "without texts"),
-        overrides=[named("commits failed", color=fixed(DOUBT))],
+        overrides=[lit("commits failed", DOUBT)],
         min=0,
     )
 
@@ -56,7 +55,7 @@ def _problems() -> Json:
     )
     kinds = or_zero("max by (kind) (rag_monitor_kafka_problem)", "kind", "no problem")
     circuit = Query(or_zero("max(rag_monitor_dead_letter_circuit_open)"), "circuit open")
-    words = worded({0.0: ("no", GOOD), 1.0: ("yes", WORSE)})
+    words = worded({0.0: ("no", "transparent"), 1.0: ("yes", WORSE)})
     steps = zero_is_good(worse=1)
     return states(texts, Query(kinds, "{{kind}}"), circuit, mappings=words, steps=steps)
 
@@ -70,7 +69,7 @@ def _dead_letters() -> Json:
     )
     dead = or_zero(per_minute("rag_monitor_dead_letters_total", "stage, cause"), "cause")
     waiting = Query(or_zero("sum(rag_monitor_dead_letters_waiting)"), "waiting")
-    red = named("waiting", color=fixed(WORSE))
+    red = lit("waiting", WORSE)
     return lines(texts, Query(dead, "{{stage}} {{cause}}"), waiting, overrides=[red], min=0)
 
 

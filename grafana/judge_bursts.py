@@ -6,7 +6,7 @@ from typing import Final
 
 from grafana.health_tiles import ENDED, PROCESS
 from grafana.kinds import lines
-from grafana.parts import A_SECOND, DOUBT, GOOD, PLAIN, Json, Query, Texts, fixed, named
+from grafana.parts import A_SECOND, DOUBT, GOOD, PLAIN, Json, Query, Texts, fixed, lit, named
 from grafana.promql import or_unknown, or_zero, rate
 
 _JUDGED: Final = 'outcome=~"scored|judge_failed"'
@@ -34,7 +34,7 @@ def bursts() -> Json:
         Query(or_unknown(f"clamp_min({left}, 0)"), "allowance left"),
         overrides=[
             named("judged", color=fixed(GOOD)),
-            named("by bursts", color=fixed(DOUBT)),
+            lit("by bursts", DOUBT),
             named("allowance left", color=fixed(PLAIN), unit="s"),
         ],
         min=0,

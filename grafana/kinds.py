@@ -91,7 +91,7 @@ def lines(
         "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
         "thresholdsStyle": {"mode": "dashed" if limit else "off"},
     }
-    if more.get("min") == 0 and texts.unit in LEAST:
+    if more.get("min") == 0 and "max" not in more and texts.unit in LEAST:
         custom["axisSoftMax"] = LEAST[texts.unit]
     custom |= more.pop("custom", {})
     options = {

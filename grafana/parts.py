@@ -118,6 +118,12 @@ def fixed(colour: str) -> Json:
     return {"mode": "fixed", "fixedColor": colour}
 
 
+def lit(name: str, colour: str) -> Json:
+    """An override of a series that is blue while it is 0, and has this colour when it is not."""
+    steps = thresholds([(None, GOOD), (1e-9, colour)])
+    return named(name, color={"mode": "thresholds"}, thresholds=steps)
+
+
 def _override(matcher: Json, properties: Mapping[str, Any]) -> Json:
     listed = [{"id": k.replace("__", "."), "value": v} for k, v in properties.items()]
     return {"matcher": matcher, "properties": listed}

@@ -182,6 +182,7 @@ def plainly(expression: str, label: str = "metric", plain: str = "{}", name: str
     ``name`` is what a label matches, and ``plain`` what it becomes.
     """
     for own, metric in CATALOGUE.items():
-        told, found = plain.format(metric.plain), name.format(own)
+        words = metric.plain[:1].upper() + metric.plain[1:]
+        told, found = plain.format(words), name.format(own)
         expression = f'label_replace({expression}, "{label}", "{told}", "{label}", "{found}")'
     return expression

@@ -90,7 +90,7 @@ def _interval(metric: Shown, *, nearest_one: bool = False) -> Json:
         "objective": objective,
     }
     queries = [Query(f"{expression}{only}", name) for name, expression in series.items()]
-    more = {"overrides": _band_overrides(), "color": fixed(GOOD), "min": 0, "max": 1}
+    more: Json = {"overrides": _band_overrides(), "color": fixed(GOOD), "min": 0, "max": 1}
     return lines(texts, *queries, legend="last", **more)
 
 
@@ -126,7 +126,8 @@ def _segments(metric: Shown) -> Json:
         decimals=2,
     )
     query = Query(expression, "{{segment}}")
-    return lines(texts, query, noValue="No segments: set export.segment", min=0, max=1)
+    none = "No segments: set export.segment"
+    return lines(texts, query, legend="last", noValue=none, min=0, max=1)
 
 
 def _distribution(metric: Shown) -> Json:

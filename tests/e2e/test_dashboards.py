@@ -152,7 +152,7 @@ async def _alarms_are_annotations(asked: Asked, moments: Moments) -> None:
 
 async def _sentences_are_told(asked: Asked, moments: Moments) -> None:
     """As the headline; and a row of the table, with a link where the audit pages are set."""
-    for at, begin in ((moments.calm, "Within normal"), (moments.incident, WORSE)):
+    for at, begin in ((moments.calm, "Within normal"), (moments.incident, WORSE.capitalize())):
         assert any(text.startswith(begin) for text in await _labels(asked, "What changed", at))
     assert await _labels(asked, "Open alarms", moments.calm, "audit", AUDIT) == {""}
     for base, page in (("", ""), (AUDIT, f"{AUDIT}/interactions?application=support-bot")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -53,8 +54,11 @@ async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
     assert {n["receiver"] for n in (fired, ended)} == {"page"}
     assert not [n for n in told if "RagMonitorDown" in n["alerts"]]
     assert fired["status"] == "firing"
-    assert fired["descriptions"][0].startswith(f"{summary['alarms'][0]['answer']}. Evidence")
+    (said,), (over,) = fired["descriptions"], ended["descriptions"]
+    assert said.startswith("support-bot: wrong claims from irrelevant passages ")
+    assert " UTC. Judge failures 0 % (normal); " in said
     assert ended["status"] == "resolved"
+    assert re.match(r"support-bot: wrong claims from irrelevant passages back at \d+ % ", over)
     assert servers_of(tmp_path) == []
     assert folders(tmp_path) == []
 

@@ -61,15 +61,17 @@ class Inbox:
         ]
 
     def __rich__(self) -> Group:
-        """The latest of each group, a line each."""
-        return Group(*(_line(each) for each in self._shown()))
+        """The latest of each group, a line each; the newest one is shown whole."""
+        *others, newest = self._shown() or [None]
+        lines = [_line(each) for each in others if each is not None]
+        return Group(*lines, *([] if newest is None else [_line(newest, is_whole=True)]))
 
     def _shown(self) -> list[Arrival]:
         latest = {each.notification.group: each for each in self.arrivals}
         return sorted(latest.values())[-MOST_LINES:]
 
 
-def _line(arrival: Arrival) -> Text:
+def _line(arrival: Arrival, *, is_whole: bool = False) -> Text:
     found = arrival.notification
     style = "bold red" if found.is_firing else "bold green"
     return Text.assemble(
@@ -79,8 +81,8 @@ def _line(arrival: Arrival) -> Text:
             "cyan" if found.receiver == WATCHDOG else style,
         ),
         _described(found),
-        no_wrap=True,
-        overflow="ellipsis",
+        no_wrap=not is_whole,
+        overflow="fold" if is_whole else "ellipsis",
     )
 
 

@@ -36,9 +36,10 @@ class Notification(NamedTuple):
         return self.status == "firing"
 
     def sentences(self) -> list[str]:
-        """What the alerts of the notification's own state say, each once."""
-        descriptions = [each.description for each in self.alerts if each.status == self.status]
-        return list(dict.fromkeys(descriptions))
+        """What the alerts of the notification's own state say, the first line first, each once."""
+        own = [each for each in self.alerts if each.status == self.status]
+        said = (". ".join(filter(None, (each.summary, each.description))) for each in own)
+        return list(dict.fromkeys(said))
 
     def names(self) -> list[str]:
         """The names of its alerts, each once."""

@@ -83,7 +83,7 @@ PAUSED = {'rag_monitor_paused{application="*"}': 1}
                 **PAUSED,
                 f'rag_drift_change_info{{{DETECTOR}, answer="faithfulness of bot fell"}}': 1,
             },
-            {"claims that the passages support of bot fell": 2},
+            {"Claims that the passages support of bot fell": 2},
         ),
         # Evidence may have fallen since; it is an alarm still.
         (
@@ -98,7 +98,7 @@ PAUSED = {'rag_monitor_paused{application="*"}': 1}
         (
             {**CALM, **SAMPLES},
             {
-                "Within normal. Nearest: claims that the passages support, of bot: "
+                "Within normal. Nearest: Claims that the passages support of bot, "
                 "38 % of what opens an alarm.": 0
             },
         ),
