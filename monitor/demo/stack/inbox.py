@@ -62,9 +62,9 @@ class Inbox:
 
     def __rich__(self) -> Group:
         """The latest of each group, a line each; the newest one is shown whole."""
-        *others, newest = self._shown() or [None]
-        lines = [_line(each) for each in others if each is not None]
-        return Group(*lines, *([] if newest is None else [_line(newest, is_whole=True)]))
+        shown = self._shown()
+        lines = (_line(each, is_whole=each is shown[-1]) for each in shown)
+        return Group(*lines)
 
     def _shown(self) -> list[Arrival]:
         latest = {each.notification.group: each for each in self.arrivals}
