@@ -79,7 +79,7 @@ def _said(expression: str, sentence: str) -> str:
 
 def _paused() -> str:
     sentence = "Judging of $1 is paused by hand: rag-monitor resume ends it."
-    chosen = f"0.5 * {PAUSED.replace('rag_monitor_paused', _OF_CHOSEN)}"
+    chosen = f"0.5 * topk(3, {PAUSED.replace('rag_monitor_paused', _OF_CHOSEN)})"
     return f'label_replace({chosen}, "answer", "{sentence}", "application", "(.+)")'
 
 
