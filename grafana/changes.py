@@ -31,12 +31,13 @@ _TOLD: Final = ((None, PLAIN), (0.5, DOUBT), (1.0, WORSE))
 
 
 def what_changed() -> Json:
-    """The sentences of the two strongest alarms; without one, how near the nearest is."""
+    """The sentence of the strongest alarm; without one, how near the nearest is."""
     texts = Texts(
         "What changed",
-        "While an alarm is open, its sentence (label `answer` of `rag_drift_change_info`), of the "
-        "two with the most evidence: from what to what, since when, whether the judge fails more "
-        "often, what the traffic mix explains, and the segment that differs from the others. Else "
+        "While alarms are open, the sentence of the one with the most evidence (label `answer` of "
+        "`rag_drift_change_info`) and how many there are: from what to what, since when, whether "
+        "the judge fails more often, what the traffic mix explains, and the segment that differs "
+        "from the others. Else "
         "the metric and application that are nearest to an alarm (`rag_drift_evidence` / "
         "`rag_drift_threshold`), or what is paused (`rag_monitor_paused`).",
     )
@@ -54,11 +55,22 @@ def what_changed() -> Json:
 
 
 def _told() -> str:
-    """At least 1 each: evidence may have fallen below the threshold since."""
+    """The strongest alarm's sentence, and of how many; at least 1: evidence may have fallen since.
+
+    One, as two would be cut off where a sentence takes two lines. The table names them all.
+    """
     told = f"max by ({DETECTOR}, answer) (rag_drift_change_info{{{WHO}}})"
     near = f"max by ({DETECTOR}) ({nearness(WHO)})"
-    strongest = f"clamp_min(topk(2, {told} * on ({DETECTOR}) group_left () {near} or {told}), 1)"
-    return plainly(strongest, "answer", "{} of $1", "{} of (.*)")
+    strongest = f"clamp_min(topk(1, {told} * on ({DETECTOR}) group_left () {near} or {told}), 1)"
+    number = f'count_values("alarms", count({told}))'
+    plain = plainly(strongest, "answer", "{} of $1", "{} of (.*)")
+    counted = f"({plain}) * on () group_left (alarms) {number}"
+    joined = f'label_join({counted}, "answer", "|", "alarms", "answer")'
+    alone = f'label_replace({joined}, "answer", "$1", "answer", "1[|](.*)")'
+    return f'label_replace({alone}, "answer", "{_OF_SEVERAL}", "answer", "([0-9]+)[|](.*)")'
+
+
+_OF_SEVERAL: Final = "The strongest of $1 alarms: $2"
 
 
 def _said(expression: str, sentence: str) -> str:
@@ -67,7 +79,7 @@ def _said(expression: str, sentence: str) -> str:
 
 def _paused() -> str:
     sentence = "Judging of $1 is paused by hand: rag-monitor resume ends it."
-    chosen = f"0.5 * {PAUSED.replace('rag_monitor_paused', _OF_CHOSEN)}"
+    chosen = f"0.5 * topk(3, {PAUSED.replace('rag_monitor_paused', _OF_CHOSEN)})"
     return f'label_replace({chosen}, "answer", "{sentence}", "application", "(.+)")'
 
 

@@ -20,7 +20,8 @@ def open_() -> Json:
         "short",
         0,
     )
-    return tile(texts, f"sum({once('rag_drift_alarm', WHO)})", steps=ONE)
+    alarms = f"sum({once('rag_drift_alarm', WHO)})"
+    return tile(texts, alarms, absent="None watched", steps=ONE)
 
 
 def unwatched() -> Json:

@@ -24,7 +24,7 @@ def judge() -> Json:
                     Band(8, [(12, failures()), (12, judges())]),
                 ],
             ),
-            Section("Calls of a model", [Band(8, [(8, calls()), (8, latency()), (8, cache())])]),
+            Section("Calls of a model", [Band(8, [(12, calls()), (6, latency()), (6, cache())])]),
             Section("Money and limits", [Band(8, [(8, panel()) for panel in MONEY])]),
             Section("Trust in a model", [Band(8, [(12, agreement()), (12, canaries())])]),
             Section("Bursts", [Band(8, [(24, bursts())])]),

@@ -9,6 +9,7 @@ from grafana.kinds import lines
 from grafana.parts import (
     A_SECOND,
     DOUBT,
+    FAINT,
     GOOD,
     WORSE,
     Json,
@@ -56,7 +57,7 @@ def latency() -> Json:
     return _percentiles(texts, SECONDS, worse=30, absent=NONE)
 
 
-_PERCENTILES: Final = ((0.5, "median", GOOD), (0.95, "95 %", DOUBT), (0.99, "99 %", WORSE))
+_PERCENTILES: Final = ((0.5, "median", GOOD), (0.95, "95 %", "light-blue"), (0.99, "99 %", FAINT))
 
 
 def _percentiles(texts: Texts, histogram: str, worse: float, absent: str) -> Json:
@@ -80,7 +81,7 @@ def _tokens() -> Json:
         for part in ("recheck", "canary")
     )
     queries = Query(own, "{{kind}}"), Query(again, "recheck"), Query(known, "canaries")
-    return lines(texts, *queries, min=0)
+    return lines(texts, *queries, legend="last", min=0)
 
 
 def _budget() -> Json:
@@ -110,7 +111,8 @@ def _limits() -> Json:
     used = "max by (model, limit) (rag_monitor_limit_used_ratio)"
     query = Query(or_unknown(used, "limit", "no limits"), "{{model}} {{limit}}")
     steps = zero_is_good(0.8, 1)
-    return lines(texts, query, steps=steps, limit=True, min=0, noValue="No limits are set")
+    none = "No limits are set"
+    return lines(texts, query, steps=steps, limit=True, legend="last", min=0, noValue=none)
 
 
 MONEY: Final = (_budget, _limits, _tokens)

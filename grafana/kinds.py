@@ -16,6 +16,7 @@ from grafana.parts import (
     Texts,
     Words,
     instant,
+    matching,
     no_number,
     panel,
     worded,
@@ -175,10 +176,17 @@ DASH: Final = [
 ]
 
 
+_LABELS: Final = "/^(application|judge|metric|model|pipeline|prompts|segment)$/"
+
+
 def table(texts: Texts, *queries: Query, transformations: Sequence[Json] = (), **more: Any) -> Json:
-    """One row a label set; the queries are instant, and merged by their labels."""
+    """One row a label set; the queries are instant, and merged by their labels.
+
+    A label is a text, also where it looks like a number, as the hash 79821e67 does.
+    """
     options = {"cellHeight": "sm", "footer": {"show": False}, "showHeader": True}
     options |= more.pop("options", {})
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False}
+    more["overrides"] = [matching(_LABELS, unit="string"), *more.get("overrides", ())]
     found = panel("table", texts, queries, options, custom=custom, **more)
     return found | {"transformations": list(transformations)}

@@ -175,6 +175,21 @@ def test_what_says_now_asks_for_now(name: str, panel: Json) -> None:
         assert all(target["instant"] and not target["range"] for target in panel["targets"]), name
 
 
+def test_labels_in_tables_are_texts() -> None:
+    """Else a hash such as 79821e67 is shown as a number."""
+    for _, panel in EVERY_PANEL:
+        if panel["type"] == "table":
+            first = panel["fieldConfig"]["overrides"][0]
+            assert first["properties"] == [{"id": "unit", "value": "string"}]
+            assert "prompts" in first["matcher"]["options"]
+
+
+def test_red_and_orange_are_not_chance() -> None:
+    """No palette: colours of series are shades, or are said; red is for what is worse."""
+    for name, panel in EVERY_PANEL:
+        assert "palette" not in panel["fieldConfig"]["defaults"]["color"]["mode"], name
+
+
 @pytest.mark.parametrize("name", UIDS)
 def test_links_keep_time_and_variables(name: str) -> None:
     """From every dashboard to the three others, as all have the same variables."""

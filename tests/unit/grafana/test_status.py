@@ -85,6 +85,14 @@ PAUSED = {'rag_monitor_paused{application="*"}': 1}
             },
             {"Claims that the passages support of bot fell": 2},
         ),
+        (
+            {
+                **OPEN,
+                f'rag_drift_change_info{{{DETECTOR}, answer="faithfulness of bot fell"}}': 1,
+                f'rag_drift_change_info{{metric="answered", {WHO}, answer="x of bot fell"}}': 1,
+            },
+            {"The strongest of 2 alarms: Claims that the passages support of bot fell": 2},
+        ),
         # Evidence may have fallen since; it is an alarm still.
         (
             {**CALM, f'rag_drift_change_info{{{DETECTOR}, answer="fell 0.9 → 0.6"}}': 1},
