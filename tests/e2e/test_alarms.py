@@ -21,7 +21,7 @@ from tests.stages.topics import MakeTopics
 
 async def changes(exporter: MonitorProcess) -> list[tuple[dict[str, str], float]]:
     """What an exporter shows of open alarms, in the order of the page."""
-    names = ("rag_drift_change", "rag_drift_segment")
+    names = ("rag_drift_change", "rag_drift_segment_within")
     samples = await exporter.metrics()
     return [(dict(labels), v) for (name, labels), v in samples.items() if name.startswith(names)]
 
