@@ -99,15 +99,21 @@ async def test_open_alarms_are_shown_with_their_worst_interactions(
 
     shown = listed(broker, topic)
     assert shown.returncode == 0, shown.stderr
-    first, _, worst = shown.stdout.splitlines()
-    assert first.startswith(
-        "open    hallucination of bank rose 0.10 → about 0.50 (0.40–0.60, n = 50)"
+    first, second, times, judge, worst = shown.stdout.splitlines()
+    assert first == (
+        "open    bank: wrong claims from no passage 10 % → 50 % (40–60 %, n 50) since 12:00 UTC"
     )
-    assert "hallucination 0.50  i-bank, tenant=acme, 2026-11-20T12:00:00+00:00" in worst
+    assert second.startswith(
+        "        hallucination of bank rose 0.10 → about 0.50 (0.40–0.60, n = "
+    )
+    assert times == "        since 2026-11-20 12:00:00 UTC, opened 2026-11-20 12:00:00 UTC"
+    assert judge == "        judge llm@1"
+    assert "hallucination 0.50  i-bank, tenant=acme, 2026-11-20 12:00:00 UTC" in worst
     assert f"1 open of 2 alarms on {topic}; 1 records cannot be read" in shown.stderr
 
     everything = listed(broker, topic, "--all", "--claims").stdout
-    assert everything.index("open    ") < everything.index("closed  recovered at 12:00 UTC: ")
+    assert everything.index("open    ") < everything.index("closed  shop: ")
+    assert "        recovered at 12:00 UTC: hallucination of shop rose" in everything
     assert everything.count("Returning costs \\x1b[2J5 euros  ← passage 2 (kb-7)") == 2
 
     as_json = json.loads(listed(broker, topic, "--json").stdout)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
+from monitor.exporter.incidents.headline import headline
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -46,19 +48,39 @@ def _ordered(records: list[AlarmRecord]) -> tuple[AlarmRecord, ...]:
 
 
 def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
-    """One alarm for people: its sentence and its worst interactions.
+    """One alarm for people: its first line, its sentence, times in UTC, its worst interactions.
 
     ``with_claims`` also what they claim, which is text of the application's traffic.
     """
-    yield f"{record.state:6}  {record.answer}"
-    yield f"        judge {record.judge}, opened at {record.opened_at.isoformat()}"
+    yield f"{record.state:6}  {headline(record)}"
+    yield f"        {record.answer}"
+    closed = f", closed {_utc(record.closed_at)}" if record.closed_at else ""
+    yield f"        since {_utc(record.since)}, opened {_utc(record.opened_at)}{closed}"
+    yield f"        judge {record.judge}"
+    yield from _segments(record)
     for one in record.worst:
         segment = f", {named_segment(record.segment_by, one.segment)}" if record.segment_by else ""
         yield (
             f"        {record.metric} {one.value:.2f}  {one.interaction_id}{segment}, "
-            f"{one.event_time.isoformat()}"
+            f"{_utc(one.event_time)}"
         )
         yield from _claims(one) if with_claims else ()
+
+
+def _segments(record: AlarmRecord) -> Iterator[str]:
+    """How far each moved, with its share of the traffic: whoever is largest is not to blame."""
+    for one in record.segments if record.segment_by else ():
+        name = named_segment(record.segment_by or "", one.segment)
+        share = f"{100 * one.share:.0f} % of the traffic"
+        if one.value is None or one.lower is None or one.upper is None:
+            yield f"        {name}: not scored since, {share}"
+            continue
+        moved = f"{100 * one.before:.0f} % → {100 * one.value:.0f} %"
+        yield f"        {name}: {moved} ({100 * one.lower:.0f}–{100 * one.upper:.0f} %), {share}"
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _claims(one: WorstInteraction) -> Iterator[str]:

@@ -1,0 +1,21 @@
+"""An alarm as a command prints it: times in UTC, segments by how far they moved."""
+
+from __future__ import annotations
+
+from monitor.exporter.alarms.listing import lines
+from tests.stages.alarm_records import HEADLINE, SENTENCE, alarm, segment
+
+
+def test_an_alarm_for_people() -> None:
+    """The line of the message first, then the sentence, and each segment with its share."""
+    silent = segment("zen").model_copy(update={"value": None, "lower": None, "upper": None})
+    shown = list(lines(alarm(segments=(segment("acme"), silent)), with_claims=False))
+    assert shown == [
+        f"open    {HEADLINE}",
+        f"        {SENTENCE}",
+        "        since 2026-11-20 02:10:00 UTC, opened 2026-11-20 12:00:00 UTC",
+        "        judge offline@3f2a91",
+        "        tenant=acme: 10 % → 30 % (20–40 %), 60 % of the traffic",
+        "        tenant=zen: not scored since, 60 % of the traffic",
+        "        noise_sensitivity_irrelevant 1.00  i-1, tenant=acme, 2026-11-20 12:00:00 UTC",
+    ]
