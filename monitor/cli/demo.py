@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli.common import ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
 
 DemoLength = Annotated[
     float | None,
@@ -47,10 +47,12 @@ def demo(
         Path | None,
         typer.Option(help="Their configuration, with --stack; default: deploy/ of the checkout."),
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Show the whole monitor live, with nothing to set up.
 
-    An embedded broker, made-up traffic with an incident in it, and the offline judge.
+    An embedded broker, made-up traffic with an incident in it, and the offline judge. The summary
+    at its end is JSON: always where stdout is no terminal, else with --json.
     """
     if model is not None and judge != "llm":
         raise typer.BadParameter("--model goes with --judge llm")
@@ -61,7 +63,9 @@ def demo(
     from monitor.demo.run import run_demo
 
     options = DemoOptions(
-        for_, incident_at, incident_for, seed, rate, sampling, judge, model, port, stack, deploy
+        *(for_, incident_at, incident_for, seed, rate, sampling, judge, model, port, stack),
+        deploy,
+        json,
     )
     asyncio.run(run_demo(options, os.environ, began))
 

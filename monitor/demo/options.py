@@ -32,7 +32,7 @@ class DemoOptions:
     """Times in seconds; ``run_for`` None runs until Ctrl-C.
 
     With ``stack`` Prometheus and Alertmanager run beside it, on the configuration in ``deploy``
-    (None: the one of this checkout).
+    (None: the one of this checkout). With ``json`` the summary is printed on a terminal, too.
     """
 
     run_for: float | None = None
@@ -46,6 +46,7 @@ class DemoOptions:
     port: int = 0
     stack: bool = False
     deploy: Path | None = None
+    json: bool = False
 
 
 def demo_settings(

@@ -35,6 +35,7 @@ from monitor.runtime.shutdown import stop_on_signals
 async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: float) -> None:
     """Run until ``run_for`` or a signal; the last line on stdout is one JSON object.
 
+    On a terminal its eight kilobytes would push away what was shown: there only if it is asked for.
     ``began`` is the monotonic time at which the program started.
     """
     say_anything()
@@ -51,7 +52,8 @@ async def run_demo(options: DemoOptions, environ: Mapping[str, str], began: floa
         showing.cancel()
     for event in demo.events():
         say(event.line())
-    say(json.dumps(summary, ensure_ascii=False))
+    if options.json or not sys.stdout.isatty():
+        say(json.dumps(summary, ensure_ascii=False))
 
 
 @asynccontextmanager

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -88,3 +93,20 @@ def test_a_page_is_parsed_with_its_labels() -> None:
     page = 'a_total{x="1",y="2"} 3\na_total{x="1",y="3"} 4\na_total{x="2",y="3"} 5\n'
     samples = parsed("# TYPE a counter\n" + page)
     assert total(samples, "a_total", x="1") == 7
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_terminal_keeps_what_it_shows(arguments: list[str]) -> None:
+    """Eight kilobytes of JSON at the end would push it away; there they are asked for."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "monitor", "demo", "--for", "3", *arguments]
+    shown = b""
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        with suppress(OSError):  # Linux's way to say that nobody writes any more
+            while part := os.read(ours, 65_536):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert (b'{"acknowledged"' in shown) == bool(arguments)
