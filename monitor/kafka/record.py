@@ -94,6 +94,17 @@ def weight(value: bytes | None) -> int:
     return 0 if value is None else len(value) + COMMA_BYTES * value.count(b",")
 
 
+def is_heavier(record: KafkaRecord, most: int) -> bool:
+    """Whether the key, and the value by its ``weight``, are more than ``most`` bytes.
+
+    Every record that is read is asked for: commas are counted only where they could matter.
+    """
+    key, value = record.key or b"", record.value or b""
+    if len(key) + len(value) <= most // (1 + COMMA_BYTES):
+        return False
+    return len(key) + weight(value) > most
+
+
 def size(record: KafkaRecord) -> int:
     """The bytes of key and value: what is held as long as the record is."""
     return len(record.key or b"") + len(record.value or b"")

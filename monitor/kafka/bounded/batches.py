@@ -20,7 +20,7 @@ from aiokafka.record.util import decode_varint
 
 from monitor.kafka.bounded.unpacking import BatchTooLarge, unpacked
 from monitor.kafka.bounds import MAX_RECORD_BYTES, MOST_HEADERS, MOST_RECORDS
-from monitor.kafka.record import weight
+from monitor.kafka.record import is_heavier
 
 #: Within so many bytes there is no room for more headers than can be held.
 _PIECE = 1_048_576
@@ -202,7 +202,7 @@ def _refused(record: Any, most_bytes: int) -> Left | None:
         return record
     if len(record.headers) > MOST_HEADERS:
         return too_many_headers(record.offset)
-    if len(record.key or b"") + weight(record.value) > most_bytes:
+    if is_heavier(record, most_bytes):
         return Left(record.offset, record.offset, 1, "RecordTooLarge")
     return None
 

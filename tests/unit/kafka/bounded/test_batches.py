@@ -193,9 +193,10 @@ def test_nothing_more_is_unpacked_with_many_that_are_left_out() -> None:
 
 
 @CODECS
-def test_a_record_that_is_too_large_is_left_out_alone(codec: int) -> None:
+@pytest.mark.parametrize("heavy", [b"b" * 3_000, b"," * 120, b"," * 100 + b"b" * 500])
+def test_a_record_that_is_too_large_is_left_out_alone(codec: int, heavy: bytes) -> None:
     """Its neighbours in the batch are read; a score record of our own may be larger."""
-    raw = packed([record(0, b"a"), record(1, b"b" * 3_000), record(2, b"c")], codec)
+    raw = packed([record(0, b"a"), record(1, heavy), record(2, b"c")], codec)
     found = list(BoundedRecords(HERE, raw, 0, Room(MOST, 3_000)))
     assert [one.offset for one in found] == [0, 1, 2]
     found = list(BoundedRecords(HERE, raw, 0, Room(MOST, 2_999)))
