@@ -106,6 +106,8 @@ class GroupConsumer:
         try:
             await self._client.look_at_logs()
             batches = await self._reader.read(timeout_ms, max_records)
+            if forbidden := self._client.forbidden_topics():
+                raise errors.TopicAuthorizationFailedError(forbidden)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except errors.KafkaError as error:

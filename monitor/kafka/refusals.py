@@ -62,8 +62,9 @@ def missing_right(
 
 
 def _named(error: Exception) -> str:
-    """The topics or the group in the error, which aiokafka gives as a name or a set of names."""
+    """The topics or the group in the error: a name, a partition, or a set of names in aiokafka."""
     detail = error.args[0] if error.args else ""
+    detail = getattr(detail, "topic", detail)
     if isinstance(detail, (set, frozenset, list, tuple)):
         return ", ".join(sorted(str(name) for name in detail))
     return str(detail)

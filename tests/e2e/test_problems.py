@@ -189,17 +189,25 @@ async def test_a_missing_right_ends_in_3_and_is_named(
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("moment", ["partitions_assigned", "ready"])
 async def test_a_right_taken_away_while_running_ends_in_3(
-    changing_broker: SecuredBroker, tmp_path: Path
+    changing_broker: SecuredBroker, tmp_path: Path, moment: str
 ) -> None:
-    """Named like one that was never there."""
+    """Named like one that was never there, also where the client keeps it to itself."""
     settings = login(changing_broker, "PLAIN", tmp_path) | own_topics()
     everything = {"resource": "TOPIC", "name": "*"}
     monitor = MonitorProcess(
         "score", changing_broker.address("SASL_TLS"), tmp_path, "score", **settings
     )
     try:
-        await monitor.ready()
+        if moment == "ready":
+            await monitor.ready()
+        else:
+            await until(
+                lambda: any(each["event"] == moment for each in monitor.events()),
+                moment,
+                every_s=0.01,
+            )
         await asyncio.to_thread(changing_broker.revoke, USER, ["ALL"], **everything)
         line = await last_words(monitor)
     finally:

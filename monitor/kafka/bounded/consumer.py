@@ -481,6 +481,10 @@ class BoundedConsumer(AIOKafkaConsumer):
         state = assignment and assignment.state_value(partition)
         return state.position if state and state.has_valid_position else None
 
+    def forbidden_topics(self) -> set[str]:
+        """The subscribed topics that the broker does not let us see; the client reads none then."""
+        return set(self._client.cluster.unauthorized_topics) & set(self.subscription() or ())
+
     async def getmany_of(self, partition: TopicPartition, timeout_ms: int, most: int) -> Any:
         """``getmany`` of one partition, which never waits for the others to be read.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aiokafka import errors
+from aiokafka import TopicPartition, errors
 
 from monitor.kafka.connection import Connection
 from monitor.kafka.problems import ProblemKind
@@ -24,6 +24,11 @@ ME = Connection("k:1", "SASL_SSL", "PLAIN", "me")
             errors.TopicAuthorizationFailedError({"b", "a"}),
             "no right to Write topic a, b for me",
             "grant Write on topic a, b",
+        ),
+        (
+            errors.TopicAuthorizationFailedError(TopicPartition("t", 0)),
+            "no right to Write topic t for me",
+            "grant Write on topic t",
         ),
         (
             errors.TopicAuthorizationFailedError(),
