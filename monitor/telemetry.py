@@ -139,6 +139,33 @@ class ProcessTelemetry:
         )
 
 
+class AuditTelemetry:
+    """What the audit role says of itself."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.records = Counter(
+            "rag_monitor_audit_records",
+            "Score records read for audits, by result: kept, known already, tombstone, or why one "
+            "was left out.",
+            ["result"],
+            registry=registry,
+        )
+        self.database_up = Gauge(
+            "rag_monitor_audit_database_up",
+            "1 while the database of audits takes records, 0 while it is away.",
+            registry=registry,
+        )
+        self.labels = Counter(
+            "rag_monitor_audit_labels", "Labels that people have given.", registry=registry
+        )
+        self.logins = Counter(
+            "rag_monitor_audit_logins",
+            "Attempts to log in, by result: ok, refused, slowed_down.",
+            ["result"],
+            registry=registry,
+        )
+
+
 class KafkaTelemetry:
     """Problems with Kafka clusters; all clusters of a process share the gauge."""
 

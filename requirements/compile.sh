@@ -6,9 +6,9 @@ compile() {
   uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
     --no-emit-index-url --no-header --no-annotate --no-strip-extras "$@"
 }
-compile pyproject.toml requirements/build.in -o requirements/core.txt
-compile --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
-compile --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
+compile --extra audit pyproject.toml requirements/build.in -o requirements/core.txt
+compile --extra audit --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
+compile --extra audit --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
 
 # What lists and audits the first of them (supply_chain.py), in an environment of its own.
 compile requirements/tools.in -o requirements/tools.txt

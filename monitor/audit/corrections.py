@@ -1,0 +1,58 @@
+"""What labels say goes to the control topic, for the exporters, whenever it has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from monitor.audit.correcting import LABELS_MS, correction_of
+from monitor.audit.store.database import DatabaseAway
+from monitor.audit.store.labels import Labels
+from monitor.audit.store.rows import milliseconds
+from monitor.control.publisher import Outbox
+from monitor.runtime.logs import logger
+
+#: Seconds between two looks: labels grow old, too.
+LOOK_EVERY_S: Final = 600.0
+#: Labels that come one soon after the other are published together.
+TOGETHER_S: Final = 2.0
+
+
+class CorrectionPublisher:
+    """Publishes a record for each application and judge with labels. ``clock``: epoch seconds."""
+
+    def __init__(self, labels: Labels, outbox: Outbox, clock: Callable[[], float]) -> None:
+        self._labels, self._outbox, self._clock = labels, outbox, clock
+        self._changed = asyncio.Event()
+        self._published: dict[str, bytes] = {}
+
+    def changed(self) -> None:
+        """Somebody has labelled something."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """For ever, after each change and now and then."""
+        while True:
+            self._changed.clear()
+            try:
+                await self._publish()
+            except DatabaseAway as error:
+                logger().warning("corrections_not_computed", error=str(error))
+            try:
+                async with asyncio.timeout(LOOK_EVERY_S):
+                    await self._changed.wait()
+                await asyncio.sleep(TOGETHER_S)
+            except TimeoutError:
+                pass
+
+    async def _publish(self) -> None:
+        since_ms = milliseconds(self._clock()) - LABELS_MS
+        for application, judge in await self._labels.pairs(since_ms):
+            readings = await self._labels.readings(application, judge, since_ms)
+            found = await asyncio.to_thread(correction_of, application, judge, readings)
+            if found is None or self._published.get(found.key) == found.to_json():
+                continue
+            self._outbox.came_back(found.key.encode())  # nobody reads it back here
+            self._outbox.offer(found)
+            self._published[found.key] = found.to_json()

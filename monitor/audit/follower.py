@@ -1,0 +1,147 @@
+"""Follows the topic of score records into the database.
+
+Where the database is away, reading waits: the topic keeps what comes meanwhile. A record that is
+read again, after a kill or from the beginning, leaves the rows as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from monitor.audit.store.database import DatabaseAway
+from monitor.audit.store.evidence import EvidenceStore, Position
+from monitor.audit.store.rows import Placed, milliseconds
+from monitor.errors import RecordSkipped
+from monitor.kafka.connection import Connection
+from monitor.kafka.reader import TopicReader
+from monitor.kafka.record import KafkaRecord
+from monitor.records import read_score_record
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.telemetry import AuditTelemetry
+
+PART: Final = "audit"
+#: Partitions move on at their own pace: so much before the slowest one is read again.
+SLACK_S: Final = 3_600
+#: Seconds until a database that is away is asked again: the first time, and at most.
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
+#: Seconds between two looks for what is too old.
+PRUNE_EVERY_S: Final = 600.0
+
+
+class EvidenceFollower:
+    """Keeps the score records of the last ``keep_s`` seconds. ``clock`` gives epoch seconds."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        store: EvidenceStore,
+        telemetry: AuditTelemetry,
+        health: Health,
+        clock: Callable[[], float],
+        keep_s: float,
+    ) -> None:
+        self._connection, self._topic, self._store = connection, topic, store
+        self._telemetry, self._health, self._clock = telemetry, health, clock
+        self._keep_s = keep_s
+
+    async def run(self) -> None:
+        """Replay what is missing, and follow until cancelled."""
+        self._health.waits(PART, f"replay of {self._topic}")
+        start = await self._start()
+        reader = await TopicReader.start(
+            self._connection, self._topic, self._health, start_ms=start, part="audit_reader"
+        )
+        is_ready = False
+        try:
+            async for records in reader.batches():
+                self._health.beat(PART, needs="audit_database")
+                await self._keep(records)
+                if not is_ready and await _is_replayed(reader):
+                    is_ready = True
+                    self._health.ready(PART)
+        finally:
+            self._health.finished(PART)
+            await reader.stop()
+
+    async def prune(self) -> None:
+        """For ever drop what is too old."""
+        while True:
+            try:
+                oldest = milliseconds(self._clock() - self._keep_s)
+                if dropped := await self._store.forget_before(oldest):
+                    logger().info("audit_evidence_dropped", interactions=dropped)
+            except DatabaseAway as error:
+                logger().warning("audit_evidence_not_dropped", error=str(error))
+            await asyncio.sleep(PRUNE_EVERY_S)
+
+    async def _start(self) -> int:
+        """Epoch milliseconds from which on there may be records that are missing."""
+        oldest = self._clock() - self._keep_s
+        positions = await self._store.positions()
+        if positions:
+            slowest = min(each.broker_ms for each in positions.values()) / 1000 - SLACK_S
+            oldest = max(oldest, slowest)
+        return max(0, milliseconds(oldest))
+
+    async def _keep(self, records: Sequence[KafkaRecord]) -> None:
+        """All of them, however long the database is away."""
+        placed = [found for record in records if (found := self._placed(record)) is not None]
+        reached = _reached(records)
+        wait_s = FIRST_WAIT_S
+        while reached:
+            try:
+                new = await self._store.add(placed, reached)
+            except DatabaseAway as error:
+                self._away(error)
+                await asyncio.sleep(wait_s)
+                wait_s = min(LONGEST_WAIT_S, 2 * wait_s)
+                continue
+            self._telemetry.records.labels("kept").inc(new)
+            self._telemetry.records.labels("known").inc(len(placed) - new)
+            break
+        self._back()
+
+    def _away(self, error: DatabaseAway) -> None:
+        logger().warning("audit_database_away", error=str(error))
+        self._telemetry.database_up.set(0)
+        self._health.answers("audit_database", yes=False)
+        self._health.waits("audit_database", str(error))
+
+    def _back(self) -> None:
+        self._telemetry.database_up.set(1)
+        self._health.answers("audit_database", yes=True)
+        self._health.ready("audit_database")
+
+    def _placed(self, record: KafkaRecord) -> Placed | None:
+        if record.value is None:
+            self._telemetry.records.labels("tombstone").inc()
+            return None
+        try:
+            found = read_score_record(record.value)
+        except RecordSkipped as skipped:
+            self._telemetry.records.labels(skipped.cause).inc()
+            logger().warning(
+                "score_record_skipped",
+                topic=record.topic,
+                partition=record.partition,
+                offset=record.offset,
+                reason=skipped.cause,
+                error=str(skipped),
+            )
+            return None
+        return Placed(found, record.value, record.partition, record.offset)
+
+
+def _reached(records: Sequence[KafkaRecord]) -> Mapping[int, Position]:
+    return {each.partition: Position(each.offset + 1, each.timestamp) for each in records}
+
+
+async def _is_replayed(reader: TopicReader) -> bool:
+    try:
+        return await reader.left_to_replay() == 0
+    except TimeoutError:  # the broker is away
+        return False

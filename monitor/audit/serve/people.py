@@ -1,0 +1,158 @@
+"""Who may see texts, and who may label: passwords from a file, and sessions in signed cookies."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+from monitor.errors import ConfigurationError
+
+Role = Literal["read", "label"]
+#: Seconds for which a session holds.
+SESSION_S: Final = 12 * 3_600
+#: Whoever logs in with the one password that has no name.
+ANYBODY: Final = "reviewer"
+_NAMED: Final = re.compile(r"([^:\s]{1,64}):(read|label):(.+)")
+#: Of a password: fewer characters are guessed.
+_SHORTEST: Final = 8
+#: Seconds that a further attempt takes, after so many wrong ones.
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 0.5, 30.0
+#: Addresses whose wrong attempts are remembered.
+_MOST_ADDRESSES: Final = 1_000
+
+
+class Person(NamedTuple):
+    """Somebody who has logged in."""
+
+    name: str
+    role: Role
+
+    @property
+    def may_label(self) -> bool:
+        """Whether what they say of a verdict is kept."""
+        return self.role == "label"
+
+
+class Passwords:
+    """The lines of a file, read whenever it is asked: a change holds at once.
+
+    ``NAME:read:PASSWORD`` or ``NAME:label:PASSWORD``; a line without these is a password for
+    everybody, who may label and give any name.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Raises ``ConfigurationError`` where the file cannot be read, or holds no password."""
+        self._file = file
+        self._lines()
+
+    def person(self, password: str, name: str) -> Person | None:
+        """Who that is; None for a password that nobody has."""
+        found = None
+        for line in self._lines():  # all of them, so that time says nothing of which one it was
+            named = _NAMED.fullmatch(line)
+            own = named[3] if named else line
+            if not hmac.compare_digest(own.encode(), password.encode()):
+                continue
+            if named is None:
+                found = found or Person(_plain(name) or ANYBODY, "label")
+            else:
+                found = Person(named[1], "read" if named[2] == "read" else "label")
+        return found
+
+    @property
+    def version(self) -> str:
+        """Changes with the file."""
+        return hashlib.sha256("\n".join(self._lines()).encode()).hexdigest()[:16]
+
+    def _lines(self) -> list[str]:
+        try:
+            text = self._file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"audit.password_file: {self._file} cannot be read ({type(error).__name__})"
+            ) from error
+        lines = [line.strip() for line in text.splitlines()]
+        found = [line for line in lines if line and not line.startswith("#")]
+        if not found:
+            raise ConfigurationError(
+                f"audit.password_file: {self._file} holds no password; write one line, "
+                "PASSWORD or NAME:label:PASSWORD"
+            )
+        for line in found:
+            named = _NAMED.fullmatch(line)
+            if len(named[3] if named else line) < _SHORTEST:
+                raise ConfigurationError(
+                    f"audit.password_file: {self._file} holds a password of fewer than "
+                    f"{_SHORTEST} characters"
+                )
+        return found
+
+
+class Sessions:
+    """Who has logged in, in a cookie that nobody else can make.
+
+    A session ends after ``SESSION_S``, with the process, and when the passwords change.
+    """
+
+    def __init__(self, version: Callable[[], str]) -> None:
+        self._version, self._key = version, secrets.token_bytes(32)
+        self._sessions = URLSafeTimedSerializer(self._key, salt="session")
+
+    def begin(self, person: Person) -> str:
+        """The value of a new cookie."""
+        found: str = self._sessions.dumps(
+            [person.name, person.role, self._version(), secrets.token_hex(8)]
+        )
+        return found
+
+    def person(self, cookie: str) -> Person | None:
+        """Whose it is; None where it has expired, or is not ours."""
+        try:
+            name, role, version, _ = self._sessions.loads(cookie, max_age=SESSION_S)
+        except (BadSignature, ValueError):
+            return None
+        if not hmac.compare_digest(version, self._version()):
+            return None
+        return Person(name, role)
+
+    def form_token(self, cookie: str) -> str:
+        """What a form must bring along that was made for the owner of this cookie."""
+        return hmac.new(self._key, b"form\x00" + cookie.encode(), hashlib.sha256).hexdigest()
+
+    def is_form_token(self, token: str, cookie: str) -> bool:
+        """Whether a form was made by us for the owner of this cookie."""
+        return hmac.compare_digest(token.encode(), self.form_token(cookie).encode())
+
+
+class Attempts:
+    """How long a login takes: twice as long with each wrong attempt of an address."""
+
+    def __init__(self) -> None:
+        self._wrong: OrderedDict[str, int] = OrderedDict()
+
+    def delay_s(self, address: str) -> float:
+        """Before the next attempt is looked at."""
+        wrong = self._wrong.get(address, 0)
+        return min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2.0 ** (wrong - 1)) if wrong else 0.0
+
+    def was_wrong(self, address: str) -> None:
+        """One more."""
+        self._wrong[address] = min(16, self._wrong.pop(address, 0) + 1)
+        if len(self._wrong) > _MOST_ADDRESSES:
+            self._wrong.popitem(last=False)
+
+    def was_right(self, address: str) -> None:
+        """It begins anew."""
+        self._wrong.pop(address, None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w .@+-]", "", name).strip()[:64]

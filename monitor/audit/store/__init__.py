@@ -1,0 +1,1 @@
+"""The database of audits: score records, what was drawn to be audited, and people's labels."""

@@ -1,0 +1,148 @@
+"""The database: how it is reached, and its tables brought to what this version needs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib.resources import files
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, event, make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from monitor.errors import ConfigurationError, DependencyRefused
+
+#: What may be written, and the driver that it means.
+_DRIVERS: Final = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+#: Milliseconds that SQLite waits for another writer.
+_BUSY_MS: Final = 10_000
+#: Seconds for one attempt to reach PostgreSQL.
+_CONNECT_S: Final = 10
+#: Of any number, so long as it is the same in every process: who migrates holds this lock.
+_MIGRATION_LOCK: Final = 7_246_001
+
+
+class DatabaseAway(Exception):
+    """The database does not answer, or cannot take more: try again later. ``str`` is one line."""
+
+
+class Database:
+    """One database. Raises ``DatabaseAway`` from every use while it does not answer."""
+
+    def __init__(self, url: str) -> None:
+        """``url``: ``sqlite:///path`` or ``postgresql://user:password@host/name``.
+
+        Raises ``ConfigurationError`` for anything else.
+        """
+        self.url = _url(url)
+        self._engine = _engine(self.url)
+
+    @property
+    def shown(self) -> str:
+        """Where it is, without a password."""
+        return self.url.render_as_string(hide_password=True)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file."""
+        return self.url.get_backend_name() == "sqlite"
+
+    async def migrate(self, revision: str = "head") -> None:
+        """Bring the tables to this revision, up or down.
+
+        Raises ``DependencyRefused`` where they are of a newer version, and ``DatabaseAway``.
+        """
+        async with self.writing() as connection:
+            if not self.is_sqlite:  # two processes may start at once
+                await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+            try:
+                await connection.run_sync(_migrated, revision)
+            except CommandError as error:
+                raise DependencyRefused(
+                    f"audit.database {self.shown}: {error}; its tables are those of another "
+                    "version of rag-monitor: use that one, or another database"
+                ) from error
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction, committed at the end."""
+        with _away_means(self.shown):
+            async with self._engine.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that writes nothing."""
+        with _away_means(self.shown):
+            async with self._engine.connect() as connection:
+                yield connection
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+
+@contextmanager
+def _away_means(shown: str) -> Iterator[None]:
+    """Turns what drivers raise into ``DatabaseAway``, without the values of a statement."""
+    try:
+        yield
+    except DBAPIError as error:
+        # The driver's words; those of SQLAlchemy would quote texts of interactions.
+        raise DatabaseAway(f"audit.database {shown}: {_said(error.orig)}") from None
+    except (SQLAlchemyError, OSError, TimeoutError) as error:
+        raise DatabaseAway(f"audit.database {shown}: {_said(error)}") from None
+
+
+def _said(error: BaseException | None) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _url(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise ConfigurationError(
+            "audit.database: expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME"
+        ) from None
+    driver = _DRIVERS.get(url.drivername)
+    if driver is None:
+        raise ConfigurationError(
+            f"audit.database: found {url.drivername}://…, expected sqlite:///PATH or "
+            "postgresql://USER:PASSWORD@HOST/NAME"
+        )
+    return url.set(drivername=driver)
+
+
+def _engine(url: URL) -> AsyncEngine:
+    if url.get_backend_name() != "sqlite":
+        return create_async_engine(
+            url, pool_pre_ping=True, connect_args={"timeout": _CONNECT_S, "command_timeout": 60}
+        )
+    engine = create_async_engine(url)
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _prepare(connection: object, _record: object) -> None:
+        cursor = connection.cursor()  # type: ignore[attr-defined]
+        # Readers do not wait for the writer, nor it for them; a commit survives a killed process.
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={_BUSY_MS}"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    return engine
+
+
+def _migrated(connection: Connection, revision: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(files("monitor.audit.store") / "migrations"))
+    config.attributes["connection"] = connection
+    if revision in ("base",) or revision.startswith("-"):
+        command.downgrade(config, revision)
+    else:
+        command.upgrade(config, revision)

@@ -1,0 +1,277 @@
+"""Drawing interactions to be audited, each with its probability, and handing them out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final, Literal, NamedTuple
+
+from sqlalchemy import case, exists, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from monitor.audit.store.database import Database
+from monitor.audit.store.rows import stored_name
+from monitor.audit.store.tables import batch, evidence, item, label, score
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.stats.audit_drawing import Drawn, Stratum, allocated, drawn_from
+from monitor.stats.sums import as_worse
+
+Strategy = Literal["uniform", "stratified", "worst"]
+STRATEGIES: Final[tuple[Strategy, ...]] = ("uniform", "stratified", "worst")
+#: Milliseconds for which an item is one reviewer's.
+LEASE_MS: Final = 15 * 60_000
+#: Every so many-th item is read by two.
+SECOND_EVERY: Final = 10
+#: With larger meaning worse: what lies above is a bad score.
+_BAD_ABOVE: Final = 0.0
+
+
+class Request(NamedTuple):
+    """What to draw: from the interactions of an application and judge with a value of ``metric``.
+
+    ``judge`` None is that of the latest of them. Times are epoch milliseconds.
+    """
+
+    application: str
+    metric: str
+    since_ms: int
+    until_ms: int
+    places: int
+    strategy: Strategy = "stratified"
+    judge: str | None = None
+    seed: int = 0
+
+
+class Batch(NamedTuple):
+    """What was drawn: how many, of how many, by stratum."""
+
+    number: int
+    judge: str
+    strata: Mapping[str, Drawn]
+
+    @property
+    def drawn(self) -> int:
+        """How many."""
+        return sum(each.places for each in self.strata.values())
+
+
+class Item(NamedTuple):
+    """An interaction to be audited."""
+
+    number: int
+    evidence_id: int
+
+
+class Progress(NamedTuple):
+    """Of an application: how many are labelled, how many are to be, and how many wait."""
+
+    application: str
+    judge: str
+    items: int
+    done: int
+
+
+class _Candidate(NamedTuple):
+    evidence_id: int
+    segment: str
+    worse: float
+
+
+class Drawing:
+    """Items of the database; raises ``DatabaseAway``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def draw(self, request: Request, now_ms: int) -> Batch | None:
+        """Draw from those that were never drawn; None where there are none."""
+        async with self._database.writing() as connection:
+            judge = request.judge or await _latest_judge(connection, request)
+            if judge is None:
+                return None
+            candidates = await _candidates(connection, request, judge)
+            if not candidates:
+                return None
+            chosen, strata = _chosen(candidates, request)
+            number = await _insert_batch(connection, request, judge, len(candidates), now_ms)
+            random = Random(request.seed)
+            random.shuffle(chosen)  # whoever stops half-way has read some of every stratum
+            rows = [
+                {
+                    "batch_id": number,
+                    "evidence_id": candidate.evidence_id,
+                    "stratum": stratum,
+                    "probability": probability,
+                    "readings": 2 if place % SECOND_EVERY == SECOND_EVERY - 1 else 1,
+                }
+                for place, (candidate, stratum, probability) in enumerate(chosen)
+            ]
+            await connection.execute(insert(item), rows)
+        return Batch(number, judge, strata)
+
+    async def next_for(
+        self, reviewer: str, now_ms: int, application: str | None = None, behind: int = 0
+    ) -> Item | None:
+        """An item that waits for this reviewer, and is nobody else's; it is theirs for 15 minutes.
+
+        ``behind``: the number of the item that is passed over for now.
+        """
+        async with self._database.writing() as connection:
+            statement = _waiting(reviewer, now_ms, application)
+            found = (
+                await connection.execute(statement.where(item.c.id > behind).limit(1))
+            ).one_or_none()
+            if found is None and behind:
+                found = (await connection.execute(statement.limit(1))).one_or_none()
+            if found is None:
+                return None
+            taken = await connection.execute(
+                update(item)
+                .where(item.c.id == found.id, _is_free(reviewer, now_ms))
+                .values(leased_by=reviewer, leased_until_ms=now_ms + LEASE_MS)
+            )
+        if not taken.rowcount:  # another was quicker
+            return await self.next_for(reviewer, now_ms, application, found.id)
+        return Item(found.id, found.evidence_id)
+
+    async def progress(self) -> list[Progress]:
+        """By application and judge, in the order of their names."""
+        readings = (
+            select(func.count(label.c.reviewer.distinct()))
+            .where(label.c.evidence_id == item.c.evidence_id)
+            .scalar_subquery()
+        )
+        rows = (
+            select(
+                batch.c.application,
+                batch.c.judge,
+                func.count().label("items"),
+                func.sum(_one_if(readings >= item.c.readings)).label("done"),
+            )
+            .join(batch, batch.c.id == item.c.batch_id)
+            .group_by(batch.c.application, batch.c.judge)
+            .order_by(batch.c.application, batch.c.judge)
+        )
+        async with self._database.reading() as connection:
+            found = await connection.execute(rows)
+            return [Progress(r.application, r.judge, r.items, int(r.done or 0)) for r in found]
+
+
+def _chosen(
+    candidates: Sequence[_Candidate], request: Request
+) -> tuple[list[tuple[_Candidate, str, float]], dict[str, Drawn]]:
+    """Each with its stratum and π, and how many were drawn of each stratum."""
+    if request.strategy == "worst":
+        worst = sorted(candidates, key=lambda one: (-one.worse, one.evidence_id))[: request.places]
+        return [(one, "worst", 0.0) for one in worst], {"worst": Drawn(len(worst), len(candidates))}
+    members: dict[Stratum, list[_Candidate]] = defaultdict(list)
+    for one in candidates:
+        members[_stratum(one, request.strategy)].append(one)
+    random = Random(request.seed)
+    found, strata = [], {}
+    sizes = {stratum: len(members[stratum]) for stratum in sorted(members)}
+    for stratum, drawn in allocated(sizes, request.places).items():
+        strata[stratum.name] = drawn
+        found += [
+            (one, stratum.name, drawn.probability)
+            for one in drawn_from(members[stratum], drawn.places, random)
+        ]
+    return found, strata
+
+
+def _stratum(candidate: _Candidate, strategy: Strategy) -> Stratum:
+    if strategy == "uniform":
+        return Stratum("all", is_bad=False)
+    is_bad = candidate.worse > _BAD_ABOVE
+    band = "bad" if is_bad else "good"
+    return Stratum(f"{candidate.segment}: {band}" if candidate.segment else band, is_bad)
+
+
+async def _latest_judge(connection: AsyncConnection, request: Request) -> str | None:
+    found = await connection.execute(
+        select(evidence.c.judge)
+        .where(
+            evidence.c.application == stored_name(request.application),
+            evidence.c.event_ms >= request.since_ms,
+            evidence.c.event_ms < request.until_ms,
+        )
+        .order_by(evidence.c.judged_ms.desc())
+        .limit(1)
+    )
+    return found.scalar_one_or_none()
+
+
+async def _candidates(
+    connection: AsyncConnection, request: Request, judge: str
+) -> list[_Candidate]:
+    """Those with a value and a weight that were never drawn, in the order of their numbers."""
+    drawn = exists().where(item.c.evidence_id == evidence.c.id)
+    rows = await connection.execute(
+        select(evidence.c.id, evidence.c.segment, score.c.value)
+        .join(score, score.c.evidence_id == evidence.c.id)
+        .where(
+            score.c.metric == request.metric,
+            score.c.application == stored_name(request.application),
+            score.c.event_ms >= request.since_ms,
+            score.c.event_ms < request.until_ms,
+            evidence.c.judge == stored_name(judge),
+            evidence.c.weight.is_not(None),
+            ~drawn,
+        )
+        .order_by(evidence.c.id)
+    )
+    better = CATALOGUE[request.metric].higher_is_better
+    return [_Candidate(row.id, row.segment, as_worse(row.value, better)) for row in rows]
+
+
+async def _insert_batch(
+    connection: AsyncConnection, request: Request, judge: str, candidates: int, now_ms: int
+) -> int:
+    row = {
+        "application": stored_name(request.application),
+        "judge": stored_name(judge),
+        "strategy": request.strategy,
+        "metric": request.metric,
+        "since_ms": request.since_ms,
+        "until_ms": request.until_ms,
+        "candidates": candidates,
+        "seed": request.seed,
+        "drawn_ms": now_ms,
+    }
+    found = await connection.execute(insert(batch).values(row).returning(batch.c.id))
+    return found.scalar_one()
+
+
+def _waiting(reviewer: str, now_ms: int, application: str | None) -> Any:
+    """Items with fewer readings than they need, none of this reviewer's, that are free."""
+    labels = select(func.count(label.c.reviewer.distinct())).where(
+        label.c.evidence_id == item.c.evidence_id
+    )
+    own = exists().where(label.c.evidence_id == item.c.evidence_id, label.c.reviewer == reviewer)
+    statement = (
+        select(item.c.id, item.c.evidence_id)
+        .where(
+            labels.scalar_subquery() < item.c.readings,
+            ~own,
+            _is_free(reviewer, now_ms),
+        )
+        .order_by(item.c.id)
+    )
+    if application is not None:
+        statement = statement.join(batch, batch.c.id == item.c.batch_id).where(
+            batch.c.application == stored_name(application)
+        )
+    return statement
+
+
+def _is_free(reviewer: str, now_ms: int) -> Any:
+    return or_(
+        item.c.leased_by.is_(None),
+        item.c.leased_by == reviewer,
+        item.c.leased_until_ms < now_ms,
+    )
+
+
+def _one_if(condition: Any) -> Any:
+    return case((condition, 1), else_=0)

@@ -1,0 +1,100 @@
+"""Taking score records in: each judged interaction once, however often it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy import Table, delete, exists, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from monitor.audit.store.database import Database
+from monitor.audit.store.rows import Placed, evidence_row, score_rows
+from monitor.audit.store.tables import evidence, followed, label, score
+
+#: Rows that are deleted in one transaction.
+_CHUNK: Final = 1_000
+
+
+class Position(NamedTuple):
+    """How far a partition was taken in: the next offset, and the broker's time before it."""
+
+    next_offset: int
+    broker_ms: int
+
+
+class EvidenceStore:
+    """Score records in the database."""
+
+    def __init__(self, database: Database, topic: str) -> None:
+        self._database, self._topic = database, topic
+
+    async def positions(self) -> dict[int, Position]:
+        """By partition, how far it was taken in."""
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(followed).where(followed.c.topic == self._topic))
+            return {row.partition: Position(row.next_offset, row.broker_ms) for row in rows}
+
+    async def add(self, records: Sequence[Placed], reached: Mapping[int, Position]) -> int:
+        """Keep those that are new, and how far each partition was read: both or neither.
+
+        How many were new. Raises ``DatabaseAway``; then nothing has changed, and it may be called
+        again.
+        """
+        async with self._database.writing() as connection:
+            new = 0
+            for placed in records:
+                new += await self._add_one(connection, placed)
+            for partition, position in reached.items():
+                await self._move(connection, partition, position)
+        return new
+
+    async def _add_one(self, connection: AsyncConnection, placed: Placed) -> bool:
+        statement = self._insert(evidence).values(evidence_row(placed))
+        found = await connection.execute(
+            statement.on_conflict_do_nothing(index_elements=["digest"]).returning(evidence.c.id)
+        )
+        number = found.scalar_one_or_none()
+        if number is None:
+            return False
+        if rows := score_rows(placed.record, number):
+            await connection.execute(insert(score), rows)
+        return True
+
+    async def _move(self, connection: AsyncConnection, partition: int, to: Position) -> None:
+        statement = self._insert(followed).values(
+            topic=self._topic, partition=partition, **to._asdict()
+        )
+        await connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["topic", "partition"], set_=to._asdict()
+            )
+        )
+
+    def _insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
+        return (sqlite if self._database.is_sqlite else postgresql).insert(table)
+
+    async def forget_before(self, judged_ms: int) -> int:
+        """Drop what was judged before, but for what people have labelled: that loses its texts.
+
+        How many rows were dropped or emptied.
+        """
+        dropped = 0
+        while number := await self._forget_some(judged_ms):
+            dropped += number
+        return dropped
+
+    async def _forget_some(self, judged_ms: int) -> int:
+        kept = exists().where(label.c.evidence_id == evidence.c.id)
+        old = select(evidence.c.id).where(evidence.c.judged_ms < judged_ms, ~kept).limit(_CHUNK)
+        async with self._database.writing() as connection:
+            found = await connection.execute(delete(evidence).where(evidence.c.id.in_(old)))
+        return found.rowcount
+
+    async def count(self) -> int:
+        """How many interactions are kept."""
+        async with self._database.reading() as connection:
+            return (
+                await connection.execute(select(func.count()).select_from(evidence))
+            ).scalar_one()

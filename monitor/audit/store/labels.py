@@ -1,0 +1,132 @@
+"""What people say of a judge's verdicts: every label stays, the latest of each reviewer holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, insert, select
+
+from monitor.audit.store.database import Database
+from monitor.audit.store.rows import stored, stored_name
+from monitor.audit.store.tables import batch, evidence, item, label
+from monitor.records import ScoreRecord, Verdicts, read_score_record
+
+
+class Label(NamedTuple):
+    """One reading of an interaction by one person; the time is epoch milliseconds."""
+
+    reviewer: str
+    labelled_ms: int
+    verdicts: Verdicts
+    note: str
+
+
+class Reading(NamedTuple):
+    """An audited interaction with its labels, one of each reviewer, the first reviewer first.
+
+    ``probability`` is π, 0 where it was chosen and not drawn; ``is_stratified`` whether the bad
+    were drawn more often.
+    """
+
+    record: ScoreRecord
+    weight: float
+    probability: float
+    is_stratified: bool
+    labels: tuple[Label, ...]
+
+    @property
+    def labelled_ms(self) -> int:
+        """When the first of them was given."""
+        return min(each.labelled_ms for each in self.labels)
+
+
+class Labels:
+    """Labels of the database; raises ``DatabaseAway``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, evidence_id: int, given: Label) -> None:
+        """One more; what this reviewer said before is history."""
+        row = {
+            "evidence_id": evidence_id,
+            "reviewer": stored_name(given.reviewer)[:128],
+            "labelled_ms": given.labelled_ms,
+            "verdicts": given.verdicts.model_dump_json(),
+            "note": stored(given.note),
+        }
+        async with self._database.writing() as connection:
+            await connection.execute(insert(label).values(row))
+
+    async def history(self, evidence_id: int) -> list[Label]:
+        """All of an interaction, in the order of time."""
+        async with self._database.reading() as connection:
+            rows = await connection.execute(
+                select(label).where(label.c.evidence_id == evidence_id).order_by(label.c.id)
+            )
+            return [_label(row) for row in rows]
+
+    async def readings(self, application: str, judge: str, since_ms: int) -> list[Reading]:
+        """Those that were drawn and labelled since then, in the order of their first label."""
+        statement = (
+            select(
+                evidence.c.record,
+                evidence.c.weight,
+                item.c.probability,
+                batch.c.strategy,
+                label,
+            )
+            .join(evidence, evidence.c.id == label.c.evidence_id)
+            .join(item, item.c.evidence_id == evidence.c.id)
+            .join(batch, batch.c.id == item.c.batch_id)
+            .where(
+                evidence.c.application == stored_name(application),
+                evidence.c.judge == stored_name(judge),
+                label.c.labelled_ms >= since_ms,
+            )
+            .order_by(label.c.id)
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return _readings(rows)
+
+    async def pairs(self, since_ms: int) -> list[tuple[str, str]]:
+        """Applications and judges with a label since then, as they are stored."""
+        async with self._database.reading() as connection:
+            rows = await connection.execute(
+                select(evidence.c.application, evidence.c.judge)
+                .join(label, label.c.evidence_id == evidence.c.id)
+                .where(label.c.labelled_ms >= since_ms)
+                .distinct()
+                .order_by(evidence.c.application, evidence.c.judge)
+            )
+            return [(row.application, row.judge) for row in rows]
+
+    async def count(self) -> int:
+        """How many there are."""
+        async with self._database.reading() as connection:
+            return (await connection.execute(select(func.count()).select_from(label))).scalar_one()
+
+
+def _readings(rows: Any) -> list[Reading]:
+    latest: dict[int, dict[str, Label]] = defaultdict(dict)
+    of: dict[int, Any] = {}
+    for row in rows:
+        of[row.evidence_id] = row
+        latest[row.evidence_id][row.reviewer] = _label(row)
+    return [
+        Reading(
+            read_score_record(row.record.encode()),
+            row.weight or 0.0,
+            row.probability,
+            row.strategy == "stratified",
+            tuple(latest[number].values()),
+        )
+        for number, row in of.items()
+    ]
+
+
+def _label(row: Any) -> Label:
+    verdicts = Verdicts.model_validate_json(row.verdicts)
+    return Label(row.reviewer, row.labelled_ms, verdicts, row.note)

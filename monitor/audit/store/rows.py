@@ -1,0 +1,101 @@
+"""From a score record to the rows that are kept of it. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final, NamedTuple
+
+from monitor.metrics.offending import judged_claims
+from monitor.records import ScoreRecord
+
+#: Longer names are cut: an index takes no more, in whatever letters.
+_LONGEST: Final = 200
+#: Characters of a claim that stand in a list.
+_LONGEST_HEADLINE: Final = 300
+
+
+class Placed(NamedTuple):
+    """A score record where it stands on its topic, and as it was read."""
+
+    record: ScoreRecord
+    raw: bytes
+    partition: int
+    offset: int
+
+
+def stored(text: str) -> str:
+    """As a database takes it: PostgreSQL has no NUL in a text.
+
+    >>> stored("a\\x00b")
+    'a\\ufffdb'
+    """
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+
+
+def stored_name(name: str) -> str:
+    """Also cut where no index takes it, so that different names stay different.
+
+    >>> stored_name("support-bot"), len(stored_name("x" * 1_000)) < 255
+    ('support-bot', True)
+    """
+    name = stored(name)
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[:_LONGEST]}…{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def digest(application: str, interaction_id: str, judge: str) -> bytes:
+    """What one judged interaction is known by: the same judge says nothing new of it."""
+    named = "\x00".join(f"{len(part)}:{part}" for part in (application, interaction_id, judge))
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
+
+
+def milliseconds(seconds: float) -> int:
+    """Epoch seconds as whole milliseconds."""
+    return round(seconds * 1000)
+
+
+def evidence_row(placed: Placed) -> dict[str, Any]:
+    """The row of table ``evidence``, without its number."""
+    record, judge = placed.record, placed.record.judge.label
+    slot = record.sampling
+    return {
+        "digest": digest(record.application, record.interaction_id, judge),
+        "application": stored_name(record.application),
+        "interaction_id": stored(record.interaction_id),
+        "judge": stored_name(judge),
+        "event_ms": milliseconds(record.event_time.timestamp()),
+        "judged_ms": milliseconds(record.judged_at.timestamp()),
+        "partition": placed.partition,
+        "offset": placed.offset,
+        "segment": stored_name(record.segment),
+        "outcome": record.outcome.value,
+        "reason": None if record.reason is None else record.reason[:64],
+        "weight": None if slot.m is None or slot.q is None else slot.m / slot.q * (slot.u or 0.0),
+        "has_texts": bool(record.interaction),
+        "headline": headline(record),
+        "record": placed.raw.decode("utf-8"),
+    }
+
+
+def score_rows(record: ScoreRecord, evidence_id: int) -> list[dict[str, Any]]:
+    """The rows of table ``score``: one for each metric that has a value."""
+    return [
+        {
+            "evidence_id": evidence_id,
+            "metric": metric[:64],
+            "application": stored_name(record.application),
+            "event_ms": milliseconds(record.event_time.timestamp()),
+            "value": value,
+        }
+        for metric, value in record.scores.items()
+        if isinstance(value, float)
+    ]
+
+
+def headline(record: ScoreRecord) -> str:
+    """What stands in a list: the first wrong claim, else what was answered."""
+    claims = [claim.text for claim in judged_claims(record) if claim.is_wrong and claim.text]
+    text = claims[0] if claims else str(record.interaction.get("response") or "")
+    text = stored(" ".join(text.split()))
+    return text if len(text) <= _LONGEST_HEADLINE else f"{text[: _LONGEST_HEADLINE - 1]}…"

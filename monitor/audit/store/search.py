@@ -1,0 +1,228 @@
+"""Finding judged interactions: filters, pages by key, and one in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal, NamedTuple
+
+from sqlalchemy import Row, Select, and_, func, or_, select
+
+from monitor.audit.store.database import Database
+from monitor.audit.store.rows import digest, stored_name
+from monitor.audit.store.tables import evidence, label, score
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import ScoreRecord, read_score_record
+
+#: Rows of a page.
+PAGE: Final = 50
+
+Order = Literal["newest", "worst"]
+
+
+class Filters(NamedTuple):
+    """Which interactions; None is any. Times are epoch milliseconds.
+
+    ``least`` and ``most`` bound the value of ``metric``; without one they say nothing.
+    """
+
+    application: str | None = None
+    judge: str | None = None
+    segment: str | None = None
+    outcome: str | None = None
+    metric: str | None = None
+    least: float | None = None
+    most: float | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    order: Order = "newest"
+
+
+class Key(NamedTuple):
+    """Where the next page begins: behind the row with this place in the order."""
+
+    place: float
+    number: int
+
+
+class Listed(NamedTuple):
+    """A row of a page: ``scores`` by metric, ``labels`` how many people have labelled it."""
+
+    number: int
+    application: str
+    interaction_id: str
+    judge: str
+    event_ms: int
+    segment: str
+    outcome: str
+    reason: str | None
+    headline: str
+    scores: dict[str, float]
+    labels: int
+
+
+class Page(NamedTuple):
+    """Rows, and where the next ones begin; None after the last."""
+
+    rows: tuple[Listed, ...]
+    after: Key | None
+
+
+class Found(NamedTuple):
+    """One interaction; ``record`` is None where it can no longer be read."""
+
+    number: int
+    record: ScoreRecord | None
+    has_texts: bool
+    partition: int
+    offset: int
+
+
+class Search:
+    """Reads the database; raises ``DatabaseAway``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, filters: Filters, after: Key | None = None) -> Page:
+        """The rows behind ``after``, ``PAGE`` at most."""
+        async with self._database.reading() as connection:
+            statement = _listed(filters, after).limit(PAGE + 1)
+            rows = (await connection.execute(statement)).all()
+            shown = rows[:PAGE]
+            numbers = [row.id for row in shown]
+            values = await connection.execute(
+                select(score.c.evidence_id, score.c.metric, score.c.value).where(
+                    score.c.evidence_id.in_(numbers)
+                )
+            )
+            scores: dict[int, dict[str, float]] = {number: {} for number in numbers}
+            for number, metric, value in values:
+                scores[number][metric] = value
+            counts = await connection.execute(
+                select(label.c.evidence_id, func.count(label.c.reviewer.distinct()))
+                .where(label.c.evidence_id.in_(numbers))
+                .group_by(label.c.evidence_id)
+            )
+            labels = {number: count for number, count in counts}
+        last = shown[-1] if len(rows) > PAGE else None
+        return Page(
+            tuple(_row(row, scores[row.id], labels.get(row.id, 0)) for row in shown),
+            None if last is None else Key(last.place, last.id),
+        )
+
+    async def one(self, number: int) -> Found | None:
+        """By its number."""
+        return await self._found(evidence.c.id == number)
+
+    async def named(self, application: str, interaction_id: str, judge: str) -> Found | None:
+        """By what it is called."""
+        return await self._found(evidence.c.digest == digest(application, interaction_id, judge))
+
+    async def with_id(self, interaction_id: str) -> list[int]:
+        """The numbers of all that have this id, the latest judgement first."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(
+                select(evidence.c.id)
+                .where(evidence.c.interaction_id == interaction_id)
+                .order_by(evidence.c.judged_ms.desc(), evidence.c.id.desc())
+                .limit(PAGE)
+            )
+            return list(found.scalars())
+
+    async def choices(self) -> dict[str, list[str]]:
+        """What can be filtered by: names of applications and of judges."""
+        async with self._database.reading() as connection:
+            found = {}
+            for column in (evidence.c.application, evidence.c.judge):
+                names = await connection.execute(select(column).distinct().limit(200))
+                found[column.name] = sorted(names.scalars())
+        return found
+
+    async def _found(self, condition: Any) -> Found | None:
+        columns = (
+            evidence.c.id,
+            evidence.c.record,
+            evidence.c.has_texts,
+            evidence.c.partition,
+            evidence.c.offset,
+        )
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(*columns).where(condition))).one_or_none()
+        if row is None:
+            return None
+        record = read_score_record(row.record.encode())
+        return Found(row.id, record, row.has_texts, row.partition, row.offset)
+
+
+def _listed(filters: Filters, after: Key | None) -> Select[Any]:
+    columns = [
+        evidence.c.id,
+        evidence.c.application,
+        evidence.c.interaction_id,
+        evidence.c.judge,
+        evidence.c.event_ms,
+        evidence.c.segment,
+        evidence.c.outcome,
+        evidence.c.reason,
+        evidence.c.headline,
+    ]
+    if filters.metric is None:
+        place, number, when = evidence.c.event_ms, evidence.c.id, evidence.c.event_ms
+        statement = select(*columns, place.label("place"))
+        descending = True
+    else:
+        is_worst = filters.order == "worst"
+        place = score.c.value if is_worst else score.c.event_ms
+        number, when = score.c.evidence_id, score.c.event_ms
+        statement = select(*columns, place.label("place")).join(
+            score, score.c.evidence_id == evidence.c.id
+        )
+        statement = statement.where(*_of_metric(filters))
+        metric = CATALOGUE.get(filters.metric)
+        descending = not (is_worst and metric is not None and metric.higher_is_better)
+    statement = statement.where(*_plain(filters, when))
+    if after is not None:
+        beyond = place < after.place if descending else place > after.place
+        statement = statement.where(or_(beyond, and_(place == after.place, number < after.number)))
+    return statement.order_by(place.desc() if descending else place.asc(), number.desc())
+
+
+def _of_metric(filters: Filters) -> Iterable[Any]:
+    yield score.c.metric == filters.metric
+    if filters.application is not None:
+        yield score.c.application == stored_name(filters.application)
+    if filters.least is not None:
+        yield score.c.value >= filters.least
+    if filters.most is not None:
+        yield score.c.value <= filters.most
+
+
+def _plain(filters: Filters, when: Any) -> Iterable[Any]:
+    if filters.application is not None and filters.metric is None:
+        yield evidence.c.application == stored_name(filters.application)
+    if filters.judge is not None:
+        yield evidence.c.judge == stored_name(filters.judge)
+    if filters.segment is not None:
+        yield evidence.c.segment == stored_name(filters.segment)
+    if filters.outcome is not None:
+        yield evidence.c.outcome == filters.outcome
+    if filters.since_ms is not None:
+        yield when >= filters.since_ms
+    if filters.until_ms is not None:
+        yield when < filters.until_ms
+
+
+def _row(row: Row[Any], scores: dict[str, float], labels: int) -> Listed:
+    return Listed(
+        row.id,
+        row.application,
+        row.interaction_id,
+        row.judge,
+        row.event_ms,
+        row.segment,
+        row.outcome,
+        row.reason,
+        row.headline,
+        scores,
+        labels,
+    )
