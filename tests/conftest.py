@@ -11,6 +11,11 @@ from hypothesis import settings
 
 from tests.parallel import pytest_collection_modifyitems, pytest_xdist_auto_num_workers
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.postgres_server import (
+    HOW_TO_GET_POSTGRES,
+    PostgresServer,
+    missing_postgres,
+)
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.tools import (
     pytest_make_collect_report,
@@ -22,6 +27,7 @@ from tests.tools import (
 # pytest finds its hooks by name in this module.
 __all__ = [
     "kafka_broker",
+    "postgres_server",
     "pytest_collection_modifyitems",
     "pytest_make_collect_report",
     "pytest_runtest_makereport",
@@ -58,4 +64,12 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """One real Redis for a whole worker: use a prefix of your own, and leave it running."""
     requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One real PostgreSQL for a whole worker: create a database of your own in it."""
+    requires_tool("postgres", missing_postgres(), HOW_TO_GET_POSTGRES)
+    with PostgresServer(tmp_path_factory.mktemp("postgres")) as server:
         yield server

@@ -33,10 +33,8 @@ LABELS_MS: Final = 30 * 86_400_000
 REVIEWERS: Final = "reviewers"
 
 
-def correction_of(
-    application: str, judge: str, readings: Sequence[Reading]
-) -> CorrectionRecord | None:
-    """All that the labels say of one application and judge; None without a label that counts.
+def correction_of(readings: Sequence[Reading]) -> CorrectionRecord | None:
+    """All that the labels of one application and judge say; None without a label that counts.
 
     What was chosen because it looks bad counts for nothing: it says nothing of the others.
     """
@@ -46,8 +44,8 @@ def correction_of(
     latest = max(one.labelled_ms for one in drawn)
     found = {name: _of_metric(name, drawn) for name in CATALOGUE}
     return CorrectionRecord(
-        application=application,
-        judge=judge,
+        application=drawn[0].record.application,
+        judge=drawn[0].record.judge.label,
         audited_until=datetime.fromtimestamp(latest / 1000, UTC),
         metrics={name: one for name, one in found.items() if one is not None},
         agreement=_agreements(drawn),
@@ -116,7 +114,7 @@ def _agreement(found: Agreement) -> VerdictAgreement:
     return VerdictAgreement(
         audits=found.clusters,
         verdicts=found.confusion.n,
-        kappa=tuple(found.kappa),
-        precision=tuple(found.precision),
-        recall=tuple(found.recall),
+        kappa=found.kappa,
+        precision=found.precision,
+        recall=found.recall,
     )

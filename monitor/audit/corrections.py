@@ -11,6 +11,7 @@ from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.labels import Labels
 from monitor.audit.store.rows import milliseconds
 from monitor.control.publisher import Outbox
+from monitor.records.control import CorrectionRecord
 from monitor.runtime.logs import logger
 
 #: Seconds between two looks: labels grow old, too.
@@ -25,7 +26,8 @@ class CorrectionPublisher:
     def __init__(self, labels: Labels, outbox: Outbox, clock: Callable[[], float]) -> None:
         self._labels, self._outbox, self._clock = labels, outbox, clock
         self._changed = asyncio.Event()
-        self._published: dict[str, bytes] = {}
+        #: By key on the topic.
+        self.latest: dict[str, CorrectionRecord] = {}
 
     def changed(self) -> None:
         """Somebody has labelled something."""
@@ -50,9 +52,9 @@ class CorrectionPublisher:
         since_ms = milliseconds(self._clock()) - LABELS_MS
         for application, judge in await self._labels.pairs(since_ms):
             readings = await self._labels.readings(application, judge, since_ms)
-            found = await asyncio.to_thread(correction_of, application, judge, readings)
-            if found is None or self._published.get(found.key) == found.to_json():
+            found = await asyncio.to_thread(correction_of, readings)
+            if found is None or self.latest.get(found.key) == found:
                 continue
             self._outbox.came_back(found.key.encode())  # nobody reads it back here
             self._outbox.offer(found)
-            self._published[found.key] = found.to_json()
+            self.latest[found.key] = found

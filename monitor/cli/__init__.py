@@ -9,6 +9,7 @@ import typer
 from monitor.cli import (
     alarms,
     answers,
+    audits,
     baselines,
     configuration,
     dead_letters,
@@ -33,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich would double the time of --help
 )
+app.add_typer(audits.app, name="audit")
 app.add_typer(baselines.app, name="baseline")
 app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")

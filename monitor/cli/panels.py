@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 PANELS: Final = {
     "Run": ("demo", "run", "score", "export"),
     "Look": ("status", "worst", "show", "why", "alarms", "doctor"),
-    "Decide": ("pause", "resume", "baseline", "dead-letters", "plan"),
+    "Decide": ("pause", "resume", "baseline", "audit", "dead-letters", "plan"),
     "Evaluate": ("evaluate", "judge-check"),
     "Set up": ("config", "rules", "traffic", "version"),
 }

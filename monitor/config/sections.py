@@ -18,6 +18,7 @@ from pydantic import (
 from monitor.config.access import Access, KafkaOutput
 from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, check_effect, resolved
+from monitor.config.auditing import Audit
 from monitor.config.base import Fraction, Section, Texts, items, seconds
 from monitor.config.judging import JudgeSettings, Sampling
 from monitor.config.limits import BudgetSettings, LimitSettings
@@ -216,6 +217,7 @@ class Settings(Section):
     export: Export = Export()
     drift: Drift = Drift()
     alerts: Alerts = Alerts()
+    audit: Audit = Audit()
     http: Http = Http()
     log: Log = Log()
     applications: Annotated[tuple[Application, ...], BeforeValidator(items)] = Field(

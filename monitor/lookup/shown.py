@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.lookup.claims import claim_lines, passage_lines, reference_lines, tables
+from monitor.lookup.claims import claim_lines, passage_lines, reference_lines
 from monitor.lookup.placed import PlacedScore
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.metrics.claim_rows import claim_tables
 from monitor.metrics.offending import judged_claims, reference_claims
 from monitor.records import ScoreRecord
 
@@ -28,7 +29,7 @@ def as_json(found: Sequence[PlacedScore]) -> dict[str, Any]:
     (first, *others) = latest_first(found)
     return {
         "record": first.record.model_dump(mode="json", by_alias=True),
-        **tables(first.record),
+        **claim_tables(first.record),
         "place": {"partition": first.partition, "offset": first.offset},
         "others": [_other(each) for each in others],
     }

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from monitor.lookup.claims import named_passages, verdict_said
 from monitor.lookup.shown import shown_time
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.metrics.claim_rows import named_passages, verdict_said
 from monitor.metrics.offending import OFFENDS, judged_claims, offending, reference_claims
 from monitor.records import ScoreRecord
 from monitor.stats.sums import as_worse

@@ -24,6 +24,7 @@ DAY: Final = "day"
 KEPT_DAYS: Final = 28
 PAUSE: Final = "pause"
 BURST: Final = "burst"
+CORRECTION: Final = "correction"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
 LONGEST_BURST_S: Final = 120
@@ -266,6 +267,74 @@ class BurstRecord(Keyed):
         return self.from_.timestamp() <= now < self.until.timestamp()
 
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: A value with its 95 % interval; None where it is not defined.
+Interval = tuple[Finite | None, Finite | None, Finite | None]
+
+
+class JudgeErrorsFound(Frozen):
+    """What audits say of a judge's errors in one metric, as ``monitor.stats.correction`` has it."""
+
+    alpha: Finite
+    beta: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    people: Score
+    spread: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    squares: tuple[NotNegative, Finite, NotNegative]
+    effective: Annotated[float, Field(gt=2.0, allow_inf_nan=False)]
+    audits: Annotated[int, Field(ge=1)]
+
+
+class MetricCorrection(Frozen):
+    """The audits of one metric: how many there are and are needed, ``wrong`` with any fault.
+
+    Either ``errors``, or why there are none (``missing``). ``moved``: whether the latest audits
+    show other errors than those before; None where there are too few.
+    """
+
+    audits: int = Field(ge=0)
+    needed: int = Field(ge=0)
+    wrong: int = Field(ge=0)
+    errors: JudgeErrorsFound | None = None
+    missing: str | None = None
+    moved: bool | None = None
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if (self.errors is None) == (self.missing is None):
+            raise ValueError("either errors, or why they are missing")
+        return self
+
+
+class VerdictAgreement(Frozen):
+    """How far the judge's verdicts of one kind are the people's: of ``audits`` interactions."""
+
+    audits: int = Field(ge=0)
+    verdicts: int = Field(ge=0)
+    kappa: Interval
+    precision: Interval
+    recall: Interval
+
+
+class CorrectionRecord(Keyed):
+    """What people's audits say of a judge (``name@version``) in one application.
+
+    ``agreement`` is by kind of verdict, and under ``reviewers`` that of two people.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["correction"] = CORRECTION
+    application: str
+    judge: str
+    audited_until: AwareDatetime
+    metrics: dict[str, MetricCorrection] = Field(default_factory=dict)
+    agreement: dict[str, VerdictAgreement] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return correction_key(self.application, self.judge)
+
+
 class Removed(NamedTuple):
     """A tombstone: whatever stood under the key holds no longer."""
 
@@ -290,6 +359,15 @@ def calibration_key(application: str, judge: str) -> str:
     return f"{CALIBRATION}/{application}/{judge}"
 
 
+def correction_key(application: str, judge: str) -> str:
+    """Key of what audits say of an application and judge (``name@version``).
+
+    >>> correction_key("support-bot", "offline@3f2a91")
+    'correction/support-bot/offline@3f2a91'
+    """
+    return f"{CORRECTION}/{application}/{judge}"
+
+
 def pause_key(application: str) -> str:
     """Key of the pause of an application, or of all (``""``).
 
@@ -308,13 +386,16 @@ def day_key(application: str, judge: str, day: date) -> str:
     return f"{DAY}/{application}/{judge}/{day.toordinal() % KEPT_DAYS}"
 
 
-ControlRecord = BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord
+ControlRecord = (
+    BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord | CorrectionRecord
+)
 _MODELS: Final[dict[str, type[ControlRecord]]] = {
     BASELINE: BaselineRecord,
     DAY: DayRecord,
     CALIBRATION: CalibrationRecord,
     PAUSE: PauseRecord,
     BURST: BurstRecord,
+    CORRECTION: CorrectionRecord,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a page says of each metric: the counts that give its value, from the marks it shows. Pure."""
+"""What a page says of each metric: the counts of its marks that give the value. Pure."""
 
 from __future__ import annotations
 
@@ -107,9 +107,7 @@ def _reliance(marks: _Marks) -> tuple[int, int]:
 
 
 def _wrong_and(holds: Callable[[_Marks, JudgedClaim], bool]) -> Callable[[_Marks], tuple[int, int]]:
-    return lambda marks: marks.share(
-        lambda claim: claim.correct is False and holds(marks, claim)
-    )
+    return lambda marks: marks.share(lambda claim: claim.correct is False and holds(marks, claim))
 
 
 _COUNTS: Final[Mapping[str, Callable[[_Marks], tuple[int, int]]]] = {

@@ -64,11 +64,11 @@ class Item(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Of an application: how many are labelled, how many are to be, and how many wait."""
+    """Of an application and judge: how many were drawn, and how many of them are labelled."""
 
     application: str
     judge: str
-    items: int
+    drawn: int
     done: int
 
 
@@ -135,6 +135,12 @@ class Drawing:
             return await self.next_for(reviewer, now_ms, application, found.id)
         return Item(found.id, found.evidence_id)
 
+    async def evidence_of(self, number: int) -> int | None:
+        """The interaction of an item; None where it was dropped."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(item.c.evidence_id).where(item.c.id == number))
+            return found.scalar_one_or_none()
+
     async def progress(self) -> list[Progress]:
         """By application and judge, in the order of their names."""
         readings = (
@@ -146,7 +152,7 @@ class Drawing:
             select(
                 batch.c.application,
                 batch.c.judge,
-                func.count().label("items"),
+                func.count().label("drawn"),
                 func.sum(_one_if(readings >= item.c.readings)).label("done"),
             )
             .join(batch, batch.c.id == item.c.batch_id)
@@ -155,7 +161,7 @@ class Drawing:
         )
         async with self._database.reading() as connection:
             found = await connection.execute(rows)
-            return [Progress(r.application, r.judge, r.items, int(r.done or 0)) for r in found]
+            return [Progress(r.application, r.judge, r.drawn, int(r.done or 0)) for r in found]
 
 
 def _chosen(
@@ -240,7 +246,8 @@ async def _insert_batch(
         "drawn_ms": now_ms,
     }
     found = await connection.execute(insert(batch).values(row).returning(batch.c.id))
-    return found.scalar_one()
+    number: int = found.scalar_one()
+    return number
 
 
 def _waiting(reviewer: str, now_ms: int, application: str | None) -> Any:

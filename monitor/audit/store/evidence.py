@@ -73,7 +73,7 @@ class EvidenceStore:
         )
 
     def _insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
-        return (sqlite if self._database.is_sqlite else postgresql).insert(table)
+        return sqlite.insert(table) if self._database.is_sqlite else postgresql.insert(table)
 
     async def forget_before(self, judged_ms: int) -> int:
         """Drop what was judged before, but for what people have labelled: that loses its texts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import stored, stored_name
@@ -58,6 +58,11 @@ class Labels:
         }
         async with self._database.writing() as connection:
             await connection.execute(insert(label).values(row))
+            await connection.execute(  # who reads it as the second need not wait
+                update(item)
+                .where(item.c.evidence_id == evidence_id, item.c.leased_by == given.reviewer)
+                .values(leased_by=None, leased_until_ms=None)
+            )
 
     async def history(self, evidence_id: int) -> list[Label]:
         """All of an interaction, in the order of time."""

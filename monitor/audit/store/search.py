@@ -103,7 +103,7 @@ class Search:
                 .where(label.c.evidence_id.in_(numbers))
                 .group_by(label.c.evidence_id)
             )
-            labels = {number: count for number, count in counts}
+            labels = {row[0]: row[1] for row in counts}
         last = shown[-1] if len(rows) > PAGE else None
         return Page(
             tuple(_row(row, scores[row.id], labels.get(row.id, 0)) for row in shown),

@@ -27,12 +27,15 @@ SHUTDOWN_S = 1.0
 PIECE: Final = 65_536
 #: And no more by the kernel, which takes megabytes otherwise: nobody sees then whether it is read.
 KERNEL: Final = 131_072
+#: The only header of all answers that a page may have of its own.
+POLICY: Final = "Content-Security-Policy"
 
 
 class HttpServer:
     """Serves a registry and the process's health; ``front`` is what stands on the page at ``/``.
 
     ``allowed_hosts`` are names that clients may ask for beside the bound one: see ``AllowedHosts``.
+    ``site`` adds pages of its own, the one at ``/`` among them.
     """
 
     def __init__(
@@ -43,8 +46,9 @@ class HttpServer:
         front: Callable[[], Front],
         *,
         allowed_hosts: Sequence[str] = (),
+        site: Callable[[web.Application], None] | None = None,
     ) -> None:
-        self._front, self._allowed_hosts = front, allowed_hosts
+        self._front, self._allowed_hosts, self._site = front, allowed_hosts, site
         self._health, self._telemetry = health, telemetry
         self.pages = Pages(registry, self._before_a_page)
         self._connections = Connections(lambda why: telemetry.http_closed.labels(why).inc())
@@ -84,7 +88,10 @@ class HttpServer:
 
     def _app(self) -> web.Application:
         app = web.Application(middlewares=[self._request])
-        app.router.add_get("/", self._page)
+        if self._site is None:
+            app.router.add_get("/", self._page)
+        else:
+            self._site(app)
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
@@ -170,7 +177,10 @@ def _zipped(request: web.Request) -> bool:
 
 
 async def _with_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    own = response.headers.get(POLICY)
     response.headers.update(HEADERS)
+    if own is not None:
+        response.headers[POLICY] = own
 
 
 async def _write(request: web.Request, response: web.StreamResponse, body: bytes) -> None:

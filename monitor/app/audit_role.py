@@ -1,0 +1,150 @@
+"""The audit role: its own process and port, so that no page delays a scrape."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from aiohttp import web
+
+from monitor import __version__
+from monitor.app.connections import connection as input_connection
+from monitor.app.connections import output_connection
+from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.follower import EvidenceFollower
+from monitor.audit.serve.pages import Pages
+from monitor.audit.serve.people import Passwords
+from monitor.audit.serve.site import Parts, Site
+from monitor.audit.store.database import Database, DatabaseAway
+from monitor.audit.store.drawing import Drawing
+from monitor.audit.store.evidence import EvidenceStore
+from monitor.audit.store.labels import Labels
+from monitor.audit.store.search import Search
+from monitor.config import Settings, seconds
+from monitor.control.publisher import Outbox
+from monitor.errors import ConfigurationError
+from monitor.exporter.serve.front_page import Front
+from monitor.exporter.serve.http import HttpServer
+from monitor.kafka.availability import watched
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.runtime.shutdown import until
+from monitor.runtime.supervision import meanwhile
+from monitor.telemetry import AuditTelemetry, KafkaTelemetry, ProcessTelemetry, new_registry
+
+#: Seconds between two attempts to reach a database at start.
+_WAIT_S = 2.0
+
+
+def database_of(settings: Settings) -> Database:
+    """The configured database; raises ``ConfigurationError`` where there is none."""
+    url = settings.audit.database
+    if url is None:
+        raise ConfigurationError(
+            "audit.database: needed for audits; set it to sqlite:///audits.db, or to "
+            "postgresql://USER:PASSWORD@HOST/NAME"
+        )
+    return Database(url.get_secret_value())
+
+
+def passwords_of(settings: Settings) -> Passwords:
+    """Who may log in; raises ``ConfigurationError`` where nobody may."""
+    file = settings.audit.password_file
+    if file is None:
+        raise ConfigurationError(
+            "audit.password_file: needed, since the pages show texts; write a password of 8 "
+            "characters or more into a file, and name it here"
+        )
+    return Passwords(Path(file))
+
+
+class AuditRole:
+    """Follows score records into the database, and serves the pages. ``clock``: epoch seconds."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        """Raises ``ConfigurationError`` where the database or the passwords are missing."""
+        self._settings, self._database = settings, database_of(settings)
+        passwords = passwords_of(settings)
+        self._registry, self._health = new_registry(), Health(time.monotonic)
+        self._telemetry = AuditTelemetry(self._registry)
+        self._process = ProcessTelemetry(self._registry, __version__)
+        self._connection = output_connection(settings, input_connection(settings))
+        self._connection.problems.shown_by(KafkaTelemetry(self._registry).watch)
+        topics = settings.kafka.topics
+        store, labels = EvidenceStore(self._database, topics.scores), Labels(self._database)
+        self._outbox = Outbox(self._connection, topics.control, self._health, what="correction")
+        corrections = CorrectionPublisher(labels, self._outbox, clock)
+        self._corrections = corrections
+        self._follower = EvidenceFollower(
+            self._connection,
+            topics.scores,
+            store,
+            self._telemetry,
+            self._health,
+            clock,
+            seconds(settings.audit.keep),
+        )
+        self._site = Site(
+            Parts(
+                store,
+                Search(self._database),
+                Drawing(self._database),
+                labels,
+                corrections,
+                self._health,
+                self._telemetry,
+                clock,
+            ),
+            passwords,
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve and follow until ``stop`` is set."""
+        audit, scores = self._settings.audit, self._settings.kafka.topics.scores
+        self._health.waits("audit", "start")
+        server = HttpServer(
+            self._registry,
+            self._health,
+            self._process,
+            partial(Front, __version__, ("audit",)),
+            allowed_hosts=audit.allowed_hosts,
+            site=self._add_pages,
+        )
+        await server.start(audit.host, audit.port)
+        try:
+            await until(stop, self._migrated())
+            used = {self._connection.section: (self._connection, {scores})}
+            async with watched(used, self._health):
+                await until(stop, self._works())
+        finally:
+            await server.stop()
+            await self._database.close()
+
+    async def _works(self) -> None:
+        async with meanwhile(
+            ("dropping what is too old", self._follower.prune()),
+            ("writing corrections", self._outbox.run()),
+            ("computing corrections", self._corrections.run()),
+        ):
+            await self._follower.run()
+
+    def _add_pages(self, app: web.Application) -> None:
+        self._site.add_to(app)
+        Pages(self._site).add_to(app)
+
+    async def _migrated(self) -> None:
+        """The tables are those of this version, however long the database takes to answer."""
+        while True:
+            try:
+                await self._database.migrate()
+            except DatabaseAway as error:
+                self._health.waits("audit_database", str(error))
+                logger().warning("audit_database_away", error=str(error))
+                await asyncio.sleep(_WAIT_S)
+                continue
+            self._telemetry.database_up.set(1)
+            self._health.ready("audit_database")
+            return

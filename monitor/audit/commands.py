@@ -1,0 +1,103 @@
+"""What the commands ``audit select``, ``export`` and ``import`` do to the database."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from monitor.audit.exchange import LabelledLine, Refused, audit_line, checked, read_line, refuse
+from monitor.audit.store.database import Database, DatabaseAway
+from monitor.audit.store.drawing import Batch, Drawing, Request
+from monitor.audit.store.labels import Labels
+from monitor.audit.store.search import Found, Search
+from monitor.errors import DependencyRefused
+
+
+class Imported(NamedTuple):
+    """What a file has brought: labels that are new, and those that were there."""
+
+    new: int
+    known: int
+
+
+@asynccontextmanager
+async def opened(database: Database) -> AsyncIterator[Database]:
+    """The database with the tables of this version; closed at the end.
+
+    Raises ``DependencyRefused`` where it does not answer: a command does not wait.
+    """
+    try:
+        await database.migrate()
+        yield database
+    except DatabaseAway as error:
+        raise DependencyRefused(str(error)) from error
+    finally:
+        await database.close()
+
+
+def new_seed() -> int:
+    """One that no other draw has; it is kept with the batch."""
+    return secrets.randbits(31)
+
+
+async def select(database: Database, request: Request, now_ms: int) -> Batch | None:
+    """Draw; None where nothing is left to be drawn from."""
+    async with opened(database):
+        return await Drawing(database).draw(request, now_ms)
+
+
+async def export(database: Database, since_ms: int) -> list[str]:
+    """All audits with a label since then, a line each."""
+    lines = []
+    async with opened(database):
+        labels = Labels(database)
+        for application, judge in await labels.pairs(since_ms):
+            found = await labels.readings(application, judge, since_ms)
+            lines += [json.dumps(audit_line(each), ensure_ascii=False) for each in found]
+    return lines
+
+
+async def take_in(database: Database, file: str, lines: Iterable[str]) -> Imported:
+    """Take in the labels of all lines, or of none.
+
+    Raises ``ConfigurationError`` that names the first line that cannot be taken.
+    """
+    async with opened(database):
+        search, labels = Search(database), Labels(database)
+        found, refused = [], []
+        for number, text in _numbered(lines):
+            line = read_line(text, number)
+            if isinstance(line, Refused):
+                refused.append(line)
+                continue
+            kept = await search.named(line.application, line.interaction_id, line.judge)
+            wrong = checked(None if kept is None else kept.record, line, number)
+            if wrong is not None:
+                refused.append(wrong)
+            elif kept is not None:
+                found.append((kept, line))
+        refuse(file, refused)
+        return await _kept(labels, found)
+
+
+async def _kept(labels: Labels, found: list[tuple[Found, LabelledLine]]) -> Imported:
+    new = known = 0
+    for kept, line in found:
+        there = {(each.reviewer, each.labelled_ms) for each in await labels.history(kept.number)}
+        for given in line.labels:
+            label = given.label()
+            if (label.reviewer, label.labelled_ms) in there:
+                known += 1
+                continue
+            await labels.add(kept.number, label)
+            new += 1
+    return Imported(new, known)
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
+    for number, text in enumerate(lines, 1):
+        if text.strip():
+            yield number, text

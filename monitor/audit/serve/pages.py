@@ -1,0 +1,262 @@
+"""What stands on each page, and what a label does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from monitor.audit.people import KINDS, check, flat
+from monitor.audit.serve.forms import filters_of, key_of, next_page, verdicts_of
+from monitor.audit.serve.sentences import sentences
+from monitor.audit.serve.site import Site, Visit, moment
+from monitor.audit.store.drawing import LEASE_MS, Progress
+from monitor.audit.store.labels import Label
+from monitor.audit.store.rows import milliseconds
+from monitor.audit.store.search import Filters, Found
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.metrics.claim_rows import claim_tables
+from monitor.records import Outcome, ScoreRecord, Verdicts
+from monitor.records.control import CorrectionRecord, correction_key
+
+#: Metrics that a list shows where none is asked for.
+SHOWN: Final = ("noise_sensitivity_irrelevant", "noise_sensitivity_relevant", "faithfulness")
+_NAMES: Final = ("application", "metric", "least", "most", "order", "segment", "outcome", "judge",
+                 "since", "until")  # fmt: skip
+_DAY_MS: Final = 86_400_000
+_WORST: Final = 5
+
+
+class Pages:
+    """The pages of a site."""
+
+    def __init__(self, site: Site) -> None:
+        self._site, self._parts = site, site.parts
+
+    def add_to(self, app: web.Application) -> None:
+        """Add them."""
+        page = self._site.page
+        app.router.add_get("/", page(self._overview))
+        app.router.add_get("/interactions", page(self._interactions))
+        app.router.add_get("/interactions/{id:.+}", page(self._interaction))
+        app.router.add_get("/audit", page(self._audit))
+        app.router.add_post("/audit/{item:[0-9]+}", page(self._label))
+
+    async def _overview(self, visit: Visit) -> web.Response:
+        parts = self._parts
+        worst = Filters(
+            metric=SHOWN[0],
+            least=0.01,
+            order="worst",
+            since_ms=milliseconds(parts.clock()) - _DAY_MS,
+        )
+        found = await parts.search.page(worst)
+        return self._site.shown(
+            visit,
+            "overview.html",
+            "Overview",
+            kept=await parts.evidence.count(),
+            waiting="; ".join(f"{name} waits: {why}" for name, why in parts.health.waiting.items()),
+            progress=[self._progress(one) for one in await parts.drawing.progress()],
+            worst=found.rows[:_WORST],
+        )
+
+    def _progress(self, found: Progress) -> dict[str, Any]:
+        record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
+        said = {"kappa": kappa_said(record), "corrected": corrected_said(record)}
+        return {**found._asdict(), **said}
+
+    async def _interactions(self, visit: Visit) -> web.Response:
+        query, parts = visit.request.query, self._parts
+        filters = filters_of(query, parts.clock())
+        page = await parts.search.page(filters, key_of(query))
+        return self._site.shown(
+            visit,
+            "interactions.html",
+            "Interactions",
+            wrong="",
+            rows=page.rows,
+            next=None if page.after is None else next_page(query, page.after),
+            query={name: query.get(name, "") for name in _NAMES},
+            choices=await parts.search.choices(),
+            metrics=list(CATALOGUE),
+            names={name: name.replace("_", " ") for name in CATALOGUE},
+            outcomes=[outcome.value for outcome in Outcome],
+            shown=SHOWN,
+            empty=_nothing(filters, parts.health.waiting),
+        )
+
+    async def _interaction(self, visit: Visit) -> web.Response:
+        name, parts = visit.request.match_info["id"], self._parts
+        numbers = await parts.search.with_id(name)
+        asked = visit.request.query.get("n", "")
+        number = int(asked) if asked.isdecimal() and int(asked) in numbers else None
+        found = (
+            await parts.search.one(numbers[0] if number is None else number) if numbers else None
+        )
+        if found is None or found.record is None:
+            said = (
+                f"No judged interaction with the id {name} is kept here. It may not have been "
+                f"picked, or it is too old: rag-monitor why {name}"
+            )
+            return self._site.message(visit.request, "Not here", said, 404, visit.person)
+        record = found.record
+        history = await parts.labels.history(found.number)
+        return self._site.shown(
+            visit,
+            "interaction.html",
+            name,
+            record=record,
+            found=found,
+            tables=claim_tables(record),
+            sentences=sentences(record),
+            unscored=_unscored(record),
+            picked=picked_said(record),
+            event=moment(milliseconds(record.event_time.timestamp())),
+            judged=moment(milliseconds(record.judged_at.timestamp())),
+            gone=_gone(found),
+            others=[each for each in numbers if each != found.number],
+            labels=[
+                each._asdict() | {"said": label_said(record.verdicts, each.verdicts)}
+                for each in history
+            ],
+        )
+
+    async def _audit(self, visit: Visit) -> web.Response:
+        if not visit.person.may_label:
+            said = "Your password reads only: ask for one that may label."
+            return self._site.message(visit.request, "Audit", said, 403, visit.person)
+        behind = visit.request.query.get("behind", "")
+        application = visit.request.query.get("application") or None
+        now_ms = milliseconds(self._parts.clock())
+        item = await self._parts.drawing.next_for(
+            visit.person.name, now_ms, application, int(behind) if behind.isdecimal() else 0
+        )
+        found = None if item is None else await self._parts.search.one(item.evidence_id)
+        progress = await self._parts.drawing.progress()
+        record = None if found is None else found.record
+        return self._site.shown(
+            visit,
+            "audit.html",
+            "Audit",
+            said=visit.request.query.get("said", "")[:200],
+            record=record,
+            item=0 if item is None else item.number,
+            tables=None if record is None else claim_tables(record),
+            gone="" if found is None else _gone(found),
+            event="" if record is None else moment(milliseconds(record.event_time.timestamp())),
+            until=moment(now_ms + LEASE_MS),
+            done=sum(one.done for one in progress),
+            drawn=sum(one.drawn for one in progress),
+            empty=_nothing_to_audit(progress),
+        )
+
+    async def _label(self, visit: Visit) -> web.StreamResponse:
+        if not visit.person.may_label:
+            said = "Your password reads only: ask for one that may label."
+            return self._site.message(visit.request, "Audit", said, 403, visit.person)
+        item, parts = int(visit.request.match_info["item"]), self._parts
+        evidence_id = await parts.drawing.evidence_of(item)
+        found = None if evidence_id is None else await parts.search.one(evidence_id)
+        if found is None or found.record is None:
+            said = "It is too old by now, and was dropped."
+            return self._site.message(visit.request, "Audit", said, 404, visit.person)
+        judged = found.record.verdicts
+        verdicts = (
+            judged if visit.form.get("action") == "agree" else verdicts_of(visit.form, judged)
+        )
+        check(found.record, verdicts)
+        given = Label(
+            visit.person.name,
+            milliseconds(parts.clock()),
+            verdicts,
+            str(visit.form.get("note", ""))[:2_000],
+        )
+        await parts.labels.add(found.number, given)
+        parts.telemetry.labels.inc()
+        parts.corrections.changed()
+        raise web.HTTPSeeOther(f"/audit?behind={item}")
+
+
+def kappa_said(record: CorrectionRecord | None) -> str:
+    """Agreement on what the passages support, with its interval."""
+    found = None if record is None else record.agreement.get("response_by_passage")
+    if found is None or found.kappa[0] is None:
+        return "not yet"
+    value, lower, upper = found.kappa
+    if lower is None or upper is None:
+        return f"{value:.2f}"
+    return f"{value:.2f} ({lower:.2f} to {upper:.2f}) of {found.audits} audits"
+
+
+def corrected_said(record: CorrectionRecord | None) -> str:
+    """Which metrics are corrected, or how far it is to that."""
+    if record is None or not record.metrics:
+        return "not yet"
+    found = [name for name, one in record.metrics.items() if one.errors is not None]
+    if found:
+        return f"{len(found)} metrics"
+    nearest = max(record.metrics.values(), key=lambda one: one.audits)
+    if nearest.audits < nearest.needed:
+        return f"{nearest.audits} of {nearest.needed} audits"
+    return (nearest.missing or "").replace("_", " ")
+
+
+def picked_said(record: ScoreRecord) -> str:
+    """Why it was judged, and what it stands for."""
+    slot = record.sampling
+    if slot.forced or slot.m is None or slot.q is None or slot.u is None:
+        return "Somebody asked for it: it counts for no gauge."
+    weight = slot.m / slot.q * slot.u
+    if slot.m == 1:
+        return f"Picked with probability {slot.q:g}: it stands for {weight:g} interactions."
+    directed = f", by its risk ({1 / slot.u:.2g} times as likely as alike)" if slot.u != 1 else ""
+    return (
+        f"One of the {slot.m} interactions of its slot{directed}: it stands for {weight:g} "
+        "interactions."
+    )
+
+
+def label_said(judged: Verdicts, given: Verdicts) -> str:
+    """How far somebody agrees with the judge."""
+    pairs = [
+        (ours, theirs)
+        for kind in KINDS
+        for ours, theirs in zip(flat(judged, kind), flat(given, kind), strict=True)
+    ]
+    changed = sum(ours != theirs for ours, theirs in pairs)
+    return "the judge is right" if not changed else f"{changed} of {len(pairs)} verdicts are wrong"
+
+
+def _gone(found: Found) -> str:
+    if not found.has_texts:
+        return "Its texts were forgotten. The numbers stay."
+    if found.record is not None and found.record.truncated:
+        return "Its texts were cut from the record, which was too large for Kafka."
+    return ""
+
+
+def _unscored(record: ScoreRecord) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in record.scores.items():
+        if not isinstance(value, float):
+            found.setdefault(value.unscored, []).append(name)
+    return found
+
+
+def _nothing(filters: Filters, waiting: Mapping[str, str]) -> str:
+    if waiting:
+        return "Nothing yet: " + "; ".join(f"{name} waits: {why}" for name, why in waiting.items())
+    if any(each is not None for each in filters[:-1]):
+        return "No judged interaction is like that. Take a filter away, or go further back."
+    return "No interaction has been judged yet."
+
+
+def _nothing_to_audit(progress: list[Progress]) -> str:
+    if not progress:
+        return (
+            "Nothing is drawn to be audited. Draw some: rag-monitor audit select --application "
+            "NAME --since 7d --n 100"
+        )
+    return "Nothing waits for you: all is labelled, or somebody else is at it."

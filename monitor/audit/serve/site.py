@@ -1,0 +1,280 @@
+"""The pages: who is logged in sees texts, who may label gives labels. Plain forms throughout.
+
+Every form brings a token that was made for its session; a request from another site is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from aiohttp import web
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.serve.forms import BadQuery
+from monitor.audit.serve.people import SESSION_S, Attempts, Passwords, Person, Sessions
+from monitor.audit.store.database import DatabaseAway
+from monitor.audit.store.drawing import Drawing
+from monitor.audit.store.evidence import EvidenceStore
+from monitor.audit.store.labels import Labels
+from monitor.audit.store.search import Search
+from monitor.errors import ConfigurationError
+from monitor.runtime.health import Health
+from monitor.runtime.logs import logger
+from monitor.telemetry import AuditTelemetry
+
+COOKIE: Final = "rag_audit"
+#: Before anybody has logged in: what the login's form belongs to.
+LOGIN_COOKIE: Final = "rag_audit_login"
+#: A form is no larger: 20 passages × 100 claims take some 100 kB.
+MOST_FORM: Final = 262_144
+#: On every page: nothing from elsewhere, in nobody's frame, forms only to here.
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+_TYPES: Final = {"style.css": "text/css", "keys.js": "text/javascript"}
+
+Answer = Callable[["Visit"], Awaitable[web.StreamResponse]]
+
+
+class Parts(NamedTuple):
+    """What the pages read and write."""
+
+    evidence: EvidenceStore
+    search: Search
+    drawing: Drawing
+    labels: Labels
+    corrections: CorrectionPublisher
+    health: Health
+    telemetry: AuditTelemetry
+    clock: Callable[[], float]
+
+
+class Visit(NamedTuple):
+    """A request of somebody who has logged in; ``form`` is what was sent, its token checked."""
+
+    request: web.Request
+    person: Person
+    cookie: str
+    form: Mapping[str, Any]
+
+
+class Site:
+    """Puts the pages on an application, behind the login."""
+
+    def __init__(self, parts: Parts, passwords: Passwords) -> None:
+        self.parts = parts
+        self._passwords = passwords
+        self._sessions = Sessions(lambda: passwords.version)
+        self._attempts, self._pages = Attempts(), _environment()
+        self._logins = asyncio.Lock()
+
+    def add_to(self, app: web.Application) -> None:
+        """Add the login, and what has no texts; the pages are added by ``page``."""
+        app.router.add_get("/login", self._login_form)
+        app.router.add_post("/login", self._login)
+        app.router.add_post("/logout", self.page(self._logout))
+        for name in _TYPES:
+            app.router.add_get(f"/static/{name}", partial(_static, name))
+
+    def page(self, answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """A handler for those who have logged in; the others are sent to the login."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            cookie = request.cookies.get(COOKIE, "")
+            person = self._person(cookie)
+            if person is None:
+                if request.method == "POST":
+                    return self.message(request, "Log in again", "The session has ended.", 403)
+                raise web.HTTPSeeOther(f"/login?next={quote(request.path_qs, safe='')}")
+            form: Mapping[str, Any] = {}
+            if request.method == "POST":
+                form = await _form(request)
+                token = str(form.get("csrf_token", ""))
+                if not (_is_ours(request) and self._sessions.is_form_token(token, cookie)):
+                    said = (
+                        "This form is not of this session. Go back, load it again, send it again."
+                    )
+                    return self.message(request, "Not accepted", said, 403, person)
+            try:
+                return await answer(Visit(request, person, cookie, form))
+            except DatabaseAway as error:
+                logger().warning("audit_database_away", error=str(error))
+                said = "The database does not answer. Nothing is lost: try again in a minute."
+                return self.message(request, "Not now", said, 503, person)
+            except BadQuery as error:
+                return self.message(request, "Not understood", str(error), 400, person)
+
+        return handle
+
+    def shown(
+        self, visit: Visit, template: str, title: str, status: int = 200, **values: Any
+    ) -> web.Response:
+        """A page for somebody."""
+        token = self._sessions.form_token(visit.cookie)
+        return self._html(
+            template,
+            status,
+            title=title,
+            here=f"/{visit.request.path.split('/')[1]}",
+            person=visit.person,
+            csrf_token=token,
+            **values,
+        )
+
+    def message(
+        self, request: web.Request, title: str, said: str, status: int, person: Person | None = None
+    ) -> web.Response:
+        """A page with one sentence."""
+        token = self._sessions.form_token(request.cookies.get(COOKIE, ""))
+        return self._html(
+            "message.html",
+            status,
+            title=title,
+            here=request.path,
+            person=person,
+            csrf_token=token,
+            said=said,
+        )
+
+    def _html(self, template: str, status: int, **values: Any) -> web.Response:
+        text = self._pages.get_template(template).render(**values)
+        headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+        return web.Response(text=text, content_type="text/html", status=status, headers=headers)
+
+    def _person(self, cookie: str) -> Person | None:
+        try:
+            return self._sessions.person(cookie) if cookie else None
+        except ConfigurationError as error:  # the file has gone: nobody gets in
+            logger().error("audit_passwords_unreadable", error=str(error))
+            return None
+
+    async def _login_form(self, request: web.Request) -> web.Response:
+        return self._login_page(request, "")
+
+    def _login_page(self, request: web.Request, wrong: str, status: int = 200) -> web.Response:
+        cookie = request.cookies.get(LOGIN_COOKIE) or secrets.token_urlsafe(24)
+        response = self._html(
+            "login.html",
+            status,
+            title="Log in",
+            here="/login",
+            person=None,
+            csrf_token=self._sessions.form_token(cookie),
+            next=_safe(request.query.get("next", "/")),
+            wrong=wrong,
+        )
+        _set(request, response, LOGIN_COOKIE, cookie, 3_600)
+        return response
+
+    async def _login(self, request: web.Request) -> web.StreamResponse:
+        form = await _form(request)
+        cookie = request.cookies.get(LOGIN_COOKIE, "")
+        token = str(form.get("csrf_token", ""))
+        if not (cookie and _is_ours(request) and self._sessions.is_form_token(token, cookie)):
+            return self._login_page(request, "This form has expired; here is a new one.", 403)
+        person = await self._checked(
+            request, str(form.get("password", "")), str(form.get("name", ""))
+        )
+        if person is None:
+            return self._login_page(request, "No such password.", 401)
+        response = web.HTTPSeeOther(_safe(str(form.get("next", "/"))))
+        _set(request, response, COOKIE, self._sessions.begin(person), SESSION_S)
+        raise response
+
+    async def _checked(self, request: web.Request, password: str, name: str) -> Person | None:
+        """One after the other, so that many at once are not quicker than one."""
+        address, attempts = request.remote or "", self._attempts
+        async with self._logins:
+            delay_s = attempts.delay_s(address)
+        if delay_s:
+            self.parts.telemetry.logins.labels("slowed_down").inc()
+            await asyncio.sleep(delay_s)
+        try:
+            person = self._passwords.person(password, name)
+        except ConfigurationError as error:
+            logger().error("audit_passwords_unreadable", error=str(error))
+            person = None
+        if person is None:
+            attempts.was_wrong(address)
+            self.parts.telemetry.logins.labels("refused").inc()
+            logger().warning("audit_login_refused", address=address)
+        else:
+            attempts.was_right(address)
+            self.parts.telemetry.logins.labels("ok").inc()
+            logger().info("audit_login", name=person.name, role=person.role, address=address)
+        return person
+
+    async def _logout(self, _visit: Visit) -> web.StreamResponse:
+        response = web.HTTPSeeOther("/login")
+        response.del_cookie(COOKIE, path="/")
+        raise response
+
+
+def _environment() -> Environment:
+    found = Environment(
+        autoescape=True,
+        loader=PackageLoader("monitor.audit.serve", "templates"),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    found.filters["moment"] = moment
+    return found
+
+
+def moment(epoch_ms: int) -> str:
+    """A time for people, in UTC and said so.
+
+    >>> moment(1_764_000_000_000)
+    '2025-11-24 16:00:00 UTC'
+    """
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+async def _form(request: web.Request) -> Mapping[str, Any]:
+    if request.content_length is None or request.content_length > MOST_FORM:
+        raise web.HTTPRequestEntityTooLarge(MOST_FORM, request.content_length or 0)
+    return await request.post()
+
+
+def _is_ours(request: web.Request) -> bool:
+    """Whether a form was sent from a page of this server, as far as the browser says."""
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("Host")
+
+
+def _safe(path: str) -> str:
+    """Only a path here: nobody is sent elsewhere."""
+    parts = urlsplit(path)
+    is_here = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_here and not (parts.scheme or parts.netloc) else "/"
+
+
+def _set(
+    request: web.Request, response: web.StreamResponse, name: str, value: str, max_age: int
+) -> None:
+    response.set_cookie(
+        name,
+        value,
+        max_age=max_age,
+        path="/",
+        httponly=True,
+        samesite="Strict",
+        secure=request.secure,
+    )
+
+
+async def _static(name: str, _request: web.Request) -> web.Response:
+    body = (files("monitor.audit.serve") / "static" / name).read_bytes()
+    return web.Response(body=body, content_type=_TYPES[name], charset="utf-8")

@@ -1,0 +1,41 @@
+"""A page's sentence gives the number again, from the marks that the page shows."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.audit.serve.sentences import sentences
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import Judgement
+from tests.stages.audits import judged, judged_as
+from tests.stages.judgements import judgements
+
+
+@given(st.one_of(judgements(), judgements(least=0)))
+@settings(max_examples=1_000)
+def test_the_counts_of_a_sentence_are_the_value(judgement: Judgement) -> None:
+    """Of every metric that has one, in the catalogue's order."""
+    kind = "with_reference" if judgement.has_reference else "without_reference"
+    record = judged_as(
+        "1", judgement, interaction={"retrieved_contexts": ["x"] * judgement.passages}
+    )
+    record = record.model_copy(
+        update={"sampling": record.sampling.model_copy(update={"kind": kind})}
+    )
+    found = sentences(record)
+    valued = [name for name in CATALOGUE if isinstance(record.scores[name], float)]
+    assert [each.metric for each in found] == valued
+    for each in found:
+        assert each.value == pytest.approx(record.scores[each.metric], abs=1e-12)
+        if each.of is not None:
+            assert each.said == f"{each.counted} of {each.of} = {each.value:.2f}"
+
+
+def test_a_sentence_names_what_it_counts() -> None:
+    """In the words of the catalogue."""
+    (found,) = [
+        each for each in sentences(judged(1)) if each.metric == "noise_sensitivity_irrelevant"
+    ]
+    assert (found.plain, found.said) == ("wrong claims from irrelevant passages", "1 of 2 = 0.50")

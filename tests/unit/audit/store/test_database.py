@@ -1,0 +1,261 @@
+"""The database, as SQLite and as PostgreSQL: the same promises of both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+from monitor.audit.store.database import Database, DatabaseAway
+from monitor.audit.store.drawing import LEASE_MS, Drawing, Request, Strategy
+from monitor.audit.store.evidence import EvidenceStore, Position
+from monitor.audit.store.labels import Label, Labels
+from monitor.audit.store.search import PAGE, Filters, Search
+from monitor.audit.store.tables import metadata
+from monitor.errors import ConfigurationError
+from tests.servers.postgres_server import PostgresServer
+from tests.stages.audits import MIXED, RIGHT, judged, placed
+from tests.stages.score_records import FIRST, START, slot
+
+NOW_MS = (START + 10_000) * 1000
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty one, with its tables."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path}/audits.db"
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        url = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
+    found = Database(url)
+    await found.migrate()
+    yield found
+    await found.close()
+
+
+async def filled(database: Database, number: int, **fields: object) -> EvidenceStore:
+    """So many interactions, of which every fifth has a wrong claim."""
+    store = EvidenceStore(database, "scores")
+    records = [placed(judged(i, MIXED if i % 5 == 0 else RIGHT, **fields)) for i in range(number)]
+    await store.add(records, {0: Position(number, NOW_MS)})
+    return store
+
+
+async def test_migrations_make_the_tables_and_drop_them(database: Database) -> None:
+    """What the steps make is what the code goes by; down and up again works, too."""
+
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), metadata))
+
+    def tables(connection: Connection) -> list[str]:
+        return inspect(connection).get_table_names()
+
+    async with database.reading() as connection:
+        assert await connection.run_sync(differences) == []
+    await database.migrate("base")
+    async with database.reading() as connection:
+        assert await connection.run_sync(tables) == ["alembic_version"]
+    await database.migrate()
+    await database.migrate()
+
+
+async def test_a_topic_that_is_read_twice_leaves_the_same_rows(database: Database) -> None:
+    """Each interaction once, whatever stands on the topic again; and where reading stands."""
+    store = await filled(database, 20)
+    again = [placed(judged(i, MIXED if i % 5 == 0 else RIGHT), offset=100 + i) for i in range(20)]
+    assert await store.add(again, {0: Position(120, NOW_MS + 1), 1: Position(7, 8)}) == 0
+    assert await store.count() == 20
+    assert await store.positions() == {0: Position(120, NOW_MS + 1), 1: Position(7, 8)}
+    found = await Search(database).one((await Search(database).with_id("3"))[0])
+    assert found is not None
+    assert (found.record, found.offset) == (judged(3, RIGHT), 3)
+
+
+async def test_texts_that_no_database_takes_are_kept(database: Database) -> None:
+    """NUL, and names longer than an index."""
+    store = EvidenceStore(database, "scores")
+    odd = judged(1, application="a\x00" + "é" * 900, segment="s" * 900)
+    other = judged(2, application="a\x00" + "é" * 900 + "b")
+    await store.add([placed(odd), placed(other)], {})
+    page = await Search(database).page(Filters(application=odd.application))
+    assert [row.interaction_id for row in page.rows] == ["1"]
+    found = await Search(database).one(page.rows[0].number)
+    assert found is not None
+    assert found.record == odd
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(),
+        Filters(application="bot"),
+        Filters(metric="faithfulness"),
+        Filters(metric="noise_sensitivity_irrelevant", application="bot", order="worst"),
+        Filters(metric="claim_precision", order="worst"),
+    ],
+)
+async def test_pages_hold_every_row_once(database: Database, filters: Filters) -> None:
+    """By key, also where many rows stand at the same place of the order."""
+    number = 2 * PAGE + 7
+    await filled(database, number)
+    search, found, after = Search(database), list[str](), None
+    for _ in range(4):
+        page = await search.page(filters, after)
+        found += [row.interaction_id for row in page.rows]
+        after = page.after
+        if after is None:
+            break
+    assert len(found) == number
+    assert set(found) == {str(i) for i in range(number)}
+    if filters.order == "worst":
+        assert all(int(name) % 5 == 0 for name in found[: number // 5])
+    else:
+        assert found == sorted(found, key=int, reverse=True)
+
+
+async def test_filters_leave_what_is_asked_for(database: Database) -> None:
+    """Score band, time, segment, judge, outcome, each alone."""
+    store = await filled(database, 20)
+    await store.add([placed(judged(99, segment="acme", application="other"))], {})
+    search = Search(database)
+
+    async def ids(**fields: object) -> set[str]:
+        page = await search.page(Filters(**fields))  # type: ignore[arg-type]
+        return {row.interaction_id for row in page.rows}
+
+    fifth = {"0", "5", "10", "15"}
+    assert await ids(metric="noise_sensitivity_irrelevant", least=0.4) == fifth | {"99"}
+    assert await ids(metric="claim_precision", most=0.9, application="bot") == fifth
+    assert await ids(segment="acme") == {"99"}
+    assert await ids(judge="nobody@1") == set()
+    assert len(await ids(judge=FIRST.label)) == 21
+    assert await ids(since_ms=(START + 18) * 1000, until_ms=(START + 20) * 1000) == {"18", "19"}
+    assert await ids(outcome="judge_failed") == set()
+    assert await search.choices() == {"application": ["bot", "other"], "judge": [FIRST.label]}
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "stratified", "worst"])
+async def test_each_draw_has_its_probability(database: Database, strategy: Strategy) -> None:
+    """What is drawn once is not drawn again; 1/π adds up to all there are."""
+    await filled(database, 100)
+    drawing = Drawing(database)
+    request = Request("bot", "claim_precision", 0, NOW_MS, 20, strategy, seed=7)
+    first = await drawing.draw(request, NOW_MS)
+    assert first is not None
+    assert (first.drawn, first.judge) == (20, FIRST.label)
+    if strategy == "stratified":
+        assert {name: tuple(each) for name, each in first.strata.items()} == {
+            "bad": (10, 20),
+            "good": (10, 80),
+        }
+    stands_for = sum(each.places / each.probability for each in first.strata.values())
+    assert stands_for == pytest.approx(100)
+    for left in (60, 20, 0):
+        more = await drawing.draw(request._replace(places=60 if left == 60 else 20), NOW_MS)
+        assert (0 if more is None else more.drawn) == left
+    (progress,) = await drawing.progress()
+    assert (progress.drawn, progress.done) == (100, 0)
+
+
+async def test_what_has_no_weight_or_no_value_is_not_drawn(database: Database) -> None:
+    """Forced records stand for nobody else."""
+    store = EvidenceStore(database, "scores")
+    forced = slot(1).model_copy(
+        update=dict.fromkeys(["first_offset", "last_offset", "m", "q", "u"]) | {"forced": True}
+    )
+    await store.add([placed(judged(1, sampling=forced))], {})
+    request = Request("bot", "faithfulness", 0, NOW_MS, 5)
+    assert await Drawing(database).draw(request, NOW_MS) is None
+    assert await Drawing(database).draw(request._replace(application="x"), NOW_MS) is None
+
+
+async def test_nobody_reads_what_another_reads(database: Database) -> None:
+    """For 15 minutes; every tenth item is read by two, and by none of them twice."""
+    await filled(database, 30)
+    drawing, labels = Drawing(database), Labels(database)
+    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    ann = await drawing.next_for("ann", NOW_MS)
+    bob = await drawing.next_for("bob", NOW_MS)
+    assert ann is not None
+    assert bob is not None
+    assert ann != bob
+    assert await drawing.next_for("ann", NOW_MS) == ann
+    other = await drawing.next_for("ann", NOW_MS, None, ann.number)
+    assert other not in (ann, bob, None)
+    late = NOW_MS + LEASE_MS + 1
+    assert await drawing.next_for("bob", late) == ann
+    late += LEASE_MS + 1
+    for name in ("ann", "bob"):
+        read = 0
+        while (item := await drawing.next_for(name, late)) is not None:
+            await labels.add(item.evidence_id, Label(name, late, RIGHT, ""))
+            read += 1
+        assert read == {"ann": 10, "bob": 1}[name]
+    (progress,) = await drawing.progress()
+    assert (progress.drawn, progress.done) == (10, 10)
+
+
+async def test_two_who_ask_at_once_get_two_items(database: Database) -> None:
+    """Whoever is second goes on to the next."""
+    await filled(database, 30)
+    drawing = Drawing(database)
+    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    names = [f"r{i}" for i in range(6)]
+    found = await asyncio.gather(*(drawing.next_for(name, NOW_MS) for name in names))
+    assert len({item.number for item in found if item is not None}) == 6
+
+
+async def test_the_latest_label_of_each_reviewer_holds(database: Database) -> None:
+    """All stay as history, also when what was judged is dropped with age."""
+    store = await filled(database, 10)
+    drawing, labels = Drawing(database), Labels(database)
+    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    item = await drawing.next_for("ann", NOW_MS)
+    assert item is not None
+    for moment, name, verdicts in ((1, "ann", MIXED), (2, "bob", MIXED), (3, "ann", RIGHT)):
+        await labels.add(item.evidence_id, Label(name, NOW_MS + moment, verdicts, f"note {moment}"))
+    assert [each.note for each in await labels.history(item.evidence_id)] == [
+        "note 1",
+        "note 2",
+        "note 3",
+    ]
+    (reading,) = await labels.readings("bot", FIRST.label, NOW_MS)
+    assert {each.reviewer: each.verdicts for each in reading.labels} == {"ann": RIGHT, "bob": MIXED}
+    assert (reading.probability, reading.weight) == (1.0, 1.0)
+    assert await labels.pairs(NOW_MS) == [("bot", FIRST.label)]
+    assert await labels.pairs(NOW_MS + 10) == []
+    assert await store.forget_before(NOW_MS) == 9
+    assert await store.count() == 1
+    assert await labels.count() == 3
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "nothing", "sqlite+pysqlite:///x"])
+def test_another_database_is_refused(url: str) -> None:
+    """With what may be written."""
+    with pytest.raises(ConfigurationError, match=r"expected sqlite:///PATH or postgresql://"):
+        Database(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nowhere/at/all/x.db",
+        "postgresql://u:secret@127.0.0.1:1/x",
+    ],
+)
+async def test_a_database_that_is_away_is_told_without_its_password(url: str) -> None:
+    """In one line."""
+    database = Database(url)
+    with pytest.raises(DatabaseAway) as raised:
+        await database.migrate()
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert str(raised.value).startswith("audit.database ")
+    await database.close()
