@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime, ConfigDict, ValidationError
 
 from monitor.audit.people import check, peoples_values
 from monitor.audit.store.labels import Label, Reading
@@ -16,7 +16,9 @@ from monitor.records import Frozen, ScoreRecord, Verdicts
 
 
 class GivenLabel(Frozen):
-    """One reading of an interaction, as it stands on a line."""
+    """One reading of an interaction, as it stands on a line; what follows from it may, too."""
+
+    model_config = ConfigDict(extra="ignore")
 
     reviewer: str
     labelled_at: AwareDatetime
@@ -31,6 +33,8 @@ class GivenLabel(Frozen):
 
 class LabelledLine(Frozen):
     """A line with labels; whatever else stands on it is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
 
     application: str
     interaction_id: str

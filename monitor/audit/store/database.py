@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-from alembic import command
 from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from monitor.audit.store.tables import metadata
 from monitor.errors import ConfigurationError, DependencyRefused
 
 #: What may be written, and the driver that it means.
@@ -141,8 +143,14 @@ def _engine(url: URL) -> AsyncEngine:
 def _migrated(connection: Connection, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(files("monitor.audit.store") / "migrations"))
-    config.attributes["connection"] = connection
-    if revision in ("base",) or revision.startswith("-"):
-        command.downgrade(config, revision)
-    else:
-        command.upgrade(config, revision)
+    script = ScriptDirectory.from_config(config)
+
+    def steps(current: Any, _context: object) -> Any:
+        # What ``alembic upgrade`` and ``downgrade`` ask for; there is no public name for it.
+        go = script._downgrade_revs if revision == "base" else script._upgrade_revs
+        return go(revision, current)
+
+    with EnvironmentContext(config, script, fn=steps, destination_rev=revision) as context:
+        context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+        with context.begin_transaction():
+            context.run_migrations()

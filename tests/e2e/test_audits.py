@@ -1,0 +1,300 @@
+"""Audits end to end: score records on a real Kafka, people at the pages, corrections behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from monitor.records import ScoreRecord, read_score_record
+from monitor.records.control import CorrectionRecord, read_control_record
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.servers.postgres_server import PostgresServer
+from tests.stages.audit_site import AuditSite
+from tests.stages.audits import MIXED, RIGHT, judged
+from tests.stages.command import rag_monitor
+from tests.stages.process import MonitorProcess, total, until
+
+PASSWORD = "a-long-password"
+
+
+class Setting:
+    """One cluster's topics, one database, and the settings that lead to them."""
+
+    def __init__(self, bootstrap: str, folder: Path, database: str) -> None:
+        self.bootstrap, self.folder = bootstrap, folder
+        self.topics = {name: f"{name}-{uuid4().hex[:8]}" for name in ("scores", "control")}
+        (folder / "passwords").write_text(
+            f"{PASSWORD}\nann:label:annes-password\nbob:label:bobs-password\n"
+            "eve:read:eves-password\n",
+            "utf-8",
+        )
+        self.database = database
+        self.settings = {
+            "audit__database": database,
+            "audit__password_file": folder / "passwords",
+            "audit__port": 0,
+            "audit__keep": "3650d",
+            **{f"kafka__topics__{name}": topic for name, topic in self.topics.items()},
+        }
+
+    async def made(self) -> None:
+        for topic in self.topics.values():
+            await create_topic(self.bootstrap, topic, 2)
+
+    async def write(self, records: list[ScoreRecord]) -> None:
+        rows = [Record(one.to_json(), one.key.encode()) for one in records]
+        await produce(self.bootstrap, self.topics["scores"], rows)
+
+    def serving(self, name: str = "audit") -> MonitorProcess:
+        return MonitorProcess(
+            "audit", self.bootstrap, self.folder, name, arguments=["serve"], **self.settings
+        )
+
+    def command(self, *arguments: str | Path) -> tuple[int, str, str]:
+        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
+        done = rag_monitor("audit", *arguments, environ=environ)
+        return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def setting(
+    request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
+) -> Setting:
+    """Its topics are there and empty."""
+    if request.param == "sqlite":
+        database = f"sqlite:///{tmp_path}/audits.db"
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        database = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
+    found = Setting(kafka_broker.bootstrap, tmp_path, database)
+    await found.made()
+    return found
+
+
+def records(number: int) -> list[ScoreRecord]:
+    """Every other one has a wrong claim."""
+    return [judged(i, MIXED if i % 2 else RIGHT) for i in range(number)]
+
+
+async def corrections(setting: Setting) -> list[CorrectionRecord]:
+    """What is on the control topic, the latest last."""
+    rows = await read_all(setting.bootstrap, setting.topics["control"])
+    found = [read_control_record(row.key, row.value) for row in rows]
+    return [one for one in found if isinstance(one, CorrectionRecord)]
+
+
+@pytest.mark.timeout(180)
+async def test_from_nothing_to_the_first_corrected_number(setting: Setting) -> None:
+    """Follow, draw, log in, label all, and the judge's errors stand on the control topic."""
+    await setting.write(records(80))
+    process = setting.serving()
+    try:
+        await process.ready()
+        await until(lambda: _kept(process, 80), "80 interactions")
+        code, out, err = await asyncio.to_thread(
+            setting.command,
+            *("select", "--application", "bot", "-n", "60", "--since", "3650d"),
+            *("--metric", "claim_precision", "--json"),
+        )
+        assert (code, json.loads(out)["drawn"]) == (0, 60), err
+        async with AuditSite(process.url) as ann, AuditSite(process.url) as bob:
+            assert (await ann.log_in("annes-password"))[0] == 200
+            assert (await bob.log_in("bobs-password"))[0] == 200
+            labelled = [await _label_all(ann, "agree"), await _label_all(bob, "agree")]
+            assert labelled == [60, 6]
+            _, page = await ann.get("/")
+            assert "60 of 60" in page
+
+        async def published() -> bool:
+            found = await corrections(setting)
+            return bool(found) and found[-1].metrics["claim_precision"].audits == 60
+
+        await until(published, "the correction", patience_s=60)
+    finally:
+        await process.end()
+    record = (await corrections(setting))[-1]
+    errors = record.metrics["claim_precision"].errors
+    assert errors is not None
+    assert (errors.alpha, errors.beta) == (pytest.approx(0.0), pytest.approx(1.0))
+    assert record.agreement["response_by_reference"].kappa[0] == 1.0
+    assert record.agreement["reviewers"].audits == 6
+
+
+@pytest.mark.timeout(180)
+async def test_labels_go_out_and_come_in(setting: Setting) -> None:
+    """All of a file or none; twice is once; the record of an export is the one of the topic."""
+    await setting.write(records(8))
+    process = setting.serving()
+    try:
+        await process.ready()
+        await until(lambda: _kept(process, 8), "8 interactions")
+        setting.command("select", "--application", "bot", "-n", "4", "--since", "3650d")
+        async with AuditSite(process.url) as ann:
+            await ann.log_in("annes-password")
+            assert await _label_all(ann, "correct") == 4
+    finally:
+        await process.end()
+    file = setting.folder / "audits.jsonl"
+    code, _, err = setting.command("export", "--out", file, "--since", "3650d")
+    assert (code, err.split()[:2]) == (0, ["4", "audits"])
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    # Sent without a tick: nothing supports anything.
+    assert {each["labels"][0]["values"]["claim_precision"] for each in lines} == {0.0}
+    kept = {one.interaction_id: one for one in records(8)}
+    for each in lines:
+        raw = json.dumps(each["record"]).encode()
+        assert read_score_record(raw) == kept[each["interaction_id"]]
+    assert "0 labels are new, 4 were there" in setting.command("import", file)[2]
+    lines[0]["labels"][0]["reviewer"] = "bob"
+    lines[3]["labels"][0]["verdicts"]["response_by_context"] = [True]
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    code, _, err = setting.command("import", file)
+    assert code == 2
+    assert f"{file}:4: labels.0.verdicts: response_by_context has the shape" in err
+    assert "nothing was imported" in err
+    file.write_text("\n".join(map(json.dumps, lines[:3])), "utf-8")
+    assert "1 labels are new, 2 were there" in setting.command("import", file)[2]
+
+
+@pytest.mark.timeout(180)
+async def test_a_kill_loses_nothing(setting: Setting) -> None:
+    """While records come in: the rows are those of an undisturbed run."""
+    process = setting.serving()
+    try:
+        await process.ready()
+        for part in range(3):
+            await setting.write(records(400)[part * 130 : (part + 1) * 130 + 40])
+            process.kill()
+            process = setting.serving(f"audit-{part}")
+            await process.listening()
+        await process.ready()
+
+        async def all_there() -> bool:
+            async with AuditSite(process.url) as ann:
+                _, page = await ann.log_in("annes-password")
+            return "400 judged interactions are kept" in page
+
+        await until(all_there, "all 400")
+    finally:
+        await process.end()
+
+
+@pytest.mark.timeout(120)
+async def test_nobody_without_a_password_sees_a_text(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Nor by a forged form, another site's, or a name in the address."""
+    setting = Setting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
+    await setting.made()
+    await setting.write([judged(1)])
+    process = setting.serving()
+    try:
+        await process.ready()
+        await until(lambda: _kept(process, 1), "it")
+        async with AuditSite(process.url) as eve:
+            for path in ("/", "/interactions", "/interactions/1", "/audit"):
+                status, page = await eve.get(path)
+                assert (status, "Log in" in page, "warranty" in page) == (200, True, False)
+            assert (await eve.post("/audit/1", action="agree"))[0] == 403
+            assert (await eve.log_in("wrong-password"))[0] == 401
+            assert (await eve.post("/login", password="eves-password"))[0] == 403
+            assert (await eve.log_in("eves-password"))[0] == 200
+            _, page = await eve.get("/interactions/1")
+            assert "How long is the warranty?" in page
+            status, page = await eve.get("/audit")
+            assert (status, "reads only" in page) == (403, True)
+            assert (await eve.post("/audit/1", "/interactions", action="agree"))[0] == 403
+            assert (await eve.post("/logout", csrf_token="0" * 64))[0] == 403
+            assert (await eve.get("/interactions"))[1].count("Log out") == 1
+            status, page = await eve.get("/interactions?least=much")
+            assert (status, "least: found" in page) == (400, True)
+            assert (await eve.get("/interactions/nothing"))[0] == 404
+            assert (await eve.get("/login?next=https://evil.example"))[1].count('value="/"') == 1
+            assert "Log in" in (await eve.post("/logout", "/interactions"))[1]
+            assert "Log in" in (await eve.get("/interactions"))[1]
+        samples = await process.metrics()
+        assert total(samples, "rag_monitor_audit_logins_total", result="refused") == 1
+        assert total(samples, "rag_monitor_audit_logins_total", result="ok") == 1
+    finally:
+        await process.end()
+    assert "warranty" not in process.log.read_text("utf-8")
+
+
+@pytest.mark.timeout(180)
+async def test_a_database_that_goes_away_is_waited_for(
+    kafka_broker: KafkaBroker, postgres_server_of_its_own: PostgresServer, tmp_path: Path
+) -> None:
+    """It is said, the pages say it, and what came meanwhile is there afterwards."""
+    server = postgres_server_of_its_own
+    setting = Setting(kafka_broker.bootstrap, tmp_path, server.create("audits"))
+    await setting.made()
+    process = setting.serving()
+    try:
+        await process.ready()
+        async with AuditSite(process.url) as ann:
+            await ann.log_in("annes-password")
+            await asyncio.to_thread(server.stop)
+            await setting.write(records(50))
+
+            async def is_away() -> bool:
+                samples = await process.metrics()
+                return total(samples, "rag_monitor_audit_database_up") == 0
+
+            await until(is_away, "the gauge")
+            assert (await ann.get("/"))[0] == 503
+            status, ready = await process.get("/readyz")
+            assert (status, "audit_database" in ready) == (503, True)
+            assert (await process.get("/healthz"))[0] == 200
+            await asyncio.to_thread(server.start)
+            await until(lambda: _kept(process, 50), "all 50", patience_s=60)
+            assert "50 judged interactions are kept" in (await ann.get("/"))[1]
+    finally:
+        await process.end()
+
+
+@pytest.fixture
+def postgres_server_of_its_own(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> Iterator[PostgresServer]:
+    """One that may be stopped."""
+    with PostgresServer(tmp_path) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ([], "audit.database: needed for audits"),
+        (["audit.database=sqlite:///x.db"], "audit.password_file: needed"),
+        (["audit.database=mysql://x"], "expected sqlite:///PATH or postgresql://"),
+    ],
+)
+def test_what_is_missing_is_named(settings: list[str], said: str) -> None:
+    """Before anything is read."""
+    done = rag_monitor("audit", "serve", *(word for each in settings for word in ("--set", each)))
+    assert (done.returncode, said in done.stderr) == (2, True)
+
+
+async def _kept(process: MonitorProcess, number: int) -> bool:
+    samples = await process.metrics()
+    return total(samples, "rag_monitor_audit_records_total", result="kept") >= number
+
+
+async def _label_all(site: AuditSite, action: str) -> int:
+    """As long as there is an item; how many there were."""
+    number = 0
+    while True:
+        _, page = await site.get("/audit")
+        if 'action="/audit/' not in page:
+            return number
+        item = page.split('action="/audit/')[1].split('"')[0]
+        token = page.split('name="csrf_token" value="')[1].split('"')[0]
+        status, _ = await site.post(f"/audit/{item}", csrf_token=token, action=action)
+        assert status == 200
+        number += 1

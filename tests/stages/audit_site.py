@@ -1,0 +1,48 @@
+"""The pages of audits as a browser without scripts sees them."""
+
+from __future__ import annotations
+
+import re
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+_TOKEN = re.compile(r'name="csrf_token" value="([0-9a-f]+)"')
+
+
+class AuditSite:
+    """One visitor with cookies of their own; a context manager."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._session = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._session.close()
+
+    async def get(self, path: str) -> tuple[int, str]:
+        """Status and page, wherever it leads."""
+        async with self._session.get(self.url + path) as answer:
+            return answer.status, await answer.text()
+
+    async def post(self, path: str, token: str | None = None, **form: str) -> tuple[int, str]:
+        """A form; with the token of the page ``token`` names, or of the login."""
+        if token is not None:
+            _, page = await self.get(token)
+            found = _TOKEN.search(page)
+            form["csrf_token"] = found[1] if found else ""
+        async with self._session.post(self.url + path, data=form) as answer:
+            return answer.status, await answer.text()
+
+    async def log_in(self, password: str, name: str = "") -> tuple[int, str]:
+        """As the form does."""
+        return await self.post("/login", "/login", password=password, name=name)
