@@ -102,7 +102,7 @@ def audited(case: Case, rng: np.random.Generator) -> list[Audited]:
     for stratum, drawn in allocated({s: len(m) for s, m in members.items()}, case.audits).items():
         chosen = rng.choice(members[stratum], drawn.places, replace=False)
         found += [Audited(judge[i], people[i], 1 / drawn.probability) for i in chosen]
-    rng.shuffle(found)  # type: ignore[arg-type]
+    rng.shuffle(found)
     return [Audited(*one) for one in found]
 
 
