@@ -23,10 +23,13 @@ from monitor.stats.correction import (
     JudgeErrors,
     NotCorrected,
     corrected,
+    corrected_estimate,
     corrected_over_audits,
     has_moved,
     judge_errors,
 )
+from monitor.stats.estimate import Estimate, estimate
+from monitor.stats.sums import ZERO, Sums, as_worse, terms
 
 SCORES = st.sampled_from([0.0, 0.0, 0.0, 0.25, 0.5, 1.0])
 WEIGHTS = st.sampled_from([0.5, 1.0, 1.0, 4.0])
@@ -223,6 +226,52 @@ def test_the_audited_span_needs_fewer_audits_but_no_uneven_ones() -> None:
     assert corrected_over_audits(right_and_wrong(49, 0), 0.0, 0.0) is NotCorrected.TOO_FEW
     uneven = right_and_wrong(90, 10, weight=1_000.0)
     assert corrected_over_audits(uneven, 0.0, 0.0) is NotCorrected.UNEVEN
+
+
+def window(*values: float, failed: int = 0) -> Sums:
+    """Slots of one interaction each, with larger meaning worse."""
+    found = ZERO
+    for x in (*values, *[None] * failed):
+        one = terms(1, 1.0, 1.0, 0.0, 0.0, x, failed=x is None)
+        found = found.plus(one)
+    return found
+
+
+@pytest.mark.parametrize("better", [True, False, None])
+def test_a_window_is_corrected_in_the_direction_of_its_metric(better: bool | None) -> None:
+    """80 right ones and 20 wrong: by the errors of the judge, turned back with both bounds."""
+    errors = known(audits_of(300))
+    found = estimate(window(*[0.0] * 80, *[1.0] * 20), ZERO, better)
+    assert found.value == pytest.approx(as_worse(0.2, better))
+    worse = corrected(errors, 0.2, 0.2 * 0.8 / 100)
+    one = corrected_estimate(found, errors, better)
+    assert one is not None
+    assert one.lower < one.value < one.upper
+    back = [as_worse(each, better) for each in one]
+    assert sorted(back) == pytest.approx(sorted(worse))
+
+
+def test_what_is_missing_widens_the_corrected_bounds() -> None:
+    """Of 100 picks 20 failed: (1 − ρ)·lower and (1 − ρ)·upper + ρ; up to 5 % nothing is widened."""
+    errors, values = known(audits_of(300)), ([0.0] * 60, [1.0] * 20)
+    found = estimate(window(*values[0], *values[1], failed=20), ZERO, None)
+    one = corrected_estimate(found, errors, None)
+    worse = corrected(errors, found.value or 0.0, found.variance or 0.0)
+    assert one is not None
+    assert one == pytest.approx((worse.value, 0.8 * worse.lower, 0.8 * worse.upper + 0.2))
+    few = estimate(window(*values[0], *values[1], failed=4), ZERO, None)
+    assert corrected_estimate(few, errors, None) == corrected(
+        errors, few.value or 0.0, few.variance or 0.0
+    )
+
+
+def test_nothing_scored_is_nothing_corrected() -> None:
+    """Neither an empty window nor one of failures has a mean."""
+    for found in (estimate(ZERO, ZERO, None), estimate(window(failed=3), ZERO, None)):
+        assert corrected_estimate(found, known(audits_of(300)), None) is None
+    assert (
+        corrected_estimate(Estimate(0.5, 0.4, 0.6, 9.0, 0.0), known(audits_of(300)), None) is None
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
