@@ -42,23 +42,21 @@ def allocated(sizes: Mapping[Stratum, int], places: int) -> dict[Stratum, Drawn]
     no probability. What one half cannot fill, the other gets.
 
     >>> bad, good = Stratum("bad", is_bad=True), Stratum("good", is_bad=False)
-    >>> allocated({bad: 100, good: 900}, 60)
-    {...bad...: Drawn(places=30, of=100), ...good...: Drawn(places=30, of=900)}
+    >>> list(allocated({bad: 100, good: 900}, 60).values())
+    [Drawn(places=30, of=100), Drawn(places=30, of=900)]
     >>> [one.places for one in allocated({bad: 10, good: 900}, 60).values()]
     [10, 50]
     """
     filled = {stratum: size for stratum, size in sizes.items() if size}
-    of_bad = sum(size for stratum, size in filled.items() if stratum.is_bad)
-    of_good = sum(filled.values()) - of_bad
-    places = min(places, of_bad + of_good)
-    for_bad = min(of_bad, max(places - of_good, round(places * SHARE_OF_BAD)))
-    halves = (
-        _in_proportion({s: n for s, n in filled.items() if s.is_bad}, for_bad),
-        _in_proportion({s: n for s, n in filled.items() if not s.is_bad}, places - for_bad),
-    )
-    return {
-        stratum: Drawn((halves[0] | halves[1])[stratum], size) for stratum, size in filled.items()
-    }
+    bad = {stratum: size for stratum, size in filled.items() if stratum.is_bad}
+    good = {stratum: size for stratum, size in filled.items() if not stratum.is_bad}
+    places = min(places, sum(filled.values()))
+    is_enough = places >= len(filled)
+    least = max(len(bad) * is_enough, places - sum(good.values()))
+    most = min(sum(bad.values()), places - len(good) * is_enough)
+    for_bad = min(most, max(least, round(places * SHARE_OF_BAD)))
+    found = _in_proportion(bad, for_bad) | _in_proportion(good, places - for_bad)
+    return {stratum: Drawn(found[stratum], size) for stratum, size in filled.items()}
 
 
 def drawn_from(members: Sequence[Item], places: int, random: Random) -> list[Item]:

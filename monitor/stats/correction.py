@@ -25,6 +25,8 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from monitor.stats.clustered import t_quantile
+from monitor.stats.estimate import Estimate, turned, widened
+from monitor.stats.sums import as_worse
 
 #: Audits that it takes: drawn alike, and drawn with more of those that look bad.
 LEAST_UNIFORM, LEAST_STRATIFIED = 100, 50
@@ -74,7 +76,7 @@ class JudgeErrors(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """The corrected mean and its 95 % interval, with larger meaning worse."""
+    """The corrected mean and its 95 % interval."""
 
     value: float
     lower: float
@@ -120,7 +122,9 @@ def judge_errors(
 
 
 def corrected(errors: JudgeErrors, mean: float, variance: float) -> Corrected:
-    """The mean of a window as people would have it; ``variance`` is that of the judge's mean.
+    """The mean of a window as people would have it, with larger meaning worse.
+
+    ``variance`` is that of the judge's mean.
 
     Var = [Var(θ̂) + k/(k − 2)·(Σg² + 1/(4n²))]/β² with g = (ω/Ω)·r·(1 + (θ̂_c − h̄)(h − h̄)/S_hh);
     1/(4n²) is half an error more, as none among n audits does not mean that there are none. The
@@ -136,6 +140,29 @@ def corrected(errors: JudgeErrors, mean: float, variance: float) -> Corrected:
     of_audits = first + 2 * t * second + t * t * third + 1 / (4 * errors.audits**2)
     inflated = _small_sample(errors.effective) * of_audits
     return _interval(value, (variance + inflated) / errors.beta**2, errors.effective)
+
+
+def corrected_estimate(
+    found: Estimate, errors: JudgeErrors, higher_is_better: bool | None
+) -> Corrected | None:
+    """The estimate of a window as people would have it, in the direction of its metric.
+
+    None where there is nothing to correct. Bounds are widened for what is missing, as those of the
+    estimate are.
+
+    >>> from monitor.stats.estimate import estimate
+    >>> from monitor.stats.sums import terms
+    >>> half = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
+    >>> errors = judge_errors([Audited(0.8 * x, x, 1.0) for x in [0.0] * 90 + [1.0] * 10])
+    >>> found = corrected_estimate(estimate(half, half, True), errors, higher_is_better=True)
+    >>> round(found.value, 3)
+    0.375
+    """
+    if found.value is None or found.variance is None:
+        return None
+    worse = corrected(errors, as_worse(found.value, higher_is_better), found.variance)
+    bounds = widened((worse.lower, worse.upper), found.missing_ratio or 0.0)
+    return Corrected(as_worse(worse.value, higher_is_better), *turned(bounds, higher_is_better))
 
 
 def corrected_over_audits(

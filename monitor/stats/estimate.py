@@ -32,7 +32,8 @@ class Estimate:
     ``value``, ``lower`` and ``upper`` are None when there is nothing to estimate from, and
     ``missing_ratio`` (the weighted share of picks whose judgement failed) when there is no pick.
     ``samples`` is the effective number of scored interactions. ``surely`` are the lower and the
-    upper one-sided 99.9 % bounds, for what somebody is woken by.
+    upper one-sided 99.9 % bounds, for what somebody is woken by. ``variance`` is that of the mean,
+    for what is computed from it.
     """
 
     value: float | None
@@ -41,6 +42,7 @@ class Estimate:
     samples: float
     missing_ratio: float | None
     surely: tuple[float, float] | None = None
+    variance: float | None = None
 
 
 def wilson(p: float, n: float, z: float = Z95) -> tuple[float, float]:
@@ -75,7 +77,8 @@ def estimate(
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.3006, 0.9544)
     >>> estimate(ZERO, window, higher_is_better=True)
-    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, surely=None)
+    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, surely=None,
+             variance=None)
     """
     return estimate_beside(window, long_spread(horizon), higher_is_better, dependence)
 
@@ -101,20 +104,43 @@ def estimate_beside(
     spread = min(_D_LARGEST, max(_D_SMALLEST, long, long if own is None else own))
     h = window.wh / window.w
     n = min(1.0, h) * kish / (spread * dependence)
-    lower, upper = _bounds(p, n, Z95, missing, higher_is_better)
+    (lower, upper), surely = (
+        turned(widened(wilson(p, n, z), missing), higher_is_better) for z in (Z95, Z_SURELY)
+    )
     value = as_worse(p, higher_is_better)
-    surely = _bounds(p, n, Z_SURELY, missing, higher_is_better)
-    return Estimate(value, lower, upper, h * kish, missing, surely)
+    return Estimate(value, lower, upper, h * kish, missing, surely, _variance(p, n))
 
 
-def _bounds(
-    p: float, n: float, z: float, missing: float, higher_is_better: bool | None
-) -> tuple[float, float]:
-    """Wilson's bounds, wide enough for what is missing, in the direction of the metric."""
-    lower, upper = wilson(p, n, z)
-    if missing > _MISSING_TOLERATED:
-        lower, upper = (1.0 - missing) * lower, (1.0 - missing) * upper + missing
-    return (as_worse(upper, True), as_worse(lower, True)) if higher_is_better else (lower, upper)
+def widened(bounds: tuple[float, float], missing: float) -> tuple[float, float]:
+    """Bounds with larger meaning worse, wide enough for a share of picks whose judgement failed.
+
+    Above 5 % the missing ones count as if all of them were right, or all wrong.
+
+    >>> widened((0.25, 0.5), 0.05), widened((0.25, 0.5), 0.5)
+    ((0.25, 0.5), (0.125, 0.75))
+    """
+    lower, upper = bounds
+    if missing <= _MISSING_TOLERATED:
+        return bounds
+    return (1.0 - missing) * lower, (1.0 - missing) * upper + missing
+
+
+def turned(bounds: tuple[float, float], higher_is_better: bool | None) -> tuple[float, float]:
+    """Bounds with larger meaning worse, in the direction of the metric; its own inverse.
+
+    >>> turned((0.125, 0.25), higher_is_better=True)
+    (0.75, 0.875)
+    """
+    lower, upper = bounds
+    return (as_worse(upper, True), as_worse(lower, True)) if higher_is_better else bounds
+
+
+def _variance(p: float, n: float) -> float:
+    """p(1 − p)/n, and not less than where nothing is wrong: a small window is never certain.
+
+    At p = 0 and p = 1 Wilson's interval is z²/(n + z²) wide; half of that is z standard errors.
+    """
+    return max(p * (1.0 - p) / n, (Z95 / (2.0 * (n + Z95 * Z95))) ** 2)
 
 
 def _clipped(sums: Sums) -> float:

@@ -105,13 +105,15 @@ def from_lists(slots: Sequence[Slot], horizon: Sequence[Slot]) -> Estimate:
     if missing > 0.05:
         pairs = [((1 - missing) * a, 1 - (1 - missing) * (1 - b)) for a, b in pairs]
     (lower, upper), surely = pairs
-    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing, surely)
+    certain = wilson(0.0, n_eff)[1] / 2 / Z95
+    variance = max(p * (1 - p) / n_eff, certain**2)
+    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing, surely, variance)
 
 
 def numbers(found: Estimate) -> list[float | None]:
     """The fields, for a comparison with a tolerance."""
-    surely = found.surely or (None, None)
-    return [found.value, found.lower, found.upper, found.samples, found.missing_ratio, *surely]
+    surely, rest = found.surely or (None, None), (found.samples, found.missing_ratio)
+    return [found.value, found.lower, found.upper, *rest, *surely, found.variance]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,27 @@ def test_spread_of_the_horizon_is_believed_from_500_scored_slots_on() -> None:
     enough = estimate(window, plain([0.45, 0.55] * 250), None)
     assert bounds(below) == pytest.approx(wilson(0.5, 10))
     assert bounds(enough) == pytest.approx(wilson(0.5, 10 / 0.05))
+
+
+def test_the_variance_is_that_of_the_interval() -> None:
+    """p(1 − p)/n with its n; of a window without anything wrong half of Wilson's width by 1.96."""
+    fifths = estimate(plain([0.0, 0.0, 0.0, 1.0, 0.0] * 40), ZERO, None)
+    assert fifths.variance == pytest.approx(0.2 * 0.8 / 200)
+    for value in (0.0, 1.0):
+        found = estimate(plain([value] * 20), ZERO, True)
+        lower, upper = bounds(found)
+        assert found.variance == pytest.approx(((upper - lower) / 2 / Z95) ** 2)
+    assert estimate(plain([]), ZERO, None).variance is None
+
+
+@given(st.lists(st.sampled_from([0.0, 0.0, 1e-9, 0.01, 1.0]), min_size=1, max_size=60))
+def test_nothing_is_surer_than_a_window_without_anything_wrong(values: list[float]) -> None:
+    """A trifle in it does not make a small window certain; without a horizon that would tell."""
+    none, some = plain([0.0] * len(values)), plain(values)
+    least, found = estimate(none, ZERO, None).variance, estimate(some, ZERO, None).variance
+    assert least is not None
+    assert found is not None
+    assert found >= least - 1e-15
 
 
 def test_a_metric_that_is_better_when_higher_is_turned_back() -> None:
