@@ -15,14 +15,14 @@ from monitor.app.connections import connection as input_connection
 from monitor.app.connections import output_connection
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower
-from monitor.audit.serve.pages import Pages
+from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
-from monitor.audit.serve.site import Parts, Site
+from monitor.audit.serve.site import AuditSite, SiteParts
 from monitor.audit.store.database import Database, DatabaseAway
-from monitor.audit.store.drawing import Drawing
+from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
-from monitor.audit.store.labels import Labels
-from monitor.audit.store.search import Search
+from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.search import EvidenceSearch
 from monitor.config import Settings, seconds
 from monitor.control.publisher import Outbox
 from monitor.errors import ConfigurationError
@@ -74,7 +74,7 @@ class AuditRole:
         self._connection = output_connection(settings, input_connection(settings))
         self._connection.problems.shown_by(KafkaTelemetry(self._registry).watch)
         topics = settings.kafka.topics
-        store, labels = EvidenceStore(self._database, topics.scores), Labels(self._database)
+        store, labels = EvidenceStore(self._database, topics.scores), LabelStore(self._database)
         self._outbox = Outbox(self._connection, topics.control, self._health, what="correction")
         corrections = CorrectionPublisher(labels, self._outbox, clock)
         self._corrections = corrections
@@ -87,11 +87,11 @@ class AuditRole:
             clock,
             seconds(settings.audit.keep),
         )
-        self._site = Site(
-            Parts(
+        self._site = AuditSite(
+            SiteParts(
                 store,
-                Search(self._database),
-                Drawing(self._database),
+                EvidenceSearch(self._database),
+                AuditDrawing(self._database),
                 labels,
                 corrections,
                 self._health,
@@ -133,7 +133,7 @@ class AuditRole:
 
     def _add_pages(self, app: web.Application) -> None:
         self._site.add_to(app)
-        Pages(self._site).add_to(app)
+        AuditPages(self._site).add_to(app)
 
     async def _migrated(self) -> None:
         """The tables are those of this version, however long the database takes to answer."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from monitor import __version__
+from monitor.app.audit_process import audits_kept_running
 from monitor.app.export_role import ExportRole
 from monitor.app.score_role import ScoreRole
 from monitor.app.scores import aggregators
@@ -154,9 +155,13 @@ class Monitor:
         await create_missing(shared.output, [s for s in specs if s not in inputs], shared.health)
 
 
-async def serve(settings: Settings, roles: Sequence[Role]) -> None:
-    """Run roles until a signal ends them."""
+async def serve(
+    settings: Settings, roles: Sequence[Role], audits: Sequence[str] | None = None
+) -> None:
+    """Run roles until a signal ends them; with ``audits``, its arguments, that process, too."""
     stop = asyncio.Event()
     stop_on_signals(stop)
-    await Monitor(settings).run(roles, stop)
+    works = [] if audits is None else [("the audits", audits_kept_running(audits))]
+    async with meanwhile(*works):
+        await Monitor(settings).run(roles, stop)
     logger().info("stopped")

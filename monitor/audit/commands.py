@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from monitor.audit.exchange import LabelledLine, Refused, audit_line, checked, read_line, refuse
 from monitor.audit.store.database import Database, DatabaseAway
-from monitor.audit.store.drawing import Batch, Drawing, Request
-from monitor.audit.store.labels import Labels
-from monitor.audit.store.search import Found, Search
+from monitor.audit.store.drawing import AuditDrawing, DrawnBatch, DrawRequest
+from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.search import EvidenceSearch, FoundInteraction
 from monitor.errors import DependencyRefused
 
 
@@ -43,17 +43,17 @@ def new_seed() -> int:
     return secrets.randbits(31)
 
 
-async def select(database: Database, request: Request, now_ms: int) -> Batch | None:
+async def select(database: Database, request: DrawRequest, now_ms: int) -> DrawnBatch | None:
     """Draw; None where nothing is left to be drawn from."""
     async with opened(database):
-        return await Drawing(database).draw(request, now_ms)
+        return await AuditDrawing(database).draw(request, now_ms)
 
 
 async def export(database: Database, since_ms: int) -> list[str]:
     """All audits with a label since then, a line each."""
     lines = []
     async with opened(database):
-        labels = Labels(database)
+        labels = LabelStore(database)
         for application, judge in await labels.pairs(since_ms):
             found = await labels.readings(application, judge, since_ms)
             lines += [json.dumps(audit_line(each), ensure_ascii=False) for each in found]
@@ -66,7 +66,7 @@ async def take_in(database: Database, file: str, lines: Iterable[str]) -> Import
     Raises ``ConfigurationError`` that names the first line that cannot be taken.
     """
     async with opened(database):
-        search, labels = Search(database), Labels(database)
+        search, labels = EvidenceSearch(database), LabelStore(database)
         found, refused = [], []
         for number, text in _numbered(lines):
             line = read_line(text, number)
@@ -83,7 +83,7 @@ async def take_in(database: Database, file: str, lines: Iterable[str]) -> Import
         return await _kept(labels, found)
 
 
-async def _kept(labels: Labels, found: list[tuple[Found, LabelledLine]]) -> Imported:
+async def _kept(labels: LabelStore, found: list[tuple[FoundInteraction, LabelledLine]]) -> Imported:
     new = known = 0
     for kept, line in found:
         there = {(each.reviewer, each.labelled_ms) for each in await labels.history(kept.number)}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from monitor.audit.people import KINDS, flat, peoples_values
-from monitor.audit.store.labels import Reading
+from monitor.audit.readings import AuditReading
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts
 from monitor.records.control import (
@@ -33,7 +33,7 @@ LABELS_MS: Final = 30 * 86_400_000
 REVIEWERS: Final = "reviewers"
 
 
-def correction_of(readings: Sequence[Reading]) -> CorrectionRecord | None:
+def correction_of(readings: Sequence[AuditReading]) -> CorrectionRecord | None:
     """All that the labels of one application and judge say; None without a label that counts.
 
     What was chosen because it looks bad counts for nothing: it says nothing of the others.
@@ -52,7 +52,7 @@ def correction_of(readings: Sequence[Reading]) -> CorrectionRecord | None:
     )
 
 
-def audited(metric: str, readings: Sequence[Reading]) -> list[Audited]:
+def audited(metric: str, readings: Sequence[AuditReading]) -> list[Audited]:
     """The judge's and the people's value of each audit, with larger meaning worse.
 
     Where two people have read it, theirs is the mean.
@@ -72,7 +72,7 @@ def audited(metric: str, readings: Sequence[Reading]) -> list[Audited]:
     return found
 
 
-def _of_metric(metric: str, readings: Sequence[Reading]) -> MetricCorrection | None:
+def _of_metric(metric: str, readings: Sequence[AuditReading]) -> MetricCorrection | None:
     audits = audited(metric, readings)
     if not audits:
         return None
@@ -89,7 +89,7 @@ def _of_metric(metric: str, readings: Sequence[Reading]) -> MetricCorrection | N
     )
 
 
-def _agreements(readings: Sequence[Reading]) -> dict[str, VerdictAgreement]:
+def _agreements(readings: Sequence[AuditReading]) -> dict[str, VerdictAgreement]:
     found = {}
     for kind in KINDS:
         tables = [_table(one.labels[0].verdicts, one.record.verdicts, (kind,)) for one in readings]

@@ -8,7 +8,7 @@ from typing import Final
 
 from monitor.audit.correcting import LABELS_MS, correction_of
 from monitor.audit.store.database import DatabaseAway
-from monitor.audit.store.labels import Labels
+from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.rows import milliseconds
 from monitor.control.publisher import Outbox
 from monitor.records.control import CorrectionRecord
@@ -23,7 +23,7 @@ TOGETHER_S: Final = 2.0
 class CorrectionPublisher:
     """Publishes a record for each application and judge with labels. ``clock``: epoch seconds."""
 
-    def __init__(self, labels: Labels, outbox: Outbox, clock: Callable[[], float]) -> None:
+    def __init__(self, labels: LabelStore, outbox: Outbox, clock: Callable[[], float]) -> None:
         self._labels, self._outbox, self._clock = labels, outbox, clock
         self._changed = asyncio.Event()
         #: By key on the topic.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import AwareDatetime, ConfigDict, ValidationError
 
 from monitor.audit.people import check, peoples_values
-from monitor.audit.store.labels import Label, Reading
+from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.audit.store.rows import milliseconds
 from monitor.errors import ConfigurationError
 from monitor.records import Frozen, ScoreRecord, Verdicts
@@ -25,10 +25,10 @@ class GivenLabel(Frozen):
     verdicts: Verdicts
     note: str = ""
 
-    def label(self) -> Label:
+    def label(self) -> HumanLabel:
         """As the database keeps it."""
         moment = milliseconds(self.labelled_at.timestamp())
-        return Label(self.reviewer, moment, self.verdicts, self.note)
+        return HumanLabel(self.reviewer, moment, self.verdicts, self.note)
 
 
 class LabelledLine(Frozen):
@@ -49,7 +49,7 @@ class Refused(NamedTuple):
     why: str
 
 
-def audit_line(reading: Reading) -> dict[str, Any]:
+def audit_line(reading: AuditReading) -> dict[str, Any]:
     """An audit for programs: the record, how it was drawn, and what people say."""
     record = reading.record
     return {
@@ -94,7 +94,7 @@ def refuse(file: str, refused: list[Refused]) -> None:
         raise ConfigurationError(f"{file}:{first.line}: {first.why}{more}; nothing was imported")
 
 
-def _given(record: ScoreRecord, label: Label) -> Mapping[str, Any]:
+def _given(record: ScoreRecord, label: HumanLabel) -> Mapping[str, Any]:
     return {
         "reviewer": label.reviewer,
         "labelled_at": datetime.fromtimestamp(label.labelled_ms / 1000, UTC).isoformat(),

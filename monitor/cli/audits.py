@@ -11,6 +11,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, moment_of, say, se
 
 if TYPE_CHECKING:
     from monitor.audit.store.database import Database
+    from monitor.audit.store.drawing import DrawnBatch, DrawRequest
 
 app = typer.Typer(help="Check the judge: draw, label, export.", no_args_is_help=True)
 
@@ -21,7 +22,10 @@ SinceLabel = Annotated[
 
 @app.command()
 def serve(config: ConfigFile = None, set_: Overrides = None) -> None:
-    """Keep score records in a database, and serve the pages on which people label them."""
+    """Keep score records, and serve the pages to label.
+
+    They are kept in a database (audit.database). The pages ask for a password.
+    """
     import asyncio
 
     settings = settings_of(config, set_)
@@ -64,37 +68,20 @@ def select(
     set_: Overrides = None,
     json: AsJson = False,
 ) -> None:
-    """Draw interactions to be audited, each with a known probability.
+    """Draw interactions to be audited.
+
+    Each has a known probability, which is kept.
 
     Exit code 1 when there is nothing to draw from.
     """
     import asyncio
     import time
 
-    from monitor.errors import ConfigurationError
-    from monitor.metrics.catalogue import CATALOGUE
-
-    database = _database(config, set_)
+    database, now = _database(config, set_), time.time()
     from monitor.audit import commands
-    from monitor.audit.store.drawing import STRATEGIES, Request
 
-    if strategy not in STRATEGIES:
-        raise ConfigurationError(
-            f"--strategy: found {strategy!r}, expected {', '.join(STRATEGIES)}"
-        )
-    if metric not in CATALOGUE:
-        raise ConfigurationError(f"--metric: there is no {metric!r}; see docs/metrics.md")
-    now = time.time()
-    request = Request(
-        application,
-        metric,
-        round(moment_of(since, now).timestamp() * 1000),
-        round(now * 1000),
-        number,
-        next(each for each in STRATEGIES if each == strategy),
-        judge,
-        commands.new_seed(),
-    )
+    since_ms = round(moment_of(since, now).timestamp() * 1000)
+    request = _request(application, metric, (since_ms, round(now * 1000)), number, strategy, judge)
     found = asyncio.run(commands.select(database, request, round(now * 1000)))
     if found is None:
         say(
@@ -106,11 +93,32 @@ def select(
     _say_batch(found, as_json=json)
 
 
-def _say_batch(found: object, *, as_json: bool) -> None:
-    from monitor.audit.store.drawing import Batch
+def _request(
+    application: str,
+    metric: str,
+    span_ms: tuple[int, int],
+    number: int,
+    strategy: str,
+    judge: str | None,
+) -> DrawRequest:
+    from monitor.audit.commands import new_seed
+    from monitor.audit.store.drawing import STRATEGIES, DrawRequest
+    from monitor.errors import ConfigurationError
+    from monitor.metrics.catalogue import CATALOGUE
+
+    chosen = next((each for each in STRATEGIES if each == strategy), None)
+    if chosen is None:
+        raise ConfigurationError(
+            f"--strategy: found {strategy!r}, expected {', '.join(STRATEGIES)}"
+        )
+    if metric not in CATALOGUE:
+        raise ConfigurationError(f"--metric: there is no {metric!r}; see docs/metrics.md")
+    return DrawRequest(application, metric, *span_ms, number, chosen, judge, new_seed())
+
+
+def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
     from monitor.runtime.visible import json_text
 
-    assert isinstance(found, Batch)
     strata = {
         name: {"drawn": each.places, "of": each.of, "probability": each.probability}
         for name, each in found.strata.items()
@@ -167,7 +175,10 @@ def import_(
     config: ConfigFile = None,
     set_: Overrides = None,
 ) -> None:
-    """Take in labels: all of a file, or none. Those that are there already are left alone."""
+    """Take in the labels of a file: all of them, or none.
+
+    Those that are there already are left alone.
+    """
     import asyncio
 
     from monitor.errors import ConfigurationError

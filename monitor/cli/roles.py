@@ -23,8 +23,13 @@ def register(app: typer.Typer) -> None:
 
 
 def run(config: ConfigFile = None, set_: Overrides = None) -> None:
-    """Run scorer and exporter in one process."""
-    _serve(config, set_, ["score", "export"])
+    """Run scorer and exporter in one process.
+
+    And, where audit.database is set, the audits beside it.
+    """
+    audits = [] if config is None else ["--config", str(config)]
+    audits += [word for each in set_ or () for word in ("--set", each)]
+    _serve(config, set_, ["score", "export"], audits)
 
 
 def score(
@@ -218,7 +223,12 @@ def version(json: AsJson = False) -> None:
     typer.echo(f'{{"version": "{__version__}"}}' if json else __version__)
 
 
-def _serve(config: Path | None, overrides: list[str] | None, roles: list[Role]) -> None:
+def _serve(
+    config: Path | None,
+    overrides: list[str] | None,
+    roles: list[Role],
+    audits: list[str] | None = None,
+) -> None:
     settings = settings_of(config, overrides)
     import asyncio
 
@@ -226,4 +236,5 @@ def _serve(config: Path | None, overrides: list[str] | None, roles: list[Role]) 
     from monitor.runtime import logs
 
     logs.configure(settings.log.level, settings.log.format)
-    asyncio.run(process.serve(settings, roles))
+    has_audits = settings.audit.database is not None
+    asyncio.run(process.serve(settings, roles, audits if has_audits else None))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,7 +16,7 @@ from monitor.records.control import CorrectionRecord, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.servers.postgres_server import PostgresServer
-from tests.stages.audit_site import AuditSite
+from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import MIXED, RIGHT, judged
 from tests.stages.command import rag_monitor
 from tests.stages.process import MonitorProcess, total, until
@@ -35,7 +36,7 @@ class Setting:
             "utf-8",
         )
         self.database = database
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "audit__database": database,
             "audit__password_file": folder / "passwords",
             "audit__port": 0,
@@ -103,7 +104,7 @@ async def test_from_nothing_to_the_first_corrected_number(setting: Setting) -> N
             *("--metric", "claim_precision", "--json"),
         )
         assert (code, json.loads(out)["drawn"]) == (0, 60), err
-        async with AuditSite(process.url) as ann, AuditSite(process.url) as bob:
+        async with SiteVisitor(process.url) as ann, SiteVisitor(process.url) as bob:
             assert (await ann.log_in("annes-password"))[0] == 200
             assert (await bob.log_in("bobs-password"))[0] == 200
             labelled = [await _label_all(ann, "agree"), await _label_all(bob, "agree")]
@@ -121,7 +122,8 @@ async def test_from_nothing_to_the_first_corrected_number(setting: Setting) -> N
     record = (await corrections(setting))[-1]
     errors = record.metrics["claim_precision"].errors
     assert errors is not None
-    assert (errors.alpha, errors.beta) == (pytest.approx(0.0), pytest.approx(1.0))
+    assert errors.alpha == pytest.approx(0.0)
+    assert errors.beta == pytest.approx(1.0)
     assert record.agreement["response_by_reference"].kappa[0] == 1.0
     assert record.agreement["reviewers"].audits == 6
 
@@ -135,7 +137,7 @@ async def test_labels_go_out_and_come_in(setting: Setting) -> None:
         await process.ready()
         await until(lambda: _kept(process, 8), "8 interactions")
         setting.command("select", "--application", "bot", "-n", "4", "--since", "3650d")
-        async with AuditSite(process.url) as ann:
+        async with SiteVisitor(process.url) as ann:
             await ann.log_in("annes-password")
             assert await _label_all(ann, "correct") == 4
     finally:
@@ -176,7 +178,7 @@ async def test_a_kill_loses_nothing(setting: Setting) -> None:
         await process.ready()
 
         async def all_there() -> bool:
-            async with AuditSite(process.url) as ann:
+            async with SiteVisitor(process.url) as ann:
                 _, page = await ann.log_in("annes-password")
             return "400 judged interactions are kept" in page
 
@@ -197,7 +199,7 @@ async def test_nobody_without_a_password_sees_a_text(
     try:
         await process.ready()
         await until(lambda: _kept(process, 1), "it")
-        async with AuditSite(process.url) as eve:
+        async with SiteVisitor(process.url) as eve:
             for path in ("/", "/interactions", "/interactions/1", "/audit"):
                 status, page = await eve.get(path)
                 assert (status, "Log in" in page, "warranty" in page) == (200, True, False)
@@ -237,7 +239,7 @@ async def test_a_database_that_goes_away_is_waited_for(
     process = setting.serving()
     try:
         await process.ready()
-        async with AuditSite(process.url) as ann:
+        async with SiteVisitor(process.url) as ann:
             await ann.log_in("annes-password")
             await asyncio.to_thread(server.stop)
             await setting.write(records(50))
@@ -286,7 +288,7 @@ async def _kept(process: MonitorProcess, number: int) -> bool:
     return total(samples, "rag_monitor_audit_records_total", result="kept") >= number
 
 
-async def _label_all(site: AuditSite, action: str) -> int:
+async def _label_all(site: SiteVisitor, action: str) -> int:
     """As long as there is an item; how many there were."""
     number = 0
     while True:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from monitor.demo.guarded import GuardedProcess
+from monitor.runtime.guarded import GuardedProcess
 
 __all__ = ["GuardedProcess"]

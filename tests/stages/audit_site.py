@@ -11,7 +11,7 @@ import aiohttp
 _TOKEN = re.compile(r'name="csrf_token" value="([0-9a-f]+)"')
 
 
-class AuditSite:
+class SiteVisitor:
     """One visitor with cookies of their own; a context manager."""
 
     def __init__(self, url: str) -> None:

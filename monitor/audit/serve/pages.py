@@ -7,14 +7,15 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from monitor.audit.listing import Filters
 from monitor.audit.people import KINDS, check, flat
+from monitor.audit.readings import HumanLabel
 from monitor.audit.serve.forms import filters_of, key_of, next_page, verdicts_of
 from monitor.audit.serve.sentences import sentences
-from monitor.audit.serve.site import Site, Visit, moment
-from monitor.audit.store.drawing import LEASE_MS, Progress
-from monitor.audit.store.labels import Label
+from monitor.audit.serve.site import AuditSite, PageVisit, moment
+from monitor.audit.store.drawing import LEASE_MS, AuditProgress
 from monitor.audit.store.rows import milliseconds
-from monitor.audit.store.search import Filters, Found
+from monitor.audit.store.search import FoundInteraction
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Outcome, ScoreRecord, Verdicts
@@ -28,10 +29,10 @@ _DAY_MS: Final = 86_400_000
 _WORST: Final = 5
 
 
-class Pages:
+class AuditPages:
     """The pages of a site."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: AuditSite) -> None:
         self._site, self._parts = site, site.parts
 
     def add_to(self, app: web.Application) -> None:
@@ -43,7 +44,7 @@ class Pages:
         app.router.add_get("/audit", page(self._audit))
         app.router.add_post("/audit/{item:[0-9]+}", page(self._label))
 
-    async def _overview(self, visit: Visit) -> web.Response:
+    async def _overview(self, visit: PageVisit) -> web.Response:
         parts = self._parts
         worst = Filters(
             metric=SHOWN[0],
@@ -62,12 +63,12 @@ class Pages:
             worst=found.rows[:_WORST],
         )
 
-    def _progress(self, found: Progress) -> dict[str, Any]:
+    def _progress(self, found: AuditProgress) -> dict[str, Any]:
         record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
         said = {"kappa": kappa_said(record), "corrected": corrected_said(record)}
         return {**found._asdict(), **said}
 
-    async def _interactions(self, visit: Visit) -> web.Response:
+    async def _interactions(self, visit: PageVisit) -> web.Response:
         query, parts = visit.request.query, self._parts
         filters = filters_of(query, parts.clock())
         page = await parts.search.page(filters, key_of(query))
@@ -87,7 +88,7 @@ class Pages:
             empty=_nothing(filters, parts.health.waiting),
         )
 
-    async def _interaction(self, visit: Visit) -> web.Response:
+    async def _interaction(self, visit: PageVisit) -> web.Response:
         name, parts = visit.request.match_info["id"], self._parts
         numbers = await parts.search.with_id(name)
         asked = visit.request.query.get("n", "")
@@ -123,7 +124,7 @@ class Pages:
             ],
         )
 
-    async def _audit(self, visit: Visit) -> web.Response:
+    async def _audit(self, visit: PageVisit) -> web.Response:
         if not visit.person.may_label:
             said = "Your password reads only: ask for one that may label."
             return self._site.message(visit.request, "Audit", said, 403, visit.person)
@@ -152,7 +153,7 @@ class Pages:
             empty=_nothing_to_audit(progress),
         )
 
-    async def _label(self, visit: Visit) -> web.StreamResponse:
+    async def _label(self, visit: PageVisit) -> web.StreamResponse:
         if not visit.person.may_label:
             said = "Your password reads only: ask for one that may label."
             return self._site.message(visit.request, "Audit", said, 403, visit.person)
@@ -167,7 +168,7 @@ class Pages:
             judged if visit.form.get("action") == "agree" else verdicts_of(visit.form, judged)
         )
         check(found.record, verdicts)
-        given = Label(
+        given = HumanLabel(
             visit.person.name,
             milliseconds(parts.clock()),
             verdicts,
@@ -229,7 +230,7 @@ def label_said(judged: Verdicts, given: Verdicts) -> str:
     return "the judge is right" if not changed else f"{changed} of {len(pairs)} verdicts are wrong"
 
 
-def _gone(found: Found) -> str:
+def _gone(found: FoundInteraction) -> str:
     if not found.has_texts:
         return "Its texts were forgotten. The numbers stay."
     if found.record is not None and found.record.truncated:
@@ -253,7 +254,7 @@ def _nothing(filters: Filters, waiting: Mapping[str, str]) -> str:
     return "No interaction has been judged yet."
 
 
-def _nothing_to_audit(progress: list[Progress]) -> str:
+def _nothing_to_audit(progress: list[AuditProgress]) -> str:
     if not progress:
         return (
             "Nothing is drawn to be audited. Draw some: rag-monitor audit select --application "

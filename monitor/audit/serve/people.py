@@ -15,7 +15,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from monitor.errors import ConfigurationError
 
-Role = Literal["read", "label"]
+Permission = Literal["read", "label"]
 #: Seconds for which a session holds.
 SESSION_S: Final = 12 * 3_600
 #: Whoever logs in with the one password that has no name.
@@ -33,7 +33,7 @@ class Person(NamedTuple):
     """Somebody who has logged in."""
 
     name: str
-    role: Role
+    role: Permission
 
     @property
     def may_label(self) -> bool:

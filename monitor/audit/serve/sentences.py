@@ -17,7 +17,7 @@ from monitor.metrics.offending import (
 from monitor.records import Labels, ScoreRecord
 
 
-class Sentence(NamedTuple):
+class ScoreSentence(NamedTuple):
     """Of a metric with a value: what was counted, of what; ``value`` is that of the counts."""
 
     metric: str
@@ -45,7 +45,7 @@ class _Marks(NamedTuple):
         return sum(map(holds, self.claims)), len(self.claims)
 
 
-def sentences(record: ScoreRecord) -> list[Sentence]:
+def sentences(record: ScoreRecord) -> list[ScoreSentence]:
     """One for each metric of the catalogue that has a value on the record, in its order."""
     marks = _Marks(record, judged_claims(record), relevance(record))
     found = []
@@ -56,26 +56,26 @@ def sentences(record: ScoreRecord) -> list[Sentence]:
     return found
 
 
-def _sentence(name: str, value: float, marks: _Marks) -> Sentence:
+def _sentence(name: str, value: float, marks: _Marks) -> ScoreSentence:
     plain = CATALOGUE[name].plain
     if name == "claim_f1":
         return _f1(plain, marks)
     count = _COUNTS.get(name)
     if count is None:
         yes = "yes" if value >= 0.5 else "no"
-        return Sentence(name, plain, None, None, value, yes)
+        return ScoreSentence(name, plain, None, None, value, yes)
     counted, of = count(marks)
     share = counted / of if of else 0.0
-    return Sentence(name, plain, counted, of, share, f"{counted} of {of} = {share:.2f}")
+    return ScoreSentence(name, plain, counted, of, share, f"{counted} of {of} = {share:.2f}")
 
 
-def _f1(plain: str, marks: _Marks) -> Sentence:
+def _f1(plain: str, marks: _Marks) -> ScoreSentence:
     (right, claims), (said, wanted) = _right(marks), _said(marks)
     precision, recall = right / claims, said / wanted
     both = precision + recall
     value = 2 * precision * recall / both if both else 0.0
     said_so = f"2 × {precision:.2f} × {recall:.2f} / ({precision:.2f} + {recall:.2f}) = {value:.2f}"
-    return Sentence("claim_f1", plain, None, None, value, said_so)
+    return ScoreSentence("claim_f1", plain, None, None, value, said_so)
 
 
 def _right(marks: _Marks) -> tuple[int, int]:

@@ -21,10 +21,10 @@ from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
 from monitor.audit.serve.people import SESSION_S, Attempts, Passwords, Person, Sessions
 from monitor.audit.store.database import DatabaseAway
-from monitor.audit.store.drawing import Drawing
+from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
-from monitor.audit.store.labels import Labels
-from monitor.audit.store.search import Search
+from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.search import EvidenceSearch
 from monitor.errors import ConfigurationError
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -42,23 +42,23 @@ POLICY: Final = (
 )
 _TYPES: Final = {"style.css": "text/css", "keys.js": "text/javascript"}
 
-Answer = Callable[["Visit"], Awaitable[web.StreamResponse]]
+PageAnswer = Callable[["PageVisit"], Awaitable[web.StreamResponse]]
 
 
-class Parts(NamedTuple):
+class SiteParts(NamedTuple):
     """What the pages read and write."""
 
     evidence: EvidenceStore
-    search: Search
-    drawing: Drawing
-    labels: Labels
+    search: EvidenceSearch
+    drawing: AuditDrawing
+    labels: LabelStore
     corrections: CorrectionPublisher
     health: Health
     telemetry: AuditTelemetry
     clock: Callable[[], float]
 
 
-class Visit(NamedTuple):
+class PageVisit(NamedTuple):
     """A request of somebody who has logged in; ``form`` is what was sent, its token checked."""
 
     request: web.Request
@@ -67,10 +67,10 @@ class Visit(NamedTuple):
     form: Mapping[str, Any]
 
 
-class Site:
+class AuditSite:
     """Puts the pages on an application, behind the login."""
 
-    def __init__(self, parts: Parts, passwords: Passwords) -> None:
+    def __init__(self, parts: SiteParts, passwords: Passwords) -> None:
         self.parts = parts
         self._passwords = passwords
         self._sessions = Sessions(lambda: passwords.version)
@@ -85,7 +85,7 @@ class Site:
         for name in _TYPES:
             app.router.add_get(f"/static/{name}", partial(_static, name))
 
-    def page(self, answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def page(self, answer: PageAnswer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """A handler for those who have logged in; the others are sent to the login."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -105,7 +105,7 @@ class Site:
                     )
                     return self.message(request, "Not accepted", said, 403, person)
             try:
-                return await answer(Visit(request, person, cookie, form))
+                return await answer(PageVisit(request, person, cookie, form))
             except DatabaseAway as error:
                 logger().warning("audit_database_away", error=str(error))
                 said = "The database does not answer. Nothing is lost: try again in a minute."
@@ -116,7 +116,7 @@ class Site:
         return handle
 
     def shown(
-        self, visit: Visit, template: str, title: str, status: int = 200, **values: Any
+        self, visit: PageVisit, template: str, title: str, status: int = 200, **values: Any
     ) -> web.Response:
         """A page for somebody."""
         token = self._sessions.form_token(visit.cookie)
@@ -213,7 +213,7 @@ class Site:
             logger().info("audit_login", name=person.name, role=person.role, address=address)
         return person
 
-    async def _logout(self, _visit: Visit) -> web.StreamResponse:
+    async def _logout(self, _visit: PageVisit) -> web.StreamResponse:
         response = web.HTTPSeeOther("/login")
         response.del_cookie(COOKIE, path="/")
         raise response

@@ -27,7 +27,7 @@ SECOND_EVERY: Final = 10
 _BAD_ABOVE: Final = 0.0
 
 
-class Request(NamedTuple):
+class DrawRequest(NamedTuple):
     """What to draw: from the interactions of an application and judge with a value of ``metric``.
 
     ``judge`` None is that of the latest of them. Times are epoch milliseconds.
@@ -43,7 +43,7 @@ class Request(NamedTuple):
     seed: int = 0
 
 
-class Batch(NamedTuple):
+class DrawnBatch(NamedTuple):
     """What was drawn: how many, of how many, by stratum."""
 
     number: int
@@ -56,14 +56,14 @@ class Batch(NamedTuple):
         return sum(each.places for each in self.strata.values())
 
 
-class Item(NamedTuple):
+class AuditItem(NamedTuple):
     """An interaction to be audited."""
 
     number: int
     evidence_id: int
 
 
-class Progress(NamedTuple):
+class AuditProgress(NamedTuple):
     """Of an application and judge: how many were drawn, and how many of them are labelled."""
 
     application: str
@@ -72,19 +72,19 @@ class Progress(NamedTuple):
     done: int
 
 
-class _Candidate(NamedTuple):
+class _Rated(NamedTuple):
     evidence_id: int
     segment: str
     worse: float
 
 
-class Drawing:
+class AuditDrawing:
     """Items of the database; raises ``DatabaseAway``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def draw(self, request: Request, now_ms: int) -> Batch | None:
+    async def draw(self, request: DrawRequest, now_ms: int) -> DrawnBatch | None:
         """Draw from those that were never drawn; None where there are none."""
         async with self._database.writing() as connection:
             judge = request.judge or await _latest_judge(connection, request)
@@ -108,11 +108,11 @@ class Drawing:
                 for place, (candidate, stratum, probability) in enumerate(chosen)
             ]
             await connection.execute(insert(item), rows)
-        return Batch(number, judge, strata)
+        return DrawnBatch(number, judge, strata)
 
     async def next_for(
         self, reviewer: str, now_ms: int, application: str | None = None, behind: int = 0
-    ) -> Item | None:
+    ) -> AuditItem | None:
         """An item that waits for this reviewer, and is nobody else's; it is theirs for 15 minutes.
 
         ``behind``: the number of the item that is passed over for now.
@@ -133,7 +133,7 @@ class Drawing:
             )
         if not taken.rowcount:  # another was quicker
             return await self.next_for(reviewer, now_ms, application, found.id)
-        return Item(found.id, found.evidence_id)
+        return AuditItem(found.id, found.evidence_id)
 
     async def evidence_of(self, number: int) -> int | None:
         """The interaction of an item; None where it was dropped."""
@@ -141,7 +141,7 @@ class Drawing:
             found = await connection.execute(select(item.c.evidence_id).where(item.c.id == number))
             return found.scalar_one_or_none()
 
-    async def progress(self) -> list[Progress]:
+    async def progress(self) -> list[AuditProgress]:
         """By application and judge, in the order of their names."""
         readings = (
             select(func.count(label.c.reviewer.distinct()))
@@ -161,17 +161,17 @@ class Drawing:
         )
         async with self._database.reading() as connection:
             found = await connection.execute(rows)
-            return [Progress(r.application, r.judge, r.drawn, int(r.done or 0)) for r in found]
+            return [AuditProgress(r.application, r.judge, r.drawn, int(r.done or 0)) for r in found]
 
 
 def _chosen(
-    candidates: Sequence[_Candidate], request: Request
-) -> tuple[list[tuple[_Candidate, str, float]], dict[str, Drawn]]:
+    candidates: Sequence[_Rated], request: DrawRequest
+) -> tuple[list[tuple[_Rated, str, float]], dict[str, Drawn]]:
     """Each with its stratum and π, and how many were drawn of each stratum."""
     if request.strategy == "worst":
         worst = sorted(candidates, key=lambda one: (-one.worse, one.evidence_id))[: request.places]
         return [(one, "worst", 0.0) for one in worst], {"worst": Drawn(len(worst), len(candidates))}
-    members: dict[Stratum, list[_Candidate]] = defaultdict(list)
+    members: dict[Stratum, list[_Rated]] = defaultdict(list)
     for one in candidates:
         members[_stratum(one, request.strategy)].append(one)
     random = Random(request.seed)
@@ -186,7 +186,7 @@ def _chosen(
     return found, strata
 
 
-def _stratum(candidate: _Candidate, strategy: Strategy) -> Stratum:
+def _stratum(candidate: _Rated, strategy: Strategy) -> Stratum:
     if strategy == "uniform":
         return Stratum("all", is_bad=False)
     is_bad = candidate.worse > _BAD_ABOVE
@@ -194,7 +194,7 @@ def _stratum(candidate: _Candidate, strategy: Strategy) -> Stratum:
     return Stratum(f"{candidate.segment}: {band}" if candidate.segment else band, is_bad)
 
 
-async def _latest_judge(connection: AsyncConnection, request: Request) -> str | None:
+async def _latest_judge(connection: AsyncConnection, request: DrawRequest) -> str | None:
     found = await connection.execute(
         select(evidence.c.judge)
         .where(
@@ -209,8 +209,8 @@ async def _latest_judge(connection: AsyncConnection, request: Request) -> str | 
 
 
 async def _candidates(
-    connection: AsyncConnection, request: Request, judge: str
-) -> list[_Candidate]:
+    connection: AsyncConnection, request: DrawRequest, judge: str
+) -> list[_Rated]:
     """Those with a value and a weight that were never drawn, in the order of their numbers."""
     drawn = exists().where(item.c.evidence_id == evidence.c.id)
     rows = await connection.execute(
@@ -228,11 +228,11 @@ async def _candidates(
         .order_by(evidence.c.id)
     )
     better = CATALOGUE[request.metric].higher_is_better
-    return [_Candidate(row.id, row.segment, as_worse(row.value, better)) for row in rows]
+    return [_Rated(row.id, row.segment, as_worse(row.value, better)) for row in rows]
 
 
 async def _insert_batch(
-    connection: AsyncConnection, request: Request, judge: str, candidates: int, now_ms: int
+    connection: AsyncConnection, request: DrawRequest, judge: str, candidates: int, now_ms: int
 ) -> int:
     row = {
         "application": stored_name(request.application),

@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
+from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import stored, stored_name
 from monitor.audit.store.tables import batch, evidence, item, label
-from monitor.records import ScoreRecord, Verdicts, read_score_record
+from monitor.records import Verdicts, read_score_record
 
 
-class Label(NamedTuple):
-    """One reading of an interaction by one person; the time is epoch milliseconds."""
-
-    reviewer: str
-    labelled_ms: int
-    verdicts: Verdicts
-    note: str
-
-
-class Reading(NamedTuple):
-    """An audited interaction with its labels, one of each reviewer, the first reviewer first.
-
-    ``probability`` is π, 0 where it was chosen and not drawn; ``is_stratified`` whether the bad
-    were drawn more often.
-    """
-
-    record: ScoreRecord
-    weight: float
-    probability: float
-    is_stratified: bool
-    labels: tuple[Label, ...]
-
-    @property
-    def labelled_ms(self) -> int:
-        """When the first of them was given."""
-        return min(each.labelled_ms for each in self.labels)
-
-
-class Labels:
+class LabelStore:
     """Labels of the database; raises ``DatabaseAway``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, evidence_id: int, given: Label) -> None:
+    async def add(self, evidence_id: int, given: HumanLabel) -> None:
         """One more; what this reviewer said before is history."""
         row = {
             "evidence_id": evidence_id,
@@ -64,7 +37,7 @@ class Labels:
                 .values(leased_by=None, leased_until_ms=None)
             )
 
-    async def history(self, evidence_id: int) -> list[Label]:
+    async def history(self, evidence_id: int) -> list[HumanLabel]:
         """All of an interaction, in the order of time."""
         async with self._database.reading() as connection:
             rows = await connection.execute(
@@ -72,7 +45,7 @@ class Labels:
             )
             return [_label(row) for row in rows]
 
-    async def readings(self, application: str, judge: str, since_ms: int) -> list[Reading]:
+    async def readings(self, application: str, judge: str, since_ms: int) -> list[AuditReading]:
         """Those that were drawn and labelled since then, in the order of their first label."""
         statement = (
             select(
@@ -114,14 +87,14 @@ class Labels:
             return (await connection.execute(select(func.count()).select_from(label))).scalar_one()
 
 
-def _readings(rows: Any) -> list[Reading]:
-    latest: dict[int, dict[str, Label]] = defaultdict(dict)
+def _readings(rows: Any) -> list[AuditReading]:
+    latest: dict[int, dict[str, HumanLabel]] = defaultdict(dict)
     of: dict[int, Any] = {}
     for row in rows:
         of[row.evidence_id] = row
         latest[row.evidence_id][row.reviewer] = _label(row)
     return [
-        Reading(
+        AuditReading(
             read_score_record(row.record.encode()),
             row.weight or 0.0,
             row.probability,
@@ -132,6 +105,6 @@ def _readings(rows: Any) -> list[Reading]:
     ]
 
 
-def _label(row: Any) -> Label:
+def _label(row: Any) -> HumanLabel:
     verdicts = Verdicts.model_validate_json(row.verdicts)
-    return Label(row.reviewer, row.labelled_ms, verdicts, row.note)
+    return HumanLabel(row.reviewer, row.labelled_ms, verdicts, row.note)

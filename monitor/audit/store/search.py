@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Row, Select, and_, func, or_, select
 
+from monitor.audit.listing import Filters, Key
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import digest, stored_name
 from monitor.audit.store.tables import evidence, label, score
@@ -15,33 +16,6 @@ from monitor.records import ScoreRecord, read_score_record
 
 #: Rows of a page.
 PAGE: Final = 50
-
-Order = Literal["newest", "worst"]
-
-
-class Filters(NamedTuple):
-    """Which interactions; None is any. Times are epoch milliseconds.
-
-    ``least`` and ``most`` bound the value of ``metric``; without one they say nothing.
-    """
-
-    application: str | None = None
-    judge: str | None = None
-    segment: str | None = None
-    outcome: str | None = None
-    metric: str | None = None
-    least: float | None = None
-    most: float | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
-    order: Order = "newest"
-
-
-class Key(NamedTuple):
-    """Where the next page begins: behind the row with this place in the order."""
-
-    place: float
-    number: int
 
 
 class Listed(NamedTuple):
@@ -67,7 +41,7 @@ class Page(NamedTuple):
     after: Key | None
 
 
-class Found(NamedTuple):
+class FoundInteraction(NamedTuple):
     """One interaction; ``record`` is None where it can no longer be read."""
 
     number: int
@@ -77,7 +51,7 @@ class Found(NamedTuple):
     offset: int
 
 
-class Search:
+class EvidenceSearch:
     """Reads the database; raises ``DatabaseAway``."""
 
     def __init__(self, database: Database) -> None:
@@ -110,11 +84,13 @@ class Search:
             None if last is None else Key(last.place, last.id),
         )
 
-    async def one(self, number: int) -> Found | None:
+    async def one(self, number: int) -> FoundInteraction | None:
         """By its number."""
         return await self._found(evidence.c.id == number)
 
-    async def named(self, application: str, interaction_id: str, judge: str) -> Found | None:
+    async def named(
+        self, application: str, interaction_id: str, judge: str
+    ) -> FoundInteraction | None:
         """By what it is called."""
         return await self._found(evidence.c.digest == digest(application, interaction_id, judge))
 
@@ -138,7 +114,7 @@ class Search:
                 found[column.name] = sorted(names.scalars())
         return found
 
-    async def _found(self, condition: Any) -> Found | None:
+    async def _found(self, condition: Any) -> FoundInteraction | None:
         columns = (
             evidence.c.id,
             evidence.c.record,
@@ -151,7 +127,7 @@ class Search:
         if row is None:
             return None
         record = read_score_record(row.record.encode())
-        return Found(row.id, record, row.has_texts, row.partition, row.offset)
+        return FoundInteraction(row.id, record, row.has_texts, row.partition, row.offset)
 
 
 def _listed(filters: Filters, after: Key | None) -> Select[Any]:

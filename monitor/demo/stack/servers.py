@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from monitor.demo.guarded import GuardedProcess
 from monitor.demo.ports import free_ports
 from monitor.errors import ConfigurationError, DependencyRefused
+from monitor.runtime.guarded import GuardedProcess
 
 #: Names of the program, as Debian and as the project itself calls it, and Debian's package.
 PROMETHEUS: Final = (("prometheus",), "prometheus")

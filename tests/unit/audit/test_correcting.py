@@ -8,21 +8,21 @@ import pytest
 
 from monitor.audit.correcting import REVIEWERS, audited, correction_of
 from monitor.audit.people import check, peoples_values
-from monitor.audit.store.labels import Label, Reading
+from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.records import Verdicts
 from monitor.stats.correction import LEAST_STRATIFIED, LEAST_UNIFORM, Audited
 from tests.stages.audits import MIXED, RIGHT, judged
 from tests.stages.score_records import FIRST
 
 
-def reading(number: int, judge: Verdicts, *people: Verdicts, **fields: float) -> Reading:
+def reading(number: int, judge: Verdicts, *people: Verdicts, **fields: float) -> AuditReading:
     """An audit, read by ann and perhaps by bob."""
     labels = [
-        Label(name, 1_000 * number, one, "")
+        HumanLabel(name, 1_000 * number, one, "")
         for name, one in zip(("ann", "bob"), people, strict=False)
     ]
     record = judged(number, judge)
-    return Reading(
+    return AuditReading(
         record, fields.get("weight", 1.0), fields.get("probability", 0.5), True, tuple(labels)
     )
 

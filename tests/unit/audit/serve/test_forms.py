@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.audit.listing import Filters, Key
 from monitor.audit.serve.forms import BadQuery, filters_of, key_of, next_page, verdicts_of
-from monitor.audit.store.search import Filters, Key
 from tests.stages.audits import MIXED, RIGHT
 
 NOW = 1_795_000_000.0

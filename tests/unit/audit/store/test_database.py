@@ -12,11 +12,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect
 
+from monitor.audit.listing import Filters
+from monitor.audit.readings import HumanLabel
 from monitor.audit.store.database import Database, DatabaseAway
-from monitor.audit.store.drawing import LEASE_MS, Drawing, Request, Strategy
+from monitor.audit.store.drawing import LEASE_MS, AuditDrawing, DrawRequest, Strategy
 from monitor.audit.store.evidence import EvidenceStore, Position
-from monitor.audit.store.labels import Label, Labels
-from monitor.audit.store.search import PAGE, Filters, Search
+from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.search import PAGE, EvidenceSearch
 from monitor.audit.store.tables import metadata
 from monitor.errors import ConfigurationError
 from tests.servers.postgres_server import PostgresServer
@@ -73,7 +75,7 @@ async def test_a_topic_that_is_read_twice_leaves_the_same_rows(database: Databas
     assert await store.add(again, {0: Position(120, NOW_MS + 1), 1: Position(7, 8)}) == 0
     assert await store.count() == 20
     assert await store.positions() == {0: Position(120, NOW_MS + 1), 1: Position(7, 8)}
-    found = await Search(database).one((await Search(database).with_id("3"))[0])
+    found = await EvidenceSearch(database).one((await EvidenceSearch(database).with_id("3"))[0])
     assert found is not None
     assert (found.record, found.offset) == (judged(3, RIGHT), 3)
 
@@ -84,9 +86,9 @@ async def test_texts_that_no_database_takes_are_kept(database: Database) -> None
     odd = judged(1, application="a\x00" + "é" * 900, segment="s" * 900)
     other = judged(2, application="a\x00" + "é" * 900 + "b")
     await store.add([placed(odd), placed(other)], {})
-    page = await Search(database).page(Filters(application=odd.application))
+    page = await EvidenceSearch(database).page(Filters(application=odd.application))
     assert [row.interaction_id for row in page.rows] == ["1"]
-    found = await Search(database).one(page.rows[0].number)
+    found = await EvidenceSearch(database).one(page.rows[0].number)
     assert found is not None
     assert found.record == odd
 
@@ -105,7 +107,7 @@ async def test_pages_hold_every_row_once(database: Database, filters: Filters) -
     """By key, also where many rows stand at the same place of the order."""
     number = 2 * PAGE + 7
     await filled(database, number)
-    search, found, after = Search(database), list[str](), None
+    search, found, after = EvidenceSearch(database), list[str](), None
     for _ in range(4):
         page = await search.page(filters, after)
         found += [row.interaction_id for row in page.rows]
@@ -124,7 +126,7 @@ async def test_filters_leave_what_is_asked_for(database: Database) -> None:
     """Score band, time, segment, judge, outcome, each alone."""
     store = await filled(database, 20)
     await store.add([placed(judged(99, segment="acme", application="other"))], {})
-    search = Search(database)
+    search = EvidenceSearch(database)
 
     async def ids(**fields: object) -> set[str]:
         page = await search.page(Filters(**fields))  # type: ignore[arg-type]
@@ -145,8 +147,8 @@ async def test_filters_leave_what_is_asked_for(database: Database) -> None:
 async def test_each_draw_has_its_probability(database: Database, strategy: Strategy) -> None:
     """What is drawn once is not drawn again; 1/π adds up to all there are."""
     await filled(database, 100)
-    drawing = Drawing(database)
-    request = Request("bot", "claim_precision", 0, NOW_MS, 20, strategy, seed=7)
+    drawing = AuditDrawing(database)
+    request = DrawRequest("bot", "claim_precision", 0, NOW_MS, 20, strategy, seed=7)
     first = await drawing.draw(request, NOW_MS)
     assert first is not None
     assert (first.drawn, first.judge) == (20, FIRST.label)
@@ -171,16 +173,16 @@ async def test_what_has_no_weight_or_no_value_is_not_drawn(database: Database) -
         update=dict.fromkeys(["first_offset", "last_offset", "m", "q", "u"]) | {"forced": True}
     )
     await store.add([placed(judged(1, sampling=forced))], {})
-    request = Request("bot", "faithfulness", 0, NOW_MS, 5)
-    assert await Drawing(database).draw(request, NOW_MS) is None
-    assert await Drawing(database).draw(request._replace(application="x"), NOW_MS) is None
+    request = DrawRequest("bot", "faithfulness", 0, NOW_MS, 5)
+    assert await AuditDrawing(database).draw(request, NOW_MS) is None
+    assert await AuditDrawing(database).draw(request._replace(application="x"), NOW_MS) is None
 
 
 async def test_nobody_reads_what_another_reads(database: Database) -> None:
     """For 15 minutes; every tenth item is read by two, and by none of them twice."""
     await filled(database, 30)
-    drawing, labels = Drawing(database), Labels(database)
-    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    drawing, labels = AuditDrawing(database), LabelStore(database)
+    await drawing.draw(DrawRequest("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
     ann = await drawing.next_for("ann", NOW_MS)
     bob = await drawing.next_for("bob", NOW_MS)
     assert ann is not None
@@ -195,7 +197,7 @@ async def test_nobody_reads_what_another_reads(database: Database) -> None:
     for name in ("ann", "bob"):
         read = 0
         while (item := await drawing.next_for(name, late)) is not None:
-            await labels.add(item.evidence_id, Label(name, late, RIGHT, ""))
+            await labels.add(item.evidence_id, HumanLabel(name, late, RIGHT, ""))
             read += 1
         assert read == {"ann": 10, "bob": 1}[name]
     (progress,) = await drawing.progress()
@@ -205,8 +207,8 @@ async def test_nobody_reads_what_another_reads(database: Database) -> None:
 async def test_two_who_ask_at_once_get_two_items(database: Database) -> None:
     """Whoever is second goes on to the next."""
     await filled(database, 30)
-    drawing = Drawing(database)
-    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    drawing = AuditDrawing(database)
+    await drawing.draw(DrawRequest("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
     names = [f"r{i}" for i in range(6)]
     found = await asyncio.gather(*(drawing.next_for(name, NOW_MS) for name in names))
     assert len({item.number for item in found if item is not None}) == 6
@@ -215,12 +217,14 @@ async def test_two_who_ask_at_once_get_two_items(database: Database) -> None:
 async def test_the_latest_label_of_each_reviewer_holds(database: Database) -> None:
     """All stay as history, also when what was judged is dropped with age."""
     store = await filled(database, 10)
-    drawing, labels = Drawing(database), Labels(database)
-    await drawing.draw(Request("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
+    drawing, labels = AuditDrawing(database), LabelStore(database)
+    await drawing.draw(DrawRequest("bot", "faithfulness", 0, NOW_MS, 10, "uniform"), NOW_MS)
     item = await drawing.next_for("ann", NOW_MS)
     assert item is not None
     for moment, name, verdicts in ((1, "ann", MIXED), (2, "bob", MIXED), (3, "ann", RIGHT)):
-        await labels.add(item.evidence_id, Label(name, NOW_MS + moment, verdicts, f"note {moment}"))
+        await labels.add(
+            item.evidence_id, HumanLabel(name, NOW_MS + moment, verdicts, f"note {moment}")
+        )
     assert [each.note for each in await labels.history(item.evidence_id)] == [
         "note 1",
         "note 2",

@@ -13,6 +13,15 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """Make them."""
+    _batch()
+    _evidence()
+    _followed()
+    _item()
+    _label()
+    _score()
+
+
+def _batch() -> None:
     op.create_table(
         "batch",
         sa.Column("id", _ID, nullable=False),
@@ -27,6 +36,9 @@ def upgrade() -> None:
         sa.Column("drawn_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_batch")),
     )
+
+
+def _evidence() -> None:
     op.create_table(
         "evidence",
         sa.Column("id", _ID, nullable=False),
@@ -56,6 +68,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_evidence_event_ms_id", "evidence", ["event_ms", "id"], unique=False)
     op.create_index("ix_evidence_judged_ms", "evidence", ["judged_ms"], unique=False)
+
+
+def _followed() -> None:
     op.create_table(
         "followed",
         sa.Column("topic", sa.String(length=249), nullable=False),
@@ -64,6 +79,9 @@ def upgrade() -> None:
         sa.Column("broker_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("topic", "partition", name=op.f("pk_followed")),
     )
+
+
+def _item() -> None:
     op.create_table(
         "item",
         sa.Column("id", _ID, nullable=False),
@@ -84,6 +102,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("evidence_id", name=op.f("uq_item_evidence_id")),
     )
     op.create_index("ix_item_batch_id", "item", ["batch_id"], unique=False)
+
+
+def _label() -> None:
     op.create_table(
         "label",
         sa.Column("id", _ID, nullable=False),
@@ -100,6 +121,9 @@ def upgrade() -> None:
     op.create_index(
         "ix_label_evidence_id_reviewer", "label", ["evidence_id", "reviewer", "id"], unique=False
     )
+
+
+def _score() -> None:
     op.create_table(
         "score",
         sa.Column("evidence_id", _ID, nullable=False),

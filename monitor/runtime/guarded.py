@@ -26,10 +26,11 @@ class GuardedProcess:
     signal would be): it may be started in ``asyncio.to_thread``.
     """
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path | None) -> None:
+        """Without a log what it says goes where this process's standard error goes."""
         read_end, self._leash = os.pipe()
         try:
-            with log.open("ab") as output:
+            with open(2, "ab", closefd=False) if log is None else log.open("ab") as output:
                 self._process = subprocess.Popen(
                     ["sh", "-c", _GUARD, "sh", *command],
                     stdin=read_end,

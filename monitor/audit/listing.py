@@ -1,0 +1,32 @@
+"""Which judged interactions are listed, and in which order. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Order = Literal["newest", "worst"]
+
+
+class Filters(NamedTuple):
+    """Which interactions; None is any. Times are epoch milliseconds.
+
+    ``least`` and ``most`` bound the value of ``metric``; without one they say nothing.
+    """
+
+    application: str | None = None
+    judge: str | None = None
+    segment: str | None = None
+    outcome: str | None = None
+    metric: str | None = None
+    least: float | None = None
+    most: float | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    order: Order = "newest"
+
+
+class Key(NamedTuple):
+    """Where the next page begins: behind the row with this place in the order."""
+
+    place: float
+    number: int
