@@ -13,6 +13,11 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.errors import RecordSkipped
 from monitor.records import AnyMinor, Frozen, Score
+from monitor.records.correction import Agreements
+from monitor.records.correction import Interval as Interval
+from monitor.records.correction import JudgeErrorsFound as JudgeErrorsFound
+from monitor.records.correction import MetricCorrection as MetricCorrection
+from monitor.records.correction import VerdictAgreement as VerdictAgreement
 from monitor.records.keyed import Keyed, read_keyed
 from monitor.runtime.visible import visible
 
@@ -24,6 +29,7 @@ DAY: Final = "day"
 KEPT_DAYS: Final = 28
 PAUSE: Final = "pause"
 BURST: Final = "burst"
+CORRECTION: Final = "correction"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
 LONGEST_BURST_S: Final = 120
@@ -266,6 +272,27 @@ class BurstRecord(Keyed):
         return self.from_.timestamp() <= now < self.until.timestamp()
 
 
+class CorrectionRecord(Keyed):
+    """What people's audits say of a judge (``name@version``) in one application.
+
+    It is all that an exporter needs to correct any window. ``agreement`` is by kind of verdict, and
+    under ``reviewers`` that of two people. ``audited_until`` is the time of the latest label.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["correction"] = CORRECTION
+    application: str
+    judge: str
+    audited_until: AwareDatetime
+    metrics: dict[str, MetricCorrection] = Field(default_factory=dict)
+    agreement: Agreements = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return correction_key(self.application, self.judge)
+
+
 class Removed(NamedTuple):
     """A tombstone: whatever stood under the key holds no longer."""
 
@@ -290,6 +317,15 @@ def calibration_key(application: str, judge: str) -> str:
     return f"{CALIBRATION}/{application}/{judge}"
 
 
+def correction_key(application: str, judge: str) -> str:
+    """Key of what audits say of an application and judge (``name@version``).
+
+    >>> correction_key("support-bot", "offline@3f2a91")
+    'correction/support-bot/offline@3f2a91'
+    """
+    return f"{CORRECTION}/{application}/{judge}"
+
+
 def pause_key(application: str) -> str:
     """Key of the pause of an application, or of all (``""``).
 
@@ -308,13 +344,16 @@ def day_key(application: str, judge: str, day: date) -> str:
     return f"{DAY}/{application}/{judge}/{day.toordinal() % KEPT_DAYS}"
 
 
-ControlRecord = BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord
+ControlRecord = (
+    BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord | CorrectionRecord
+)
 _MODELS: Final[dict[str, type[ControlRecord]]] = {
     BASELINE: BaselineRecord,
     DAY: DayRecord,
     CALIBRATION: CalibrationRecord,
     PAUSE: PauseRecord,
     BURST: BurstRecord,
+    CORRECTION: CorrectionRecord,
 }
 
 
