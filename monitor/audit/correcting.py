@@ -10,12 +10,8 @@ from monitor.audit.people import KINDS, flat, peoples_values
 from monitor.audit.readings import AuditReading
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts
-from monitor.records.control import (
-    CorrectionRecord,
-    JudgeErrorsFound,
-    MetricCorrection,
-    VerdictAgreement,
-)
+from monitor.records.control import CorrectionRecord
+from monitor.records.correction import JudgeErrorsFound, MetricCorrection, VerdictAgreement
 from monitor.stats.agreement import Agreement, Confusion, agreement
 from monitor.stats.correction import (
     LEAST_STRATIFIED,

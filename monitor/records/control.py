@@ -13,6 +13,11 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.errors import RecordSkipped
 from monitor.records import AnyMinor, Frozen, Score
+from monitor.records.correction import Agreements
+from monitor.records.correction import Interval as Interval
+from monitor.records.correction import JudgeErrorsFound as JudgeErrorsFound
+from monitor.records.correction import MetricCorrection as MetricCorrection
+from monitor.records.correction import VerdictAgreement as VerdictAgreement
 from monitor.records.keyed import Keyed, read_keyed
 from monitor.runtime.visible import visible
 
@@ -267,58 +272,11 @@ class BurstRecord(Keyed):
         return self.from_.timestamp() <= now < self.until.timestamp()
 
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-#: A value with its 95 % interval; None where it is not defined.
-Interval = tuple[Finite | None, Finite | None, Finite | None]
-
-
-class JudgeErrorsFound(Frozen):
-    """What audits say of a judge's errors in one metric, as ``monitor.stats.correction`` has it."""
-
-    alpha: Finite
-    beta: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-    people: Score
-    spread: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-    squares: tuple[NotNegative, Finite, NotNegative]
-    effective: Annotated[float, Field(gt=2.0, allow_inf_nan=False)]
-    audits: Annotated[int, Field(ge=1)]
-
-
-class MetricCorrection(Frozen):
-    """The audits of one metric: how many there are and are needed, ``wrong`` with any fault.
-
-    Either ``errors``, or why there are none (``missing``). ``moved``: whether the latest audits
-    show other errors than those before; None where there are too few.
-    """
-
-    audits: int = Field(ge=0)
-    needed: int = Field(ge=0)
-    wrong: int = Field(ge=0)
-    errors: JudgeErrorsFound | None = None
-    missing: str | None = None
-    moved: bool | None = None
-
-    @model_validator(mode="after")
-    def _either(self) -> Self:
-        if (self.errors is None) == (self.missing is None):
-            raise ValueError("either errors, or why they are missing")
-        return self
-
-
-class VerdictAgreement(Frozen):
-    """How far the judge's verdicts of one kind are the people's: of ``audits`` interactions."""
-
-    audits: int = Field(ge=0)
-    verdicts: int = Field(ge=0)
-    kappa: Interval
-    precision: Interval
-    recall: Interval
-
-
 class CorrectionRecord(Keyed):
     """What people's audits say of a judge (``name@version``) in one application.
 
-    ``agreement`` is by kind of verdict, and under ``reviewers`` that of two people.
+    It is all that an exporter needs to correct any window. ``agreement`` is by kind of verdict, and
+    under ``reviewers`` that of two people. ``audited_until`` is the time of the latest label.
     """
 
     schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
@@ -327,7 +285,7 @@ class CorrectionRecord(Keyed):
     judge: str
     audited_until: AwareDatetime
     metrics: dict[str, MetricCorrection] = Field(default_factory=dict)
-    agreement: dict[str, VerdictAgreement] = Field(default_factory=dict)
+    agreement: Agreements = Field(default_factory=dict)
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple, TypeVar
 
-Drawable = TypeVar("Drawable")
+MemberT = TypeVar("MemberT")
 #: The share of the audits that goes to strata of bad scores, as far as there are enough.
 SHARE_OF_BAD: Final = 0.5
 
@@ -59,7 +59,7 @@ def allocated(sizes: Mapping[Stratum, int], places: int) -> dict[Stratum, Drawn]
     return {stratum: Drawn(found[stratum], size) for stratum, size in filled.items()}
 
 
-def drawn_from(members: Sequence[Drawable], places: int, random: Random) -> list[Drawable]:
+def drawn_from(members: Sequence[MemberT], places: int, random: Random) -> list[MemberT]:
     """So many of them, each alike, without replacement; in the order that they stand in."""
     chosen = sorted(random.sample(range(len(members)), min(places, len(members))))
     return [members[index] for index in chosen]

@@ -282,7 +282,10 @@ def _small_sample(effective: float) -> float:
 
 
 def _interval(value: float, variance: float, effective: float) -> Corrected:
-    half = t_quantile(0.975, max(1, int(effective) - 2)) * math.sqrt(variance)
+    """All of [0, 1] where the variance is beyond any number."""
+    half = math.inf
+    if math.isfinite(variance):
+        half = t_quantile(0.975, max(1, int(effective) - 2)) * math.sqrt(max(0.0, variance))
     lower, upper = value - half, value + half
     clipped = [min(1.0, max(0.0, x)) for x in (value, lower, upper)]
     return Corrected(*clipped)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from random import Random
 
 import numpy as np
 import pytest
@@ -30,6 +29,7 @@ from monitor.stats.correction import (
 )
 from monitor.stats.estimate import Estimate, estimate
 from monitor.stats.sums import ZERO, Sums, as_worse, terms
+from tests.stages.corrections import audits_of
 
 SCORES = st.sampled_from([0.0, 0.0, 0.0, 0.25, 0.5, 1.0])
 WEIGHTS = st.sampled_from([0.5, 1.0, 1.0, 4.0])
@@ -45,20 +45,6 @@ def audited(people: float, slip: float | None, weight: float) -> Audited:
 AUDITS = st.lists(st.builds(audited, SCORES, SLIPS, WEIGHTS), min_size=100, max_size=160)
 MEANS = st.floats(0, 1)
 VARIANCES = st.floats(0, 0.05)
-
-
-def audits_of(
-    count: int, *, misses: float = 0.15, false_alarms: float = 0.05, seed: int = 1
-) -> list[Audited]:
-    """Interactions with one to six claims, one in five wrong, as a judge sees them."""
-    random, found = Random(seed), []
-    for _ in range(count):
-        claims = random.randint(1, 6)
-        wrong = sum(random.random() < 0.2 for _ in range(claims))
-        said = sum(random.random() >= misses for _ in range(wrong))
-        said += sum(random.random() < false_alarms for _ in range(claims - wrong))
-        found.append(Audited(said / claims, wrong / claims, 1.0))
-    return found
 
 
 def known(audits: Sequence[Audited]) -> JudgeErrors:
@@ -167,6 +153,12 @@ def test_less_is_known_of_a_window_that_is_less_sure(
     narrow, wide = (corrected(errors, mean, each) for each in (variance, variance + more))
     assert 0 <= wide.lower <= narrow.lower <= narrow.value <= narrow.upper <= wide.upper <= 1
     assert narrow.value == wide.value
+
+
+def test_errors_beyond_any_number_correct_nothing() -> None:
+    """Whoever may write a record may write such ones: no page fails for that."""
+    strange = known(audits_of(300))._replace(spread=5e-324, squares=(1e6, 0.0, 1e6))
+    assert corrected(strange, 0.1, 0.01)[1:] == (0.0, 1.0)
 
 
 def test_false_alarms_and_misses_are_taken_out() -> None:
