@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from alembic.config import Config
@@ -117,6 +118,10 @@ def _url(text: str) -> URL:
         raise ConfigurationError(
             f"audit.database: found {url.drivername}://…, expected sqlite:///PATH or "
             "postgresql://USER:PASSWORD@HOST/NAME"
+        )
+    if driver == _DRIVERS["sqlite"] and not Path(url.database or "").absolute().parent.is_dir():
+        raise ConfigurationError(
+            f"audit.database: there is no folder {Path(url.database or '').absolute().parent}"
         )
     return url.set(drivername=driver)
 

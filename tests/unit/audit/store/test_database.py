@@ -247,16 +247,15 @@ def test_another_database_is_refused(url: str) -> None:
         Database(url)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "sqlite:////nowhere/at/all/x.db",
-        "postgresql://u:secret@127.0.0.1:1/x",
-    ],
-)
-async def test_a_database_that_is_away_is_told_without_its_password(url: str) -> None:
+def test_a_folder_that_is_not_there_is_named() -> None:
+    """A file of SQLite is made, its folder is not."""
+    with pytest.raises(ConfigurationError, match="there is no folder /nowhere/at/all"):
+        Database("sqlite:////nowhere/at/all/x.db")
+
+
+async def test_a_database_that_is_away_is_told_without_its_password() -> None:
     """In one line."""
-    database = Database(url)
+    database = Database("postgresql://u:secret@127.0.0.1:1/x")
     with pytest.raises(DatabaseAway) as raised:
         await database.migrate()
     assert "secret" not in str(raised.value)
