@@ -90,6 +90,7 @@ class ExportRole:
             promises(shared.settings),
             lambda: exporter.alarms,
             self._aggregators.baselines.learned_share,
+            exporter.corrections,
         )
         pages.with_part(collector, exporter.still)
         kafka = shared.settings.kafka

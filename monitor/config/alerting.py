@@ -178,6 +178,11 @@ class Alerts(Section):
         "RagMonitorJudgeDoubtful fires",
     )
     rechecks: int = Field(50, ge=1, description="rechecked interactions that this takes")
+    audit_kappa: Fraction = Field(
+        0.6,
+        description="Cohen's kappa of judge and people that audits of 50 interactions or more "
+        "surely miss when RagMonitorJudgeDoubtful fires",
+    )
     sampled: Fraction = Field(
         0.1,
         description="share of sampling.rate below which RagMonitorBlind fires as a ticket, where "

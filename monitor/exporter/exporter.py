@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from monitor.control.bursts import BurstAllowance
 from monitor.control.controls import Controls
+from monitor.control.corrections import Corrections
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState, WrittenAt
@@ -41,7 +42,7 @@ from monitor.kafka.replay import TopicScan
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
-from monitor.records.control import BASELINE, DAY, ControlRecord, Removed
+from monitor.records.control import BASELINE, CORRECTION, DAY, ControlRecord, Removed
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import supervised
@@ -106,6 +107,8 @@ class Exporter:
         steady: Callable[[], float] = steady_seconds,
     ) -> None:
         self._heard, self._controls = heard, controls
+        #: What audits say of judges, as the control topic has it.
+        self.corrections = Corrections()
         self._connection, self._topics, self._aggregator = connection, topics, aggregator
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
@@ -166,7 +169,8 @@ class Exporter:
         def hold_day(found: ControlRecord | Removed, _: WrittenAt) -> None:
             self._baselines.hold(found)
 
-        readers = {BASELINE: hold, DAY: hold_day, **self._controls.readers}
+        own = {BASELINE: hold, DAY: hold_day, CORRECTION: self.corrections.apply}
+        readers = {**own, **self._controls.readers}
         state = ControlState(readers, reports_others=True)
 
         def take(record: KafkaRecord) -> RecordSkipped | None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from monitor.control.corrections import Corrections
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
@@ -23,14 +24,20 @@ from monitor.records import NEWER_SCHEMA, read_score_record
 from monitor.records.control import (
     BASELINE,
     CALIBRATION,
+    CORRECTION,
     DAY,
     baseline_key,
     calibration_key,
+    correction_key,
     day_key,
 )
 from monitor.telemetry import ExporterTelemetry
 
-_KEYS: Final = {BASELINE: baseline_key, CALIBRATION: calibration_key}
+_KEYS: Final = {
+    BASELINE: baseline_key,
+    CALIBRATION: calibration_key,
+    CORRECTION: correction_key,
+}
 
 
 def gauges(
@@ -44,10 +51,11 @@ def gauges(
 ) -> str:
     """Prometheus text of the quality families at ``at`` (epoch seconds).
 
-    Baselines are those of the ``control`` records; without any they are learned from the scores as
-    of that time. ``rag_monitor_score_records_total`` and ``rag_monitor_control_records_total`` in
-    it count the lines that were left out, and why. Raises ``ConfigurationError`` where there are
-    lines and not one is a score record: then another file is meant than ``source``.
+    Baselines and corrections are those of the ``control`` records; without any records baselines
+    are learned from the scores as of that time. ``rag_monitor_score_records_total`` and
+    ``rag_monitor_control_records_total`` in it count the lines that were left out, and why. Raises
+    ``ConfigurationError`` where there are lines and not one is a score record: then another file is
+    meant than ``source``.
     """
     registry = CollectorRegistry()
     telemetry = ExporterTelemetry(registry)
@@ -62,7 +70,8 @@ def gauges(
     for result, number in results.items():
         telemetry.records.labels(result).inc(number)
     aggregator.advance(at)
-    state = control_state(baselines)
+    corrections = Corrections()
+    state = control_state(baselines, corrections)
     for line in _filled(control or ()):
         left_out = state.apply(_key_of(line), line)
         telemetry.control_records.labels(left_out.cause if left_out else "read").inc()
@@ -70,7 +79,9 @@ def gauges(
     for record in learned if control is None else ():
         state.apply(record.key.encode(), record.to_json())
     show(baselines, aggregator, telemetry)
-    registry.register(QualityCollector(aggregator, lambda: at, lambda: True, promised))
+    registry.register(
+        QualityCollector(aggregator, lambda: at, lambda: True, promised, corrections=corrections)
+    )
     return generate_latest(registry).decode()
 
 

@@ -9,8 +9,11 @@ from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, RECENT_PICKS
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
 from monitor.rules.promql import asked
+from monitor.rules.quality import plain_metric
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
+#: Audited interactions below which κ is not told.
+_AUDITED: Final = 50
 #: Seconds; days begin at midnight UTC.
 _UNTIL_MIDNIGHT: Final = "(86400 - time() % 86400)"
 
@@ -24,6 +27,8 @@ def judge(plan: AlertPlan) -> list[Alert]:
         _doubtful(plan),
         _constant(plan),
         _disagrees(plan),
+        _people_disagree(plan),
+        _errs_otherwise(plan),
         _over_budget(plan),
         _forecast(plan),
         _out_of_budget(plan),
@@ -149,6 +154,42 @@ def _disagrees(plan: AlertPlan) -> Alert:
         f"(upper bound; below {plan.alerts.agreement:.0%} is doubtful): what it says of the "
         "traffic is worth as little.",
         about=("judge",),
+    )
+
+
+def _people_disagree(plan: AlertPlan) -> Alert:
+    """Two people who disagree say nothing against the judge."""
+    upper = 'rag_monitor_audit_agreement_upper{measure="kappa",verdict!="reviewers"}'
+    low = f"{upper} < {plan.alerts.audit_kappa:g}"
+    enough = f"rag_monitor_audit_interactions >= {_AUDITED}"
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "ticket",
+        JUDGE,
+        expr=plan.one_of_replicas(f"{low} and ignoring (measure) {enough}", "measure"),
+        labels={"cause": "audits"},
+        summary="People disagree with the judge of {{ $labels.application }}",
+        description="Audits of {{ $labels.application }}: on {{ $labels.verdict }} Cohen's kappa "
+        "of {{ $labels.judge }} and people is at most {{ $value | printf `%.2f` }} (upper bound; "
+        f"below {plan.alerts.audit_kappa:g} is doubtful). Its scores are as doubtful.",
+        about=("application", "judge"),
+    )
+
+
+def _errs_otherwise(plan: AlertPlan) -> Alert:
+    """The provider changed what is behind the name, or the traffic is of another kind."""
+    moved = plan.one_of_replicas("rag_monitor_audit_judge_moved")
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "ticket",
+        JUDGE,
+        expr=f"{moved} == 1",
+        labels={"cause": "audits_moved"},
+        summary="The judge of {{ $labels.application }} errs otherwise than before",
+        description=f"{plain_metric()} of {{{{ $labels.application }}}}: the latest 50 audits show "
+        "other errors of {{ $labels.judge }} than those before (rag_monitor_audit_judge_moved is "
+        "{{ $value }}). rag_score_corrected goes by all of them, and fits neither time.",
+        about=("application", "judge"),
     )
 
 

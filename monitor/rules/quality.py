@@ -66,7 +66,7 @@ def _keys(plan: AlertPlan) -> tuple[str, ...]:
     return (*plan.alerts.by, *_ABOUT)
 
 
-def _plain(metric: str = "{{ $labels.metric }}") -> str:
+def plain_metric(metric: str = "{{ $labels.metric }}") -> str:
     """The metric in plain words."""
     return asked(recorded("rag_metric_info"), ("metric",), "{{ . | label `plain` }}", metric)
 
@@ -94,7 +94,7 @@ def _drift(plan: AlertPlan) -> Alert:
         expr=f"({alarm} == 1 unless on ({by}) {stale} == 1)\n"
         f"or\n({alarm} and on ({by}) (time() - {ended} < {told_s}))",
         summary=_said(
-            plan, "headline", f"{{{{ $labels.application }}}}: {_plain()} worse than normal"
+            plan, "headline", f"{{{{ $labels.application }}}}: {plain_metric()} worse than normal"
         ),
         description=_said(
             plan,
@@ -116,7 +116,7 @@ def _stale(plan: AlertPlan) -> Alert:
         DRIFT,
         expr=f"{alarm} == 1 and on ({by}) {stale} == 1",
         labels={"cause": "stale"},
-        summary=f"{{{{ $labels.application }}}}: {_plain()} was worse when scores ended",
+        summary=f"{{{{ $labels.application }}}}: {plain_metric()} was worse when scores ended",
         description="The alarm is open (rag_drift_alarm is {{ $value }}), and nothing has been "
         "scored for long: the judge was replaced, traffic has ended, or the application is gone. "
         f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
@@ -175,7 +175,8 @@ def _breached(
         QUALITY,
         expr="\nor\n".join(_pair(plan, window) for window in windows),
         labels=labels,
-        summary=f"{{{{ $labels.application }}}}: {_plain()} {{{{ $value | humanizePercentage }}}} "
+        summary=f"{{{{ $labels.application }}}}: {plain_metric()} "
+        "{{ $value | humanizePercentage }} "
         f"over {{{{ $labels.window }}}}, the objective is {bound}",
         description=f"95 % interval {lower} to {upper}: even the better end is worse than the "
         "objective, and the latest scores are, too; judge {{ $labels.judge }}.",
@@ -213,7 +214,7 @@ def _missing(plan: AlertPlan) -> Alert:
         "page",
         QUALITY,
         expr=f"{recorded('rag_quality_missing')} == 1",
-        summary=f"{{{{ $labels.application }}}}: {_plain()} has no value any more",
+        summary=f"{{{{ $labels.application }}}}: {plain_metric()} has no value any more",
         description="{{ $labels.metric }} of {{ $labels.application }} has a baseline, and no "
         "interaction of the last hour or more gave it a value (rag_quality_missing is "
         "{{ $value }}), though the application is scored: nothing can be told of it, and it "
@@ -230,7 +231,7 @@ def _unwatched(plan: AlertPlan) -> Alert:
         "ticket",
         DRIFT,
         expr=f"{missing} == 1 and on ({by}) (max_over_time({missing}[1h] offset {long}) == 1)",
-        summary=f"{{{{ $labels.application }}}}: {_plain()} is not watched",
+        summary=f"{{{{ $labels.application }}}}: {plain_metric()} is not watched",
         description=f"{{{{ $labels.metric }}}} of {{{{ $labels.application }}}} has had no "
         f"baseline for {long} (rag_monitor_baseline_missing is {{{{ $value }}}}): no alarm can "
         "open on it. It has too few values to learn from: set one, or watch another metric; "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
-from monitor.control.state import ControlState, WrittenAt
+from monitor.control.corrections import Corrections
+from monitor.control.state import ControlReader, ControlState, WrittenAt
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
 from monitor.exporter.baselines.learning import (
     Learner,
@@ -19,6 +20,7 @@ from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.control import (
     BASELINE,
+    CORRECTION,
     DAY,
     BaselineRecord,
     ControlRecord,
@@ -190,10 +192,16 @@ def _normal(record: BaselineRecord | None) -> Normal | None:
     return normal_of(record) if record is not None and record.metrics else None
 
 
-def control_state(baselines: Baselines) -> ControlState:
-    """The control topic as it is read for its baselines; records of all kinds are looked at."""
+def control_state(baselines: Baselines, corrections: Corrections | None = None) -> ControlState:
+    """The control topic as it is read for its baselines; records of all kinds are looked at.
+
+    Those of audits are held by ``corrections``, where it is given.
+    """
 
     def read(found: ControlRecord | Removed, _: WrittenAt) -> None:
         baselines.hold(found)
 
-    return ControlState({BASELINE: read, DAY: read}, reports_others=True)
+    readers: dict[str, ControlReader] = {BASELINE: read, DAY: read}
+    if corrections is not None:
+        readers[CORRECTION] = corrections.apply
+    return ControlState(readers, reports_others=True)

@@ -68,6 +68,12 @@ class SeriesEstimate(NamedTuple):
     window: str
     estimate: Estimate
 
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """Mean, bounds, effective number and missing ratio."""
+        it = self.estimate
+        return it.value, it.lower, it.upper, it.samples, it.missing_ratio
+
 
 #: Estimates that are the same object for as long as none of them has changed.
 SeriesEstimates = tuple[SeriesEstimate, ...]
@@ -241,6 +247,10 @@ class ScoreAggregator:
         ``other``, and so are judges without a share of an application worth the name.
         """
         return self._folding.kept
+
+    def pairs(self) -> list[JudgedApplication]:
+        """The applications and judges that have names of their own and series, in order."""
+        return sorted(filter(is_watched, self._series))
 
     @property
     def folded(self) -> Folded:

@@ -36,7 +36,8 @@ def series_count(
 
     Where ``other`` can occur, it is one of the applications, or of the ``segments`` (0: none are
     exported). While a judge is exchanged there are two. ``objectives`` are
-    the metrics and windows that one application can have promised something about.
+    the metrics and windows that one application can have promised something about. What people's
+    audits correct comes on top: nobody knows beforehand what is audited.
 
     >>> series_count(metrics=14, windows=3, applications=5, segments=20).segments
     21000

@@ -12,12 +12,16 @@ from itertools import chain
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from monitor.control.corrections import Corrections
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimates
+from monitor.exporter.serve.audit_gauges import audit_families
 from monitor.exporter.serve.change_gauges import OpenAlarms, change_families
+from monitor.exporter.serve.corrected import CorrectedScores
 from monitor.exporter.serve.missing import LearnedShare, missing_of
 from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
 from monitor.exporter.serve.rolling import Prepared, Rolling
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.records.control import CorrectionRecord
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -53,7 +57,8 @@ class QualityCollector(Collector):
     """Serves scores. ``clock`` gives epoch seconds; before ``is_ready`` there are no values.
 
     ``promised`` gives the objectives of an application, ``alarms`` the latest record of each,
-    ``learned`` how often a metric had a value while its baseline was learned.
+    ``learned`` how often a metric had a value while its baseline was learned, and ``corrections``
+    what audits say of judges.
     """
 
     def __init__(
@@ -64,9 +69,12 @@ class QualityCollector(Collector):
         promised: Promised = lambda _application: (),
         alarms: OpenAlarms = dict,
         learned: LearnedShare = lambda _key: 0.0,
+        corrections: Corrections | None = None,
     ) -> None:
         self._aggregator, self._clock, self._is_ready = aggregator, clock, is_ready
         self._promised, self._alarms, self._learned = promised, alarms, learned
+        self._corrections = corrections or Corrections()
+        self._corrected = CorrectedScores(self._corrections, LABELS)
         self._plain = Rolling(FAMILIES, LABELS)
         self._by_segment = Rolling(SEGMENT_FAMILIES, SEGMENT_LABELS)
         self._blocks: list[SeriesEstimates] = []
@@ -80,10 +88,12 @@ class QualityCollector(Collector):
         yield from self._plain.families()
         if self._aggregator.has_segments:
             yield from self._by_segment.families()
+        yield from self._corrected.families()
         yield from _drift_families().values()
         yield _missing_family()
         yield from _objective_families().values()
         yield from change_families()
+        yield from audit_families()
         yield _judge_info()
         yield _metric_info()
         yield _series(0)
@@ -95,6 +105,7 @@ class QualityCollector(Collector):
         yield from self._plain.families(self._blocks)
         if self._aggregator.has_segments:
             yield from self._by_segment.families(self._segments)
+        yield from self._corrected.families()
         yield from self._others
 
     def steps(self) -> Iterator[None]:
@@ -104,13 +115,14 @@ class QualityCollector(Collector):
         """
         self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
-        changes, missing = change_families(), _missing_family()
+        changes, missing, audits = change_families(), _missing_family(), audit_families()
         if self._is_ready():
             now = self._clock()
             self._aggregator.advance(now)
             yield
             _add_drift(drift, self._aggregator, now)
             changes = change_families(self._alarms(), self._aggregator.named(), now)
+            audits = audit_families(self._audited())
             for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
             yield from _gathered(self._aggregator.blocks(), self._blocks)
@@ -119,13 +131,20 @@ class QualityCollector(Collector):
             for key, found in missing_of(self._aggregator, self._learned, estimates):
                 missing.add_metric(list(key), float(found is not None))
             yield from _gathered(self._aggregator.segment_blocks(), self._segments)
+        yield from self._corrected.steps(self._blocks)
         written = yield from self._plain.written(self._blocks)
         if self._aggregator.has_segments:
             written += yield from self._by_segment.written(self._segments)
+        written += yield from self._corrected.written()
         others = [*drift.values(), missing, *objectives.values()]
         count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
-        self._others = [*others, *changes, info, _metric_info(), _series(count)]
+        self._others = [*others, *changes, *audits, info, _metric_info(), _series(count)]
         self.prepared = Prepared(self._others, written)
+
+    def _audited(self) -> Iterator[CorrectionRecord]:
+        """What audits say of those that have scores."""
+        found = (self._corrections.of(*pair) for pair in self._aggregator.pairs())
+        return (record for record in found if record is not None)
 
 
 def _gathered(blocks: Iterable[SeriesEstimates], into: list[SeriesEstimates]) -> Iterator[None]:

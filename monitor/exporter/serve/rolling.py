@@ -1,4 +1,4 @@
-"""The families of rolling estimates: nearly all of a page, written once for as long as they hold.
+"""The families of rolling numbers: nearly all of a page, written once for as long as they hold.
 
 A page of 85,000 lines is written as text at once: as objects that the interpreter looks through
 for garbage they would hold up everything else for a fifth of a second.
@@ -7,15 +7,32 @@ for garbage they would hold up everything else for a fifth of a second.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
-from monitor.exporter.scores.aggregator import SeriesEstimate, SeriesEstimates
 
+class RollingRow(Protocol):
+    """One window of one series: what stands in its labels, and a value for each family."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The metric, and what is behind the window."""
+
+    @property
+    def window(self) -> str:
+        """The name of the window."""
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """In the order of the families; None where there is no value."""
+
+
+#: Rows that are the same object for as long as none of them has changed.
+RollingBlock = Sequence[RollingRow]
 #: The lines of one block, and how many they are, family by family.
 _Lines = tuple[tuple[str, int], ...]
 
@@ -35,7 +52,7 @@ class Prepared(NamedTuple):
 
 
 class Rolling:
-    """The five families of estimates, in the order of an estimate's values.
+    """Families of rolling numbers, in the order of the values of a row.
 
     ``families`` are names and meanings, ``labels`` those of a block's keys with the window behind
     the metric.
@@ -45,25 +62,25 @@ class Rolling:
         self._families, self._labels = families, labels
         # In the order in which the client library writes them.
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
-        self._made: dict[int, tuple[SeriesEstimates, _Lines]] = {}
+        self._made: dict[int, tuple[RollingBlock, _Lines]] = {}
 
-    def families(self, blocks: Iterable[SeriesEstimates] = ()) -> list[GaugeMetricFamily]:
+    def families(self, blocks: Iterable[RollingBlock] = ()) -> list[GaugeMetricFamily]:
         """The families with all samples, as objects."""
         found = [
             GaugeMetricFamily(name, meaning, labels=self._labels)
             for name, meaning in self._families.items()
         ]
         for block in blocks:
-            for estimate in block:
-                labels = dict(zip(self._labels, _label_values(estimate), strict=True))
-                for family, value in zip(found, _values(estimate), strict=True):
+            for row in block:
+                labels = dict(zip(self._labels, _label_values(row), strict=True))
+                for family, value in zip(found, row.values, strict=True):
                     if value is not None:
                         family.samples.append(Sample(family.name, labels, value))
         return found
 
-    def written(self, blocks: Iterable[SeriesEstimates]) -> Generator[None, None, list[Written]]:
+    def written(self, blocks: Iterable[RollingBlock]) -> Generator[None, None, list[Written]]:
         """The families as text, block by block; a block is written once."""
-        made: dict[int, tuple[SeriesEstimates, _Lines]] = {}
+        made: dict[int, tuple[RollingBlock, _Lines]] = {}
         for block in blocks:
             # Held together with the block: its id is not given to another one meanwhile.
             made[id(block)] = self._made.get(id(block)) or (block, self._lines(block))
@@ -76,17 +93,17 @@ class Rolling:
             found.append(Written([head, *(text for text, _ in lines)], sum(n for _, n in lines)))
         return found
 
-    def _lines(self, block: SeriesEstimates) -> _Lines:
+    def _lines(self, block: RollingBlock) -> _Lines:
         lines: list[list[str]] = [[] for _ in self._families]
-        for estimate in block:
-            labels = self._as_text(estimate)
-            for name, of, value in zip(self._families, lines, _values(estimate), strict=True):
+        for row in block:
+            labels = self._as_text(row)
+            for name, of, value in zip(self._families, lines, row.values, strict=True):
                 if value is not None:
                     of.append(f"{name}{labels} {_number(value)}\n")
         return tuple(("".join(of), len(of)) for of in lines)
 
-    def _as_text(self, estimate: SeriesEstimate) -> str:
-        values = list(_label_values(estimate))
+    def _as_text(self, row: RollingRow) -> str:
+        values = list(_label_values(row))
         pairs = (f'{self._labels[i]}="{_escaped(values[i])}"' for i in self._order)
         return "{" + ",".join(pairs) + "}"
 
@@ -105,11 +122,6 @@ def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-def _values(found: SeriesEstimate) -> tuple[float | None, ...]:
-    it = found.estimate
-    return it.value, it.lower, it.upper, it.samples, it.missing_ratio
-
-
-def _label_values(found: SeriesEstimate) -> Iterator[str]:
-    metric, *others = found.key
-    return iter((metric, found.window, *others))
+def _label_values(row: RollingRow) -> Iterator[str]:
+    metric, *others = row.key
+    return iter((metric, row.window, *others))

@@ -19,6 +19,7 @@ from monitor.exporter.from_file import gauges
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.records import ScoreRecord, UnscoredMark
 from monitor.records.control import BaselineRecord, MetricBaseline
+from tests.stages.corrections import audits_of, correction, of_metric
 from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, at, pools, record
 
@@ -89,6 +90,32 @@ def test_control_records_take_the_place_of_learning() -> None:
     without = page_of(good_then_bad(), 41.0, [])
     assert without["rag_monitor_baseline_learning"] == 1
     assert "rag_drift_alarm" not in without
+
+
+def test_corrections_are_read_from_control_records() -> None:
+    """In any order of their lines; the latest of a key holds, and without a baseline none does."""
+    first, later = (
+        correction(metrics={"faithfulness": of_metric(audits_of(200, false_alarms=share))})
+        for share in (0.2, 0.05)
+    )
+    other = correction(application="shop")
+    lines = [each.to_json() for each in good_then_bad()]
+    orders = ([first, later, other], [other, first, later], [first, other, later])
+    pages = {
+        gauges(*made()[::2], lines, START + 21.0, [each.to_json() for each in order])
+        for order in orders
+    }
+    (page,) = pages
+    found = samples(page)
+    assert found["rag_score_corrected_lower"] < found["rag_score_corrected"]
+    assert found["rag_score_corrected"] < found["rag_score_corrected_upper"]
+    assert found["rag_monitor_audits"] == 200
+    assert 'rag_monitor_control_records_total{result="read"} 3.0' in page
+    assert page == gauges(
+        *made()[::2], lines, START + 21.0, [each.to_json() for each in (other, later, later)]
+    )
+    plain = page_of(good_then_bad(), 21.0)
+    assert not [name for name in plain if "corrected" in name or "audit" in name]
 
 
 def test_a_fixed_baseline_wins_over_the_control_topic() -> None:

@@ -188,6 +188,7 @@ def test_the_smallest_rate_of_all_applications_counts() -> None:
         ("alerts.pending", '{"RagDrift": "5m"}', "RagDrift"),
         ("alerts.pending", '{"RagQualityDrift": "soon"}', "'soon'"),
         ("alerts.by", "name-space", "'name-space', no name of a label"),
+        ("alerts.audit_kappa", "60", "less than or equal to 1"),
         ("alerts.job", "(", "no regular expression"),
         ("alerts.runbook_url", "wiki", "http(s)://"),
         ("alerts.runbook_url", "https://wiki/{{ $value }}", "http(s)://"),

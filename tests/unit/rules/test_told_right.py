@@ -254,6 +254,61 @@ def test_a_judge_that_contradicts_itself_is_a_ticket(stage: Stage) -> None:
     stage.fires({**story, upper: constant(0.45), few: constant(12)}, 60)
 
 
+def audited(kappa: float, interactions: int, verdict: str = "response_by_passage") -> Story:
+    """What people's audits say, on the pages of both exporters."""
+    about = f'application="support-bot",judge="llm@3f2a91",verdict="{verdict}"'
+    story = {**calm()}
+    for process in EXPORTERS:
+        story[of(process, "rag_monitor_audit_interactions", about)] = constant(interactions)
+        for measure, upper in (("kappa", kappa), ("recall", 0.2)):
+            labels = f'{about},measure="{measure}"'
+            story[of(process, "rag_monitor_audit_agreement_upper", labels)] = constant(upper)
+    return story
+
+
+def test_a_judge_that_people_disagree_with_is_a_ticket(stage: Stage) -> None:
+    """One of two exporters, where even the upper bound of kappa is low, on 50 audits or more."""
+    found = Firing(
+        "RagMonitorJudgeDoubtful",
+        {
+            **EXPORT,
+            "application": "support-bot",
+            "judge": "llm@3f2a91",
+            "verdict": "response_by_passage",
+        },
+        "Audits of support-bot: on response_by_passage Cohen's kappa of llm@3f2a91 and people is "
+        "at most 0.45 (upper bound; below 0.6 is doubtful). Its scores are as doubtful.",
+        {"cause": "audits"},
+    )
+    stage.fires(audited(0.45, 50), 60, found)
+    stage.fires(audited(0.65, 50), 60)
+    stage.fires(audited(0.45, 49), 60)
+
+
+def test_two_people_who_disagree_say_nothing_of_the_judge(stage: Stage) -> None:
+    """Their agreement is that of the task."""
+    stage.fires(audited(0.2, 500, "reviewers"), 60)
+
+
+def test_the_least_kappa_is_a_setting(tmp_path: Path) -> None:
+    """``alerts.audit_kappa``: 0.4 leaves a judge alone that 0.6 does not."""
+    Stage(tmp_path, alerts__audit_kappa="0.4").fires(audited(0.45, 500), 60)
+
+
+def test_a_judge_that_errs_otherwise_is_a_ticket(stage: Stage) -> None:
+    """While the latest audits differ from those before; where they do not, nobody is told."""
+    found = Firing(
+        "RagMonitorJudgeDoubtful",
+        WATCHED,
+        "faithfulness of support-bot: the latest 50 audits show other errors of llm@3f2a91 than "
+        "those before (rag_monitor_audit_judge_moved is 1). rag_score_corrected goes by all of "
+        "them, and fits neither time.",
+        {"cause": "audits_moved"},
+    )
+    story = with_series(calm(), "0x29 1x59 0x200", "rag_monitor_audit_judge_moved")
+    stage.tells(story, (25, []), (32, []), (40, [found]), (100, []))
+
+
 def with_budget(per_minute: float) -> Story:
     """Five dollars a day, spent so fast since midnight, which is minute 0."""
     story = {**calm()}
