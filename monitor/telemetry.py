@@ -550,7 +550,11 @@ class BudgetTelemetry:
     """The day's money; made where there is a budget. What is shown is asked for at scrapes."""
 
     def __init__(
-        self, registry: CollectorRegistry, usd_per_day: float, spent: Callable[[], float]
+        self,
+        registry: CollectorRegistry,
+        usd_per_day: float,
+        spent: Callable[[], float],
+        day_end: Callable[[], float],
     ) -> None:
         self.per_day = Gauge(
             "rag_monitor_budget_usd_per_day",
@@ -570,6 +574,12 @@ class BudgetTelemetry:
             registry=registry,
         )
         self.left.set_function(lambda: max(0.0, usd_per_day - spent()))
+        self.day_end = Gauge(
+            "rag_monitor_budget_day_end_timestamp_seconds",
+            "When the day of the budget ends (budget.timezone), as a Unix time.",
+            registry=registry,
+        )
+        self.day_end.set_function(day_end)
 
 
 class BurstTelemetry:

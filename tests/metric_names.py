@@ -56,7 +56,7 @@ def declared_metrics() -> frozenset[str]:
     KafkaTelemetry(registry)
     ScorerTelemetry(registry)
     ExporterTelemetry(registry)
-    BudgetTelemetry(registry, 0.0, lambda: 0.0)
+    BudgetTelemetry(registry, 0.0, lambda: 0.0, lambda: 0.0)
     BurstTelemetry(registry, 0.0, lambda: 0.0)
     PausedTelemetry(registry, lambda: {"*": 0.0})
     registry.register(_quality())

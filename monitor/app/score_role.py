@@ -249,7 +249,12 @@ class ScoreRole:
             await each.judge.prepare()
         require_prices(judges)
         per_day, clock = budget.usd_per_day, self._clock
-        BudgetTelemetry(self._shared.registry, per_day, lambda: budget.spent(clock()))
+        BudgetTelemetry(
+            self._shared.registry,
+            per_day,
+            lambda: budget.spent(clock()),
+            lambda: budget.day_end(clock()),
+        )
 
     def _judge_paused(self, judge: str, why: str | None) -> None:
         """Not ready is not stuck: nothing ends while judging pauses."""

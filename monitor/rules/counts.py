@@ -84,9 +84,10 @@ def _late(plan: AlertPlan) -> Recording:
 def _expected(plan: AlertPlan, end: str) -> str:
     """Scores that the traffic of the window should have given, at least.
 
-    Read or sent, whatever is more (scorers may be away, or catch up), without what nobody expects
-    a score of, at the smallest rate that is configured; and at least what was picked, or is under
-    way. In blocks one stands for others, which are taken off. A part that is not known is left out.
+    Read or sent, whatever is more (scorers may be away, or catch up), at the smallest rate that is
+    configured, without what nobody expects a score of: that is known of what the hash has taken, at
+    whatever rate. And at least what was picked, or is under way. In blocks one stands for others,
+    which are taken off. A part that is not known is left out.
     """
     excused = plan.summed(
         f'{OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
@@ -108,7 +109,8 @@ def _expected(plan: AlertPlan, end: str) -> str:
 
 
 def _at_rate(plan: AlertPlan, traffic: str, excused: str, end: str) -> str:
-    taken = f"{plan.least_rate:g} * clamp_min(({traffic} - {excused}) or {traffic}, 0)"
+    at_rate = f"{plan.least_rate:g} * {traffic}"
+    taken = f"clamp_min(({at_rate} - {excused}) or {at_rate}, 0)"
     if not plan.block_s:
         return taken
     others = plan.summed(f'{OUTCOMES}{end}{{reason=~"slot|lag"}}')

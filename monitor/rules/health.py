@@ -23,6 +23,8 @@ from monitor.rules.promql import SCORER, asked, grown
 _WHOLE: Final = "{{ $value | printf `%.0f` }}"
 #: What an exporter shows from its start on.
 EXPORTER: Final = "rag_monitor_series"
+#: For so long a monitor is missed that has gone while others stayed.
+_GONE_FOR: Final = "6h"
 #: The share of the expected scores below which there are next to none.
 _HARDLY: Final = 0.01
 
@@ -79,15 +81,19 @@ def _unreachable(plan: AlertPlan) -> Alert:
 
 
 def _no_target(plan: AlertPlan) -> Alert:
+    """Where others of the same Prometheus stay, what went is seen by what was there before."""
+    there = f"count by ({plan.by}) ({_up(plan)})"
+    before = f"count by ({plan.by}) (max_over_time({_up(plan)}[{_GONE_FOR}]))"
+    one = f"{before} unless on ({plan.by}) {there}"
     return plan.alert(
         "RagMonitorDown",
         "page",
         HEALTH,
-        expr=f"absent({_up(plan)})",
+        expr=f"({one})\nor\n(absent({_up(plan)}) unless on () ({one}))",
         labels={"cause": "no_target"},
         summary="The monitor is gone",
-        description=f"Prometheus has no target with a job like {plan.alerts.job}: nothing is "
-        "deployed, or nothing is scraped.",
+        description=f"Prometheus has no target with a job like {plan.alerts.job} any more: nothing "
+        f"is deployed, or nothing is scraped. What was there within {_GONE_FOR} is missed.",
     )
 
 
@@ -216,8 +222,9 @@ def _thinned(plan: AlertPlan) -> Alert:
         pending="1h",
         labels={"cause": "thinned"},
         summary="Hardly anything is judged",
-        description="{{ $value | humanizePercentage }} of what should be judged is, since "
-        "reading is behind: gauges have wide intervals, and alarms come late.",
+        description="{{ $value | humanizePercentage }} of what should be judged is (reading that "
+        "is behind takes less, and so does a judge that fails): gauges have wide intervals, and "
+        "alarms come late.",
     )
 
 

@@ -14,8 +14,6 @@ from monitor.rules.quality import plain_metric
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 #: Audited interactions below which κ is not told.
 _AUDITED: Final = 50
-#: Seconds; days begin at midnight UTC.
-_UNTIL_MIDNIGHT: Final = "(86400 - time() % 86400)"
 
 
 def judge(plan: AlertPlan) -> list[Alert]:
@@ -193,22 +191,37 @@ def _errs_otherwise(plan: AlertPlan) -> Alert:
     )
 
 
+def _until_midnight(plan: AlertPlan) -> str:
+    """Seconds until the day of the budget ends, in its own time zone."""
+    return f"({plan.one_of_replicas('rag_monitor_budget_day_end_timestamp_seconds')} - time())"
+
+
 def _forecast(plan: AlertPlan) -> Alert:
-    """Ahead of the end: then something can be done about it."""
+    """Ahead of the end: then something can be done about it.
+
+    A day that goes on as yesterday did may slow down by itself: what was spent by this time, then
+    and now, says what today will come to.
+    """
     left = plan.one_of_replicas("rag_monitor_budget_usd_left")
-    pace = plan.one_of_replicas("rate(rag_monitor_budget_usd_spent[1h])")
+    spent = plan.one_of_replicas("rag_monitor_budget_usd_spent")
+    # Not a rate: a sum of floats may go down in its last digit, which is no restart.
+    pace = plan.one_of_replicas("deriv(rag_monitor_budget_usd_spent[1h])")
+    yesterday = plan.one_of_replicas("max_over_time(rag_monitor_budget_usd_spent[1d])")
+    by_then = plan.one_of_replicas("rag_monitor_budget_usd_spent offset 1d")
+    per_day = plan.one_of_replicas("rag_monitor_budget_usd_per_day")
     left_s = f"({left} > 0) / ({pace} > 0)"
     return plan.alert(
         "RagMonitorBudgetExhausted",
         "ticket",
         JUDGE,
-        expr=f"{left_s} < {_UNTIL_MIDNIGHT} - {seconds(plan.alerts.forecast)}",
+        expr=f"{left_s} < {_until_midnight(plan)} - {seconds(plan.alerts.forecast)}\n"
+        f"unless ({spent} * {yesterday} / ({by_then} > 0) <= {per_day})",
         pending="15m",
         labels={"cause": "forecast"},
         summary="At this pace the budget of the judge is spent before the day is over",
         description="At the pace of the last hour the day's money is spent in "
-        "{{ $value | humanizeDuration }}; from then on nothing is judged until midnight (UTC); "
-        "a smaller sampling.rate makes it last.",
+        "{{ $value | humanizeDuration }}; from then on nothing is judged until midnight "
+        "(budget.timezone); a smaller sampling.rate makes it last.",
     )
 
 
@@ -225,7 +238,7 @@ def _over_budget(plan: AlertPlan) -> Alert:
         "ticket",
         JUDGE,
         expr=f"{plan.summed(over)} > 0\n"
-        f"and on () (vector({_UNTIL_MIDNIGHT}) > {seconds(plan.alerts.forecast)})",
+        f"unless on ({plan.by}) ({_until_midnight(plan)} <= {seconds(plan.alerts.forecast)})",
         labels={"cause": "left_out"},
         summary="The budget of the judge is spent",
         description="{{ $value | printf `%.0f` }} picked interactions were not judged within "

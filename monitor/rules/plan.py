@@ -53,13 +53,13 @@ class AlertPlan:
         return f"max without ({', '.join((*self.alerts.replicas, *others))}) ({metric})"
 
     def shorter(self, window: str) -> str | None:
-        """The longest window of at most a sixth of this one; None where there is none.
+        """The longest window of at most a quarter of this one; None where there is none.
 
         >>> plan = AlertPlan(Alerts(), 1.0)
         >>> plan.shorter("24h"), plan.shorter("1h"), plan.shorter("5m")
         ('1h', '5m', None)
         """
-        short = [one for one in self.windows if 6 * seconds(one) <= seconds(window)]
+        short = [one for one in self.windows if 4 * seconds(one) <= seconds(window)]
         return short[-1] if short else None
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 from monitor.config import seconds
 from monitor.rules.model import Alert, Recording, RuleGroup, Severity
 from monitor.rules.plan import DRIFT, QUALITY, AlertPlan
-from monitor.rules.promql import asked, length_s
+from monitor.rules.promql import asked, duration, length_s
 
 _DRIFT: Final = "application_judge_metric"
 _WINDOW: Final = "application_judge_metric_window"
@@ -36,6 +36,8 @@ RECORDED: Final = {
 #: For so long at most an alarm that has ended goes on, and says where the mean is now: some
 #: evaluations. From then on it keeps firing with what it said last.
 _TOLD_S: Final = 120
+#: Between the ends of alerts: two evaluations.
+_MARGIN_S: Final = 120
 #: Objectives of longer windows wake nobody: they are about a day or a week.
 _LONGEST_PAGE_S: Final = 6 * 3_600
 #: With fewer samples a short window does not say that all is well again.
@@ -86,13 +88,16 @@ def _drift(plan: AlertPlan) -> Alert:
     by = ", ".join(_keys(plan))
     alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
     ended = recorded("rag_drift_recovered_timestamp_seconds")
+    # Of one that was too short to be told, nobody need hear the end.
+    told = 'alertname="RagQualityDrift",alertstate="firing",severity="page"'
     told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityDrift"]))
     return plan.alert(
         "RagQualityDrift",
         "page",
         DRIFT,
         expr=f"({alarm} == 1 unless on ({by}) {stale} == 1)\n"
-        f"or\n({alarm} and on ({by}) (time() - {ended} < {told_s}))",
+        f"or\n({alarm} and on ({by}) (time() - {ended} < {told_s})\n"
+        f"  and on ({by}) ALERTS{{{told}}})",
         summary=_said(
             plan, "headline", f"{{{{ $labels.application }}}}: {plain_metric()} worse than normal"
         ),
@@ -117,8 +122,10 @@ def _stale(plan: AlertPlan) -> Alert:
         expr=f"{alarm} == 1 and on ({by}) {stale} == 1",
         labels={"cause": "stale"},
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} was worse when scores ended",
-        description="The alarm is open (rag_drift_alarm is {{ $value }}), and nothing has been "
-        "scored for long: the judge was replaced, traffic has ended, or the application is gone. "
+        description="The alarm is open (rag_drift_alarm is {{ $value }}), and this judge has "
+        "scored nothing for long: it was replaced, traffic has ended, or the application is gone. "
+        "A judge that took its place in a bad time has learned that as normal (rag-monitor "
+        "baseline show). "
         f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge"),
@@ -134,10 +141,14 @@ def _drift_many(plan: AlertPlan) -> Alert:
         "{{ . | label `headline` }}",
         "{{ $labels.application }} is worse than normal",
     )
+    # As long as the single ones go on: without it each of them would call at the end.
+    single_s = length_s(plan.alerts.keep_firing["RagQualityDrift"]) + _TOLD_S + _MARGIN_S
+    own_s = length_s(plan.alerts.keep_firing["RagQualityDriftMany"])
     return plan.alert(
         "RagQualityDriftMany",
         "page",
         DRIFT,
+        keep_firing=duration(max(own_s, single_s)),
         expr=f"max by ({by}) ({together}) >= {plan.alerts.together}",
         summary="{{ $value | printf `%.0f` }} applications became worse together, "
         "{{ $labels.application }} among them",
@@ -188,7 +199,8 @@ def _pair(plan: AlertPlan, window: str) -> str:
     """Breached over the window, unless the shorter one beside it is well again, or has no score.
 
     The SRE workbook's pairs of windows. It is well on the other side of the bound than the long
-    one. With few samples it does not say so.
+    one. With few samples it does not say so, and traffic that comes in batches has none now and
+    then: it has ended when there is none for half of the long window.
     """
     by, here = ", ".join(_keys(plan)), f'{{window="{window}"}}'
     breached = f"({recorded('rag_objective_breached')}{here} == 1)"
@@ -201,19 +213,31 @@ def _pair(plan: AlertPlan, window: str) -> str:
     near = f'{{window="{short}"}}'
     well = f"{beyond} * on ({by}) ({score}{near} - on ({by}) {bound}{here}) <= 0"
     samples = f"{recorded('rag_score_samples')}{near}"
+    long_ago = duration(seconds(window) // 2)
     return (
-        f"({found}\n  unless on ({by}) ({samples} == 0)\n"
+        f"({found}\n  unless on ({by}) (max_over_time({samples}[{long_ago}]) == 0)\n"
         f"  unless on ({by}) (({samples} >= {_FEW}) and on ({by}) ({well})))"
     )
 
 
 def _missing(plan: AlertPlan) -> Alert:
-    """What is not defined cannot become worse: an index that is empty moves no faithfulness."""
+    """What is not defined cannot become worse: an index that is empty moves no faithfulness.
+
+    What had no value at this time of the day on two days, or a week ago, has none now either:
+    references that are written in office hours.
+    """
+    by, hour = ", ".join(_keys(plan)), f'{{window="{plan.hour}"}}'
+
+    def had(ago: str) -> str:
+        return f"{recorded('rag_score_samples')}{hour} offset {ago}"
+
     return plan.alert(
         "RagQualityMissing",
         "page",
         QUALITY,
-        expr=f"{recorded('rag_quality_missing')} == 1",
+        expr=f"{recorded('rag_quality_missing')} == 1\n"
+        f"unless on ({by}) ({had('1d')} == 0 and on ({by}) {had('2d')} == 0)\n"
+        f"unless on ({by}) ({had('1w')} == 0)",
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} has no value any more",
         description="{{ $labels.metric }} of {{ $labels.application }} has a baseline, and no "
         "interaction of the last hour or more gave it a value (rag_quality_missing is "

@@ -194,7 +194,8 @@ class Intake:
         if lacks_key:
             self._telemetry.key_fallbacks.inc()
         if not is_taken:
-            return self._not_sampled(Reason.HASH)
+            # Nobody wants a score of an application whose rate is 0, and nobody expects one.
+            return self._not_sampled(Reason.HASH if whole.sampler.rate else Reason.FILTERED)
         if decoded.is_too_old:
             return self._not_sampled(Reason.TOO_OLD)
         if not is_let_through:

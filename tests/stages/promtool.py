@@ -78,6 +78,23 @@ class Stage:
         """The same for several minutes of one story."""
         self._run(self._test(story, moments))
 
+    def said(self, story: Story, *moments: int, unit: str = "m") -> dict[int, list[dict[str, str]]]:
+        """By moment the labels of all that fires then, but for the watchdog; no check at all."""
+        test = self._test(story, [(at, ()) for at in moments])
+        for check in test["alert_rule_test"]:
+            check["eval_time"] = check["eval_time"].removesuffix("m") + unit
+        output = self._output(test)
+        found: dict[int, list[dict[str, str]]] = {at: [] for at in moments}
+        parts = re.split(r"alertname: \w+, time: (\S+),", output)
+        for time, said in zip(parts[1::2], parts[2::2], strict=True):
+            at = next(at for at in moments if seconds_of(time) == seconds_of(f"{at}{unit}"))
+            got = said.partition("got:[")[2]
+            for labels in re.findall(r"Labels:\{(.*?)\}\s*\n", got):
+                alert = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+                if alert["alertname"] != WATCHDOG.alert:
+                    found[at].append(alert)
+        return found
+
     def _test(self, story: Story, moments: Iterable[tuple[int, Sequence[Firing]]]) -> Any:
         checks = [
             {
@@ -116,6 +133,15 @@ class Stage:
         return min(found, key=lambda rule: len(rule.labels))
 
     def _run(self, test: Any) -> None:
+        found = self._promtool(test)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+    def _output(self, test: Any) -> str:
+        found = self._promtool(test)
+        assert "FAILED" in found.stdout + found.stderr or not found.returncode, found.stderr
+        return found.stdout + found.stderr
+
+    def _promtool(self, test: Any) -> subprocess.CompletedProcess[str]:
         head = {
             "rule_files": list(self._files),
             "evaluation_interval": self._interval,
@@ -123,8 +149,17 @@ class Stage:
         }
         file = self._directory / "story.yml"
         file.write_text(yaml.safe_dump(head, allow_unicode=True), encoding="utf-8")
-        found = promtool("test", "rules", file)
-        assert found.returncode == 0, found.stdout + found.stderr
+        return promtool("test", "rules", file)
+
+
+def seconds_of(duration: str) -> int:
+    """Of a duration as promtool writes it.
+
+    >>> seconds_of("1h6m40s"), seconds_of("4000s"), seconds_of("36h")
+    (4000, 4000, 129600)
+    """
+    units = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+    return sum(int(n) * units[unit] for n, unit in re.findall(r"(\d+)([dhms])", duration))
 
 
 def _filled(template: str, labels: dict[str, str]) -> str:

@@ -15,6 +15,13 @@ from monitor.records.spans import in_words
 #: A first line has at most 110, and cluster and namespace stand before it.
 MOST_CHARACTERS: Final = 94
 _LEAST_NAME: Final = 8
+#: Why an alarm has ended, where nothing says how things are now.
+_ENDED: Final = {
+    "recovered": "back to normal",
+    "new_baseline": "another baseline holds",
+    "threshold_raised": "its threshold was raised",
+    "not_watched": "nothing was scored any more",
+}
 _SEGMENT_CHARACTERS: Final = 40
 
 
@@ -38,6 +45,9 @@ def _moved(record: AlarmRecord) -> list[str]:
     """The longest first."""
     now = record.recovered or record.settled or record.change
     since = f"since {_moment(record.since, record.opened_at)}"
+    if record.state == "closed" and record.recovered is None:
+        after = in_words(((record.closed_at or record.opened_at) - record.since).total_seconds())
+        return [f"– alarm ended after {after}: {_ENDED[record.closed_because or 'recovered']}"]
     if now.value is None or now.lower is None or now.upper is None:
         return [f"– nothing is scored {since}"]
     if record.recovered is not None:

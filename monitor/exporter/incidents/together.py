@@ -1,7 +1,7 @@
 """Which alarms opened together: one cause for many applications is one incident.
 
-Alarms whose openings follow each other within a quarter of an hour belong together, however many
-they become, and also when some of them have closed: what is left of an incident is no other one.
+Alarms that opened within a quarter of an hour of the first of them belong together, also when some
+of them have closed: what is left of an incident is no other one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def together(records: Iterable[AlarmRecord]) -> dict[str, int]:
 def _incidents(records: Iterable[AlarmRecord]) -> Iterator[list[AlarmRecord]]:
     incident: list[AlarmRecord] = []
     for record in sorted(records, key=lambda one: (one.opened_at, one.key)):
-        if incident and (record.opened_at - incident[-1].opened_at).total_seconds() > WITHIN_S:
+        if incident and (record.opened_at - incident[0].opened_at).total_seconds() > WITHIN_S:
             yield incident
             incident = []
         incident.append(record)

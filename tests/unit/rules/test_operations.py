@@ -181,8 +181,10 @@ def test_a_judge_upgrade_in_an_incident_leaves_a_ticket(stage: Stage) -> None:
             "judge": "llm@3f2a91",
             "direction": "worse",
         },
-        "The alarm is open (rag_drift_alarm is 1), and nothing has been scored for long: the judge "
-        "was replaced, traffic has ended, or the application is gone. It ends a day later. "
+        "The alarm is open (rag_drift_alarm is 1), and this judge has scored "
+        "nothing for long: it was replaced, traffic has ended, or the application is gone. A judge "
+        "that took its place in a bad time has learned that as normal (rag-monitor baseline show). "
+        "It ends a day later. "
         "Last: unknown; judge llm@3f2a91.",
         {"cause": "stale"},
     )
@@ -211,8 +213,8 @@ def test_load_that_stays_is_a_ticket(stage: Stage) -> None:
     thinned = Firing(
         "RagMonitorBlind",
         HERE,
-        "8% of what should be judged is, since reading is behind: gauges have wide intervals, and "
-        "alarms come late.",
+        "8% of what should be judged is (reading that is behind takes less, and so does a judge "
+        "that fails): gauges have wide intervals, and alarms come late.",
         {"cause": "thinned"},
     )
     stage.tells(busy(LENGTH - 1), (150, []), (170, [thinned]), (300, [thinned]))

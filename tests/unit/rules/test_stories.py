@@ -249,6 +249,14 @@ def test_few_scores_in_the_short_window_do_not_end_a_breach(stage: Stage) -> Non
     stage.fires(at_short(few, "5m", constant(1), constant(0)), 130)
 
 
+def test_batches_with_nothing_between_are_still_a_breach(stage: Stage) -> None:
+    """Ten answers each quarter of an hour: mostly there is none within five minutes."""
+    batches = at_short(
+        breached("1h"), "5m", " ".join(["0.8x4 _x9"] * 32), " ".join(["10x4 0x9"] * 32)
+    )
+    stage.tells(batches, *((at, [below_objective("1h")]) for at in (150, 203, 255, 306, 400)))
+
+
 def test_an_objective_that_is_kept_is_quiet(stage: Stage) -> None:
     """A mean below the bound is none while the interval reaches it, or too little is known."""
     story = with_all(calm(), constant(0.89), "rag_score{")
@@ -505,10 +513,25 @@ def test_nothing_answers(stage: Stage) -> None:
 def test_nothing_is_there(stage: Stage) -> None:
     """All targets have vanished, or there never was one."""
     text = (
-        "Prometheus has no target with a job like (.*/)?rag-monitor(-(score|export|run|audit))?: "
-        "nothing is deployed, or nothing is scraped."
+        "Prometheus has no target with a job like (.*/)?rag-monitor(-(score|export|run|audit))? "
+        "any more: nothing is deployed, or nothing is scraped. What was there within 6h is missed."
     )
     stage.fires({'up{job="other",instance="x"}': constant(1)}, 10, down("no_target", {}, text))
+
+
+def test_one_monitor_of_two_vanishes(stage: Stage) -> None:
+    """Staging stays: that production has no target any more is told with its name, and once."""
+    ended = {series: f"{values.partition('x')[0]}x99" for series, values in calm().items()}
+    staging = {
+        series.replace('namespace="rag"', 'namespace="staging"'): values
+        for series, values in calm().items()
+    }
+    text = (
+        "Prometheus has no target with a job like (.*/)?rag-monitor(-(score|export|run|audit))? "
+        "any more: nothing is deployed, or nothing is scraped. What was there within 6h is missed."
+    )
+    gone = down("no_target", HERE, text)
+    stage.tells({**ended, **staging}, (95, []), (115, [gone]), (450, [gone]), (478, []))
 
 
 def test_one_exporter_of_two_is_a_ticket(stage: Stage) -> None:

@@ -26,6 +26,7 @@ from tests.stages.weeks import (
 
 HERE = {"namespace": "rag"}
 EXPORT = {**HERE, "job": "rag-monitor-export"}
+DAY_END = "rag_monitor_budget_day_end_timestamp_seconds"
 SCORE = {**HERE, "job": "rag-monitor-score"}
 WATCHED = {
     **EXPORT,
@@ -73,8 +74,10 @@ def stale(last: str = LINE) -> Firing:
     return Firing(
         "RagQualityDrift",
         {**WATCHED, "direction": "worse"},
-        "The alarm is open (rag_drift_alarm is 1), and nothing has been scored for long: the judge "
-        "was replaced, traffic has ended, or the application is gone. It ends a day later. "
+        "The alarm is open (rag_drift_alarm is 1), and this judge has scored "
+        "nothing for long: it was replaced, traffic has ended, or the application is gone. A judge "
+        "that took its place in a bad time has learned that as normal (rag-monitor baseline show). "
+        "It ends a day later. "
         f"Last: {last}; judge llm@3f2a91.",
         {"cause": "stale"},
     )
@@ -99,6 +102,38 @@ def test_an_alarm_that_is_no_longer_fed_wakes_nobody(stage: Stage) -> None:
         (390, [stale()]),
         (407, []),
     )
+
+
+def test_an_alarm_of_some_seconds_is_told_to_nobody(tmp_path: Path) -> None:
+    """It was over before anybody could have been called; its end is no news either."""
+    story = told(calm(), LINE, "_x399 1x3 _x1600")
+    story = {series: re.sub(rf"x{LENGTH}$", "x2000", values) for series, values in story.items()}
+    name = "rag_drift_alarm"
+    story = with_series(story, "0x399 1x3 0x1600", name, f'{METRIC},direction="worse"')
+    ended = "rag_drift_recovered_timestamp_seconds"
+    story = with_series(story, "_x402 4030x1600", ended)
+    found = Stage(tmp_path, "10s").said(story, 4000, 4060, 4120, 4400, unit="s")
+    assert [one for each in found.values() for one in each if "Drift" in one["alertname"]] == []
+
+
+def test_the_end_of_a_storm_calls_nobody_again(stage: Stage) -> None:
+    """The page for all goes on as long as the single ones, which it inhibits."""
+    story = calm()
+    names = [f"app-{i}" for i in range(5)]
+    for name in names:
+        whose = METRIC.replace("support-bot", name)
+        drift = f'{whose},direction="worse"'
+        story = with_series(story, f"0x99 1x60 0x{LENGTH}", "rag_drift_alarm", drift)
+        story = with_series(story, "_x99 5x60", "rag_drift_applications_together", whose)
+        ended = "rag_drift_recovered_timestamp_seconds"
+        story = with_series(story, f"_x160 {160 * 60}x{LENGTH}", ended, whose)
+    moments = stage.said(story, *range(158, 180, 2))
+    for at, found in moments.items():
+        names = [one["alertname"] for one in found]
+        many, single = names.count("RagQualityDriftMany"), names.count("RagQualityDrift")
+        assert many == 5 or single == 0, at
+    assert moments[158]
+    assert moments[178] == []
 
 
 def of_application(name: str, together: int) -> Story:
@@ -212,8 +247,8 @@ def thinned(share: str) -> Firing:
     return Firing(
         "RagMonitorBlind",
         HERE,
-        f"{share} of what should be judged is, since reading is behind: gauges have wide "
-        "intervals, and alarms come late.",
+        f"{share} of what should be judged is (reading that is behind takes less, and so does a "
+        "judge that fails): gauges have wide intervals, and alarms come late.",
         {"cause": "thinned"},
     )
 
@@ -315,6 +350,8 @@ def with_budget(per_minute: float) -> Story:
     for process in SCORERS:
         story[of(process, "rag_monitor_budget_usd_spent")] = growing(per_minute)
         story[of(process, "rag_monitor_budget_usd_left")] = f"5-{per_minute}x{LENGTH}"
+        story[of(process, "rag_monitor_budget_usd_per_day")] = constant(5)
+        story[of(process, DAY_END)] = constant(86_400)
     return story
 
 
@@ -324,17 +361,88 @@ def test_money_that_will_not_last_is_told_ahead(stage: Stage) -> None:
         "RagMonitorBudgetExhausted",
         SCORE,
         "At the pace of the last hour the day's money is spent in 6h 40m 0s; from then on nothing "
-        "is judged until midnight (UTC); a smaller sampling.rate makes it last.",
+        "is judged until midnight (budget.timezone); a smaller sampling.rate makes it last.",
         {"cause": "forecast"},
     )
     stage.tells(with_budget(0.01), (5, []), (100, [ahead]))
     stage.tells(with_budget(0.0035), (100, []), (470, []))
 
 
+def test_a_day_like_yesterday_is_no_news(tmp_path: Path) -> None:
+    """Four dollars in office hours, of five a day: at noon the pace of the last hour is no news."""
+    day = [4.0 * min(1.0, max(0.0, (quarter / 4 - 8) / 10)) for quarter in range(96)]
+    both, more = ([*day, *(share * times for share in day)] for times in (1.0, 1.5))
+    for spent, told in ((both, False), (more, True)):
+        story = {}
+        for process in SCORERS:
+            left = [max(0.0, 5 - dollars) for dollars in spent]
+            story[of(process, "rag_monitor_budget_usd_spent")] = " ".join(map(str, spent))
+            story[of(process, "rag_monitor_budget_usd_left")] = " ".join(map(str, left))
+            story[of(process, "rag_monitor_budget_usd_per_day")] = "5x200"
+            story[of(process, DAY_END)] = "86400x95 172800x95"
+        noon = 24 + 12
+        found = Stage(tmp_path, "15m").said(story, noon, unit="h")[noon]
+        names = [one["alertname"] for one in found if one.get("cause") == "forecast"]
+        assert names == ["RagMonitorBudgetExhausted"] * told
+
+
+def test_a_sum_that_dips_in_its_last_digit_is_no_restart(stage: Stage) -> None:
+    """A rate of it would take it for all that was spent, and tell an end that is near."""
+    story = with_budget(0.003)
+    for process in SCORERS:
+        values = [0.003 * minute - 1e-9 * (minute % 2) for minute in range(LENGTH)]
+        story[of(process, "rag_monitor_budget_usd_spent")] = " ".join(f"{v:.12f}" for v in values)
+    stage.tells(story, (300, []), (470, []))
+
+
+@pytest.mark.parametrize(("day", "fires"), [("weekday", False), ("first", True), ("lost", True)])
+def test_references_of_office_hours_are_not_missed_at_night(
+    tmp_path: Path, day: str, fires: bool
+) -> None:
+    """Two nights ago there were none either; where there were some, or nobody knows, it is told."""
+    office = "0x31 60x39 0x23 "  # a value each quarter of an hour: from 8 to 18
+    samples = {"weekday": office * 3, "first": "_x191 0x95", "lost": "60x191 60x39 0x55"}[day]
+    night = {"weekday": 69 * HOUR, "first": 69 * HOUR, "lost": 69 * HOUR}[day]
+    missing = f"0x{night - 4} 1x20"
+    story = with_series(stretched(calm()), samples, "rag_score_samples", f'{METRIC},window="1h"')
+    story = with_series(story, missing, "rag_quality_missing")
+    found = Stage(tmp_path, STEP).said(story, 70, unit="h")[70]
+    assert ["RagQualityMissing"] * fires == [
+        one["alertname"] for one in found if one["alertname"] == "RagQualityMissing"
+    ]
+
+
 def test_a_budget_that_is_spent_at_the_end_of_the_day_is_nobodys_work(tmp_path: Path) -> None:
     """Ten minutes before midnight nothing can be done, and nothing has to be."""
     story = {**calm(), outcome("score-1", "over_budget", "usd_per_day"): f"_x99 1+20x{LENGTH}"}
+    story[of("score-1", DAY_END)] = constant(86_400)
     Stage(tmp_path, alerts__forecast="23h").tells(story, (105, []), (150, []))
+
+
+def test_who_samples_nothing_of_one_application_is_not_blind(tmp_path: Path) -> None:
+    """At night only that one has traffic: what the hash took of it nobody expects a score of."""
+    apps = '[{"application": "chat", "sampling": {"rate": 0}}]'
+    stage = Stage(tmp_path, sampling__rate="0.5", applications=apps)
+    story = calm()
+    for process in SCORERS:
+        story[outcome(process, "scored")] = f"900+4.5x60 1170x{LENGTH - 61}"
+        story[outcome(process, "unscorable", "no_contexts")] = f"98+0.5x60 128x{LENGTH - 61}"
+        story[outcome(process, "not_sampled", "hash")] = f"100+5x{LENGTH}"
+        story[outcome(process, "not_sampled", "filtered")] = f"0x60 0+5x{LENGTH - 61}"
+        story[of(process, "rag_monitor_interactions_in_flight")] = constant(0)
+    stage.tells(story, (50, []), (200, []), (470, []))
+
+
+def test_who_samples_only_a_small_application_is_not_behind(tmp_path: Path) -> None:
+    """The rest is of nobody's interest, and nothing is thinned."""
+    apps = '[{"application": "bank", "sampling": {"rate": 1.0}}]'
+    stage = Stage(tmp_path, sampling__rate="0", applications=apps)
+    story = without(calm(), 'outcome="unscorable"')
+    for process in SCORERS:
+        story[of(process, "rag_monitor_interactions_consumed_total")] = growing(100, 1000)
+        story[outcome(process, "scored")] = growing(0.1, 900)
+        story[outcome(process, "not_sampled", "filtered")] = growing(99.9, 100)
+    stage.tells(story, (200, []), (470, []))
 
 
 def test_a_neighbour_with_a_similar_name_is_none_of_ours(stage: Stage) -> None:

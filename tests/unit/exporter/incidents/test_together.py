@@ -21,11 +21,14 @@ def opened(application: str, minute: float, **fields: object) -> AlarmRecord:
     )
 
 
-def test_openings_that_follow_each_other_are_one_incident() -> None:
-    """Within a quarter of an hour each; several metrics of an application are one of it."""
+def test_openings_close_to_the_first_are_one_incident() -> None:
+    """Within a quarter of an hour of it; several metrics of an application are one of it.
+
+    What opens later has another cause, and calls for itself.
+    """
     records = [
         *(opened("a", 0), opened("a", 1, metric="faithfulness"), opened("b", 14)),
-        *(opened("c", 29), opened("late", 44.1), opened("over", 3, state="closed")),
+        *(opened("c", 15), opened("late", 15.1), opened("over", 3, state="closed")),
     ]
     found = together(records)
     assert {key.split("/")[1]: number for key, number in found.items()} == {
