@@ -88,15 +88,30 @@ def gauges(
     records: Iterable[ScoreRecord], now: float, windows: Mapping[str, int], period: int
 ) -> dict[Series, Gauges]:
     """All series at ``now`` (epoch seconds); windows and period in seconds."""
-    series: dict[tuple[str, ...], list[Slot]] = {}
-    for record in counted(within_horizon(records, now, windows, period)):
-        for metric, slot in slots(record):
-            series.setdefault((metric, record.application, record.judge.label), []).append(slot)
+    series = _series(records, now, windows, period)
     repeated = {labels: dependence(held, now, windows) for labels, held in series.items()}
     return {
         Series(labels[0], window, *labels[1:]): found
         for labels, window, found in over_windows(series, now, windows, repeated)
     }
+
+
+def dependences(
+    records: Iterable[ScoreRecord], now: float, windows: Mapping[str, int], period: int
+) -> dict[str, float]:
+    """V of every metric; the records are of one application and judge."""
+    series = _series(records, now, windows, period)
+    return {labels[0]: dependence(held, now, windows) for labels, held in series.items()}
+
+
+def _series(
+    records: Iterable[ScoreRecord], now: float, windows: Mapping[str, int], period: int
+) -> dict[tuple[str, ...], list[Slot]]:
+    series: dict[tuple[str, ...], list[Slot]] = {}
+    for record in counted(within_horizon(records, now, windows, period)):
+        for metric, slot in slots(record):
+            series.setdefault((metric, record.application, record.judge.label), []).append(slot)
+    return series
 
 
 def segment_gauges(

@@ -163,16 +163,16 @@ class Batch:
 Picks = Sequence[float | None]
 
 
-def batch(picks: Picks, horizon: Picks) -> Batch:
+def batch(picks: Picks, horizon: Picks, repeated: float = 1.0) -> Batch:
     """Mean, Wilson bounds and count of equally weighted picks, none of them failed.
 
-    A pick without a value is None. The bounds need no direction: Wilson's interval of 1 − x is the
-    mirror of that of x.
+    ``repeated`` is V, how much neighbours repeat each other. A pick without a value is None. The
+    bounds need no direction: Wilson's interval of 1 − x is the mirror of that of x.
     """
     values = [x for x in picks if x is not None]
     n, p = len(values), sum(values) / len(values)
     long = _spread(horizon) if sum(x is not None for x in horizon) >= 500 else 1.0
-    n_eff = n / min(1.5, max(0.05, long, _spread(picks)))
+    n_eff = n / (repeated * min(1.5, max(0.05, long, _spread(picks))))
     centre = (p + Z * Z / (2 * n_eff)) / (1 + Z * Z / n_eff)
     half = Z / (1 + Z * Z / n_eff) * math.sqrt(p * (1 - p) / n_eff + Z * Z / (4 * n_eff**2))
     return Batch(p, max(0.0, centre - half), min(1.0, centre + half), n)

@@ -77,7 +77,8 @@ def differences(
     """Gauge → how far it is from what it must be; infinite when one of the two is missing.
 
     Twice: against the records of the topic, each interaction once, computed from scratch; and for
-    two families against the values that the interactions were made with.
+    two families against the values that the interactions were made with. Of V, which chance lifts
+    above 1 in one run of twenty by how the times fall into buckets, only the records tell.
     """
     found = {(name, tuple(sorted(labels))): value for (name, labels), value in samples.items()}
     judge = records[0].judge.label if records else ""
@@ -87,7 +88,10 @@ def differences(
         )
         for kind, expected in (
             ("records:", _by_records(records, now)),
-            ("truth:", _by_truth(traffic)),
+            (
+                "truth:",
+                _by_truth(traffic, from_scratch.dependences(records, now, WINDOWS, DAY_S)),
+            ),
         )
         for (name, metric, window), value in expected
     }
@@ -102,13 +106,15 @@ def _by_records(records: Sequence[ScoreRecord], now: float) -> Expected:
             yield (name, series.metric, series.window), getattr(gauges, field)
 
 
-def _by_truth(traffic: Sequence[Made]) -> Expected:
+def _by_truth(traffic: Sequence[Made], repeated: Mapping[str, float]) -> Expected:
     groups = [traffic[i :: len(AGES)] for i in range(len(AGES))]
     for metric in ("faithfulness", "incorrect_claims"):
         picks = [[x for one in group for x in _picks(one, metric)] for group in groups]
         horizon = [x for group in picks for x in group]
         for i, window in enumerate(AGES):
-            expected = batch([x for group in picks[: i + 1] for x in group], horizon)
+            expected = batch(
+                [x for group in picks[: i + 1] for x in group], horizon, repeated.get(metric, 1.0)
+            )
             for field in ("value", "lower", "upper", "samples"):
                 yield (GAUGES[field], metric, window), getattr(expected, field)
 
