@@ -18,6 +18,7 @@ from monitor.exporter.serve.collector import QualityCollector
 from monitor.rules.model import Recording
 from monitor.rules.render import groups
 from monitor.telemetry import (
+    AuditTelemetry,
     BudgetTelemetry,
     BurstTelemetry,
     ExporterTelemetry,
@@ -50,12 +51,13 @@ _ENDS: Final = {
 
 @cache
 def declared_metrics() -> frozenset[str]:
-    """The names of everything on the pages of scorers and exporters, as Prometheus stores it."""
+    """The names of everything on the pages of all roles, as Prometheus stores it."""
     registry = new_registry()
     ProcessTelemetry(registry, "0")
     KafkaTelemetry(registry)
     ScorerTelemetry(registry)
     ExporterTelemetry(registry)
+    AuditTelemetry(registry)
     BudgetTelemetry(registry, 0.0, lambda: 0.0, lambda: 0.0)
     BurstTelemetry(registry, 0.0, lambda: 0.0)
     PausedTelemetry(registry, lambda: {"*": 0.0})

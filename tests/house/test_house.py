@@ -72,7 +72,8 @@ def pins(name: str) -> dict[str, set[Version]]:
 def declared(name: str) -> list[Requirement]:
     """What ``pyproject.toml`` asks for, in the place that a lock belongs to."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]["dev"] if name == "dev" else []
+    optional = project["optional-dependencies"]
+    extras = [*optional["audit"], *(optional["dev"] if name == "dev" else [])]
     return [Requirement(line) for line in [*project["dependencies"], *extras]]
 
 

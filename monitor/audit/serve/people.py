@@ -133,21 +133,21 @@ class Sessions:
 
 
 class Attempts:
-    """How long a login takes: twice as long with each wrong attempt of an address."""
+    """How long a login takes: twice as long with each wrong attempt of an address.
+
+    An attempt is a wrong one until it has proved right: many at once wait longer and longer, too.
+    """
 
     def __init__(self) -> None:
         self._wrong: OrderedDict[str, int] = OrderedDict()
 
-    def delay_s(self, address: str) -> float:
-        """Before the next attempt is looked at."""
-        wrong = self._wrong.get(address, 0)
-        return min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2.0 ** (wrong - 1)) if wrong else 0.0
-
-    def was_wrong(self, address: str) -> None:
-        """One more."""
-        self._wrong[address] = min(16, self._wrong.pop(address, 0) + 1)
+    def begin(self, address: str) -> float:
+        """One more; seconds before its password is looked at."""
+        wrong = self._wrong.pop(address, 0)
+        self._wrong[address] = min(16, wrong + 1)
         if len(self._wrong) > _MOST_ADDRESSES:
             self._wrong.popitem(last=False)
+        return min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2.0 ** (wrong - 1)) if wrong else 0.0
 
     def was_right(self, address: str) -> None:
         """It begins anew."""

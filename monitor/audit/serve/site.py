@@ -75,7 +75,6 @@ class AuditSite:
         self._passwords = passwords
         self._sessions = Sessions(lambda: passwords.version)
         self._attempts, self._pages = Attempts(), _environment()
-        self._logins = asyncio.Lock()
 
     def add_to(self, app: web.Application) -> None:
         """Add the login, and what has no texts; the pages are added by ``page``."""
@@ -191,10 +190,8 @@ class AuditSite:
         raise response
 
     async def _checked(self, request: web.Request, password: str, name: str) -> Person | None:
-        """One after the other, so that many at once are not quicker than one."""
         address, attempts = request.remote or "", self._attempts
-        async with self._logins:
-            delay_s = attempts.delay_s(address)
+        delay_s = attempts.begin(address)
         if delay_s:
             self.parts.telemetry.logins.labels("slowed_down").inc()
             await asyncio.sleep(delay_s)
@@ -204,7 +201,6 @@ class AuditSite:
             logger().error("audit_passwords_unreadable", error=str(error))
             person = None
         if person is None:
-            attempts.was_wrong(address)
             self.parts.telemetry.logins.labels("refused").inc()
             logger().warning("audit_login_refused", address=address)
         else:

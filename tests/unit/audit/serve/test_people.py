@@ -85,14 +85,11 @@ def test_a_cookie_of_another_process_is_none(file: Path) -> None:
 def test_each_wrong_attempt_takes_twice_as_long() -> None:
     """Of one address; a right one begins anew."""
     attempts = Attempts()
-    found = []
-    for _ in range(9):
-        found.append(attempts.delay_s("a"))
-        attempts.was_wrong("a")
+    found = [attempts.begin("a") for _ in range(9)]
     assert found == [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
-    assert attempts.delay_s("b") == 0.0
+    assert attempts.begin("b") == 0.0
     attempts.was_right("a")
-    assert attempts.delay_s("a") == 0.0
+    assert attempts.begin("a") == 0.0
     for number in range(3_000):
-        attempts.was_wrong(str(number))
-    assert attempts.delay_s("0") == 0.0
+        attempts.begin(str(number))
+    assert attempts.begin("0") == 0.0
