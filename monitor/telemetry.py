@@ -150,6 +150,12 @@ class AuditTelemetry:
             ["result"],
             registry=registry,
         )
+        self.control_records = Counter(
+            "rag_monitor_audit_control_records",
+            "Control records read for audits, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
         self.database_up = Gauge(
             "rag_monitor_audit_database_up",
             "1 while the database of audits takes records, 0 while it is away.",

@@ -15,20 +15,25 @@ from monitor.app.connections import connection as input_connection
 from monitor.app.connections import output_connection
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower
+from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
 from monitor.audit.serve.site import AuditSite, SiteParts
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
+from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.config import Settings, seconds
+from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.publisher import Outbox
+from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.availability import watched
+from monitor.records.control import FORGOTTEN
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import until
@@ -78,6 +83,9 @@ class AuditRole:
         self._outbox = Outbox(self._connection, topics.control, self._health, what="correction")
         corrections = CorrectionPublisher(labels, self._outbox, clock)
         self._corrections = corrections
+        self._forgetter = TextForgetter(TextForgetting(self._database), clock)
+        self._control_known = asyncio.Event()
+        self._control = self._control_follower()
         self._follower = EvidenceFollower(
             self._connection,
             topics.scores,
@@ -86,6 +94,7 @@ class AuditRole:
             self._health,
             clock,
             seconds(settings.audit.keep),
+            self._forgetter,
         )
         self._site = AuditSite(
             SiteParts(
@@ -116,7 +125,8 @@ class AuditRole:
         await server.start(audit.host, audit.port)
         try:
             await until(stop, self._migrated())
-            used = {self._connection.section: (self._connection, {scores})}
+            topics = {scores, self._settings.kafka.topics.control}
+            used = {self._connection.section: (self._connection, topics)}
             async with watched(used, self._health):
                 await until(stop, self._works())
         finally:
@@ -128,8 +138,23 @@ class AuditRole:
             ("dropping what is too old", self._follower.prune()),
             ("writing corrections", self._outbox.run()),
             ("computing corrections", self._corrections.run()),
+            ("reading the control topic", self._control.run()),
+            ("forgetting texts", self._forgetter.run()),
         ):
+            await self._control_known.wait()  # else texts come back that must not
             await self._follower.run()
+
+    def _control_follower(self) -> StateFollower:
+        return StateFollower(
+            self._connection,
+            FollowedTopic(
+                self._settings.kafka.topics.control, "control", "forgotten texts would come back"
+            ),
+            ControlState({FORGOTTEN: self._forgetter.texts.apply}).apply_record,
+            lambda result: self._telemetry.control_records.labels(result).inc(),
+            self._health,
+            self._control_known.set,
+        )
 
     def _add_pages(self, app: web.Application) -> None:
         self._site.add_to(app)

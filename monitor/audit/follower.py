@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from monitor.audit.forgetter import TextForgetter
 from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.rows import Placed, milliseconds
@@ -43,10 +44,11 @@ class EvidenceFollower:
         health: Health,
         clock: Callable[[], float],
         keep_s: float,
+        forgetter: TextForgetter,
     ) -> None:
         self._connection, self._topic, self._store = connection, topic, store
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        self._keep_s = keep_s
+        self._keep_s, self._forgetter = keep_s, forgetter
 
     async def run(self) -> None:
         """Replay what is missing, and follow until cancelled."""
@@ -94,7 +96,8 @@ class EvidenceFollower:
         wait_s = FIRST_WAIT_S
         while reached:
             try:
-                new = await self._store.add(placed, reached)
+                async with self._forgetter.at_rest:
+                    new = await self._store.add(self._forgetter.cleared(placed), reached)
             except DatabaseAway as error:
                 self._away(error)
                 await asyncio.sleep(wait_s)

@@ -1,7 +1,8 @@
-"""``audit serve | select | export | import``: people check the judge."""
+"""``audit serve | select | export | import | forget``: people check the judge."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,8 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, moment_of, say, se
 if TYPE_CHECKING:
     from monitor.audit.store.database import Database
     from monitor.audit.store.drawing import DrawnBatch, DrawRequest
+    from monitor.config import Settings
+    from monitor.lookup.forgetting import FoundTexts
 
 app = typer.Typer(help="Check the judge: draw, label, export.", no_args_is_help=True)
 
@@ -194,8 +197,151 @@ def import_(
     say(f"{found.new} labels are new, {found.known} were there", err=True)
 
 
+@app.command()
+def forget(
+    interaction: Annotated[
+        str | None, typer.Option("--interaction", help="Id of one interaction.")
+    ] = None,
+    attribute: Annotated[
+        str | None,
+        typer.Option("--attribute", help="NAME=VALUE: all interactions that have it."),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option("--person", help="The same, of the attribute audit.person_attribute."),
+    ] = None,
+    application: Annotated[
+        str | None, typer.Option("--application", help="Only of this application.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    limit: Annotated[
+        float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
+    ] = 60.0,
+) -> None:
+    """Take texts away for good; numbers stay.
+
+    From the database, its pages and exports, and from alarms. They do not come back on a replay.
+    Says where they may still be, and until when.
+
+    Exit code 1 when nobody said yes.
+    """
+    import asyncio
+    from datetime import UTC, datetime
+
+    from monitor.app.inspection import lookup_access
+    from monitor.lookup import forgetting
+    from monitor.records.forgetting import ForgettingRequest
+
+    settings = settings_of(config, set_)
+    name, value = _subject(interaction, attribute, person, settings.audit.person_attribute)
+    request = ForgettingRequest(value, name, application or "")
+    has_database = settings.audit.database is not None
+
+    def places() -> forgetting.ForgettingPlaces:  # connections belong to one event loop
+        database = _database_of(settings) if has_database else None
+        access = lookup_access(settings, limit)
+        return forgetting.ForgettingPlaces(access, settings.kafka.topics.alarms, database)
+
+    now = datetime.now(UTC)
+    found = asyncio.run(forgetting.look(places(), request))
+    for line in _found_lines(found, has_database=has_database):
+        say(line, err=True)
+    _confirm(yes=yes)
+    asyncio.run(forgetting.forget(places(), request, found, now))
+    say(f"forgotten: {_interactions(len(found.kept))} in the database, {len(found.alarms)} alarms")
+    say("They may still be elsewhere, where this command does not reach:", err=True)
+    for line in (
+        *asyncio.run(forgetting.left_elsewhere(places(), now)),
+        *_elsewhere(settings),
+    ):
+        say(f"  {line}", err=True)
+
+
+def _subject(
+    interaction: str | None, attribute: str | None, person: str | None, name: str | None
+) -> tuple[str, str]:
+    """Attribute ("" for an id) and value of what is to be forgotten."""
+    from monitor.errors import ConfigurationError
+
+    given = [each for each in (interaction, attribute, person) if each is not None]
+    if len(given) != 1 or not given[0].strip():
+        raise ConfigurationError(
+            "audit forget: name one of --interaction ID, --attribute NAME=VALUE and --person VALUE"
+        )
+    if interaction is not None:
+        return "", interaction
+    if person is not None:
+        if name is None:
+            raise ConfigurationError(
+                "--person: set audit.person_attribute to the attribute that names a person, or use "
+                "--attribute NAME=VALUE"
+            )
+        return name, person
+    key, equals, value = (attribute or "").partition("=")
+    if not (key and equals and value):
+        raise ConfigurationError(f"--attribute: found {attribute!r}, expected NAME=VALUE")
+    return key, value
+
+
+def _found_lines(found: FoundTexts, *, has_database: bool) -> list[str]:
+    kept = (
+        f"{_interactions(len(found.kept))} in the database"
+        if has_database
+        else "no database to look in (audit.database is not set)"
+    )
+    return [
+        kept,
+        f"{_interactions(len(found.on_topic))} on the topic of score records",
+        f"{len(found.alarms)} alarms that quote them",
+        *(
+            ["nothing is found; what comes later is forgotten, too, if you go on"]
+            if found.is_empty
+            else []
+        ),
+    ]
+
+
+def _interactions(number: int) -> str:
+    return f"{number} interaction{'' if number == 1 else 's'}"
+
+
+def _confirm(*, yes: bool) -> None:
+    from monitor.errors import ConfigurationError
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigurationError("audit forget: nothing was forgotten; say --yes to do it")
+    if not typer.confirm("Forget their texts?", err=True):
+        raise typer.Exit(1)
+
+
+def _elsewhere(settings: Settings) -> list[str]:
+    """Where texts are that no topic holds."""
+    judges = [whole.judge for whole in (settings.base, *settings.effective)]
+    caches = [judge.cache for judge in judges]
+    redis = next((cache for cache in caches if cache.kind == "redis"), None)
+    lines = []
+    if redis is not None:
+        lines.append(f"Redis of judge.cache: claims, until {redis.ttl} after they were kept")
+    if any(cache.kind == "memory" for cache in caches):
+        lines.append("memory of the scorers (judge.cache): claims, until they end")
+    if any(judge.kind == "llm" for judge in judges):
+        lines.append("logs of the judge's provider: as long as your contract with it says")
+    return [
+        *lines,
+        "files of audit export and of evaluate, and copies of the database: wherever they are",
+        "segments: a value of an attribute in export.segment stands on gauges, as label",
+    ]
+
+
 def _database(config: Path | None, overrides: list[str] | None) -> Database:
-    settings = settings_of(config, overrides)
+    return _database_of(settings_of(config, overrides))
+
+
+def _database_of(settings: Settings) -> Database:
     _need_packages()
     from monitor.app.audit_role import database_of
     from monitor.runtime import logs

@@ -20,6 +20,9 @@ class Audit(Section):
         description="file with a line for each password: PASSWORD, NAME:label:PASSWORD or "
         "NAME:read:PASSWORD; read again at each login",
     )
+    person_attribute: str | None = Field(
+        None, description="attribute that names a person, for audit forget --person"
+    )
     host: str = Field("127.0.0.1", description="address that the pages are bound to")
     port: int = Field(9751, ge=0, le=65_535, description="their port; 0 takes a free one")
     keep: str = Field(

@@ -11,10 +11,13 @@ from typing import Final, NamedTuple
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
 from monitor.records.base import Headers
-from monitor.records.control import ControlRecord, Removed, kind_of, read_control_record
+from monitor.records.control import FORGOTTEN, ControlRecord, Removed, kind_of, read_control_record
 
 #: Of one kind, at once: whoever may write to the topic could name any number of applications.
 MOST_KEYS: Final = 5_000
+#: Of what must be forgotten: one that is left out would bring texts back.
+MOST_FORGOTTEN: Final = 1_000_000
+_MOST: Final = {FORGOTTEN: MOST_FORGOTTEN}
 
 
 class WrittenAt(NamedTuple):
@@ -74,7 +77,7 @@ class ControlState:
         held = self._held[kind]
         if isinstance(found, Removed):
             held.discard(found.key)
-        elif (refused := too_many(found.key, held)) is not None:
+        elif (refused := too_many(found.key, held, _MOST.get(kind, MOST_KEYS))) is not None:
             return refused
         else:
             held.add(found.key)

@@ -16,6 +16,7 @@ from monitor.control.bursts import BurstAllowance
 from monitor.control.controls import Controls
 from monitor.control.corrections import Corrections
 from monitor.control.follower import FollowedTopic, StateFollower
+from monitor.control.forgotten import ForgottenTexts
 from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState, WrittenAt
 from monitor.errors import DependencyRefused, RecordSkipped
@@ -42,7 +43,14 @@ from monitor.kafka.replay import TopicScan
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
-from monitor.records.control import BASELINE, CORRECTION, DAY, ControlRecord, Removed
+from monitor.records.control import (
+    BASELINE,
+    CORRECTION,
+    DAY,
+    FORGOTTEN,
+    ControlRecord,
+    Removed,
+)
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import supervised
@@ -109,6 +117,7 @@ class Exporter:
         self._heard, self._controls = heard, controls
         #: What audits say of judges, as the control topic has it.
         self.corrections = Corrections()
+        self._forgotten = ForgottenTexts()
         self._connection, self._topics, self._aggregator = connection, topics, aggregator
         self._telemetry, self._health = telemetry, health
         #: The time that gauges and alarms go by.
@@ -149,6 +158,7 @@ class Exporter:
             self._health,
             self.clock,
             writer,
+            self._forgotten.cleared,
         )
 
     def _alarms_follower(self) -> StateFollower:
@@ -169,8 +179,9 @@ class Exporter:
         def hold_day(found: ControlRecord | Removed, _: WrittenAt) -> None:
             self._baselines.hold(found)
 
-        own = {BASELINE: hold, DAY: hold_day, CORRECTION: self.corrections.apply}
-        readers = {**own, **self._controls.readers}
+        own = {BASELINE: hold, DAY: hold_day}
+        asked = {CORRECTION: self.corrections.apply, FORGOTTEN: self._forgotten.apply}
+        readers = {**own, **asked, **self._controls.readers}
         state = ControlState(readers, reports_others=True)
 
         def take(record: KafkaRecord) -> RecordSkipped | None:

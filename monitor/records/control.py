@@ -18,6 +18,7 @@ from monitor.records.correction import Interval as Interval
 from monitor.records.correction import JudgeErrorsFound as JudgeErrorsFound
 from monitor.records.correction import MetricCorrection as MetricCorrection
 from monitor.records.correction import VerdictAgreement as VerdictAgreement
+from monitor.records.forgetting import ForgottenKind
 from monitor.records.keyed import Keyed, read_keyed
 from monitor.runtime.visible import visible
 
@@ -30,6 +31,7 @@ KEPT_DAYS: Final = 28
 PAUSE: Final = "pause"
 BURST: Final = "burst"
 CORRECTION: Final = "correction"
+FORGOTTEN: Final = "forgotten"
 #: There is one for all: a block holds the interactions of every application.
 BURST_KEY: Final = f"{BURST}/"
 LONGEST_BURST_S: Final = 120
@@ -293,6 +295,36 @@ class CorrectionRecord(Keyed):
         return correction_key(self.application, self.judge)
 
 
+Hexadecimal = Annotated[str, Field(pattern=r"^[0-9a-f]{16,128}$")]
+
+
+class ForgottenRecord(Keyed):
+    """The texts of somebody, or of one interaction, are to be kept nowhere.
+
+    ``fingerprint`` stands for whom (``monitor.records.forgetting``): it is that of an interaction's
+    id, or of a value of ``attribute``; in ``application``, or in all. It holds for as long as it
+    stands on the topic, so that a replay brings nothing back.
+    """
+
+    schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
+    kind: Literal["forgotten"] = FORGOTTEN
+    salt: Hexadecimal
+    fingerprint: Hexadecimal
+    attribute: str = ""
+    application: str = ""
+    forgotten_at: AwareDatetime
+
+    @property
+    def key(self) -> str:
+        """The Kafka key."""
+        return f"{FORGOTTEN}/{self.fingerprint}"
+
+    @property
+    def kind_of_value(self) -> ForgottenKind:
+        """What a record's fingerprint is computed with."""
+        return ForgottenKind(salt=self.salt, attribute=self.attribute, application=self.application)
+
+
 class Removed(NamedTuple):
     """A tombstone: whatever stood under the key holds no longer."""
 
@@ -345,7 +377,13 @@ def day_key(application: str, judge: str, day: date) -> str:
 
 
 ControlRecord = (
-    BaselineRecord | DayRecord | CalibrationRecord | PauseRecord | BurstRecord | CorrectionRecord
+    BaselineRecord
+    | DayRecord
+    | CalibrationRecord
+    | PauseRecord
+    | BurstRecord
+    | CorrectionRecord
+    | ForgottenRecord
 )
 _MODELS: Final[dict[str, type[ControlRecord]]] = {
     BASELINE: BaselineRecord,
@@ -354,6 +392,7 @@ _MODELS: Final[dict[str, type[ControlRecord]]] = {
     PAUSE: PauseRecord,
     BURST: BurstRecord,
     CORRECTION: CorrectionRecord,
+    FORGOTTEN: ForgottenRecord,
 }
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -14,66 +13,26 @@ import pytest
 from monitor.records import ScoreRecord, read_score_record
 from monitor.records.control import CorrectionRecord, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.servers.kafka_topics import read_all
 from tests.servers.postgres_server import PostgresServer
+from tests.stages.audit_setting import AuditSetting
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import MIXED, RIGHT, judged
 from tests.stages.command import rag_monitor
 from tests.stages.process import MonitorProcess, total, until
 
-PASSWORD = "a-long-password"
-
-
-class Setting:
-    """One cluster's topics, one database, and the settings that lead to them."""
-
-    def __init__(self, bootstrap: str, folder: Path, database: str) -> None:
-        self.bootstrap, self.folder = bootstrap, folder
-        self.topics = {name: f"{name}-{uuid4().hex[:8]}" for name in ("scores", "control")}
-        (folder / "passwords").write_text(
-            f"{PASSWORD}\nann:label:annes-password\nbob:label:bobs-password\n"
-            "eve:read:eves-password\n",
-            "utf-8",
-        )
-        self.database = database
-        self.settings: dict[str, Any] = {
-            "audit__database": database,
-            "audit__password_file": folder / "passwords",
-            "audit__port": 0,
-            "audit__keep": "3650d",
-            **{f"kafka__topics__{name}": topic for name, topic in self.topics.items()},
-        }
-
-    async def made(self) -> None:
-        for topic in self.topics.values():
-            await create_topic(self.bootstrap, topic, 2)
-
-    async def write(self, records: list[ScoreRecord]) -> None:
-        rows = [Record(one.to_json(), one.key.encode()) for one in records]
-        await produce(self.bootstrap, self.topics["scores"], rows)
-
-    def serving(self, name: str = "audit") -> MonitorProcess:
-        return MonitorProcess(
-            "audit", self.bootstrap, self.folder, name, arguments=["serve"], **self.settings
-        )
-
-    def command(self, *arguments: str | Path) -> tuple[int, str, str]:
-        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
-        done = rag_monitor("audit", *arguments, environ=environ)
-        return done.returncode, done.stdout, done.stderr
-
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def setting(
     request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
-) -> Setting:
+) -> AuditSetting:
     """Its topics are there and empty."""
     if request.param == "sqlite":
         database = f"sqlite:///{tmp_path}/audits.db"
     else:
         server: PostgresServer = request.getfixturevalue("postgres_server")
         database = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
-    found = Setting(kafka_broker.bootstrap, tmp_path, database)
+    found = AuditSetting(kafka_broker.bootstrap, tmp_path, database)
     await found.made()
     return found
 
@@ -83,7 +42,7 @@ def records(number: int) -> list[ScoreRecord]:
     return [judged(i, MIXED if i % 2 else RIGHT) for i in range(number)]
 
 
-async def corrections(setting: Setting) -> list[CorrectionRecord]:
+async def corrections(setting: AuditSetting) -> list[CorrectionRecord]:
     """What is on the control topic, the latest last."""
     rows = await read_all(setting.bootstrap, setting.topics["control"])
     found = [read_control_record(row.key, row.value) for row in rows]
@@ -91,7 +50,7 @@ async def corrections(setting: Setting) -> list[CorrectionRecord]:
 
 
 @pytest.mark.timeout(180)
-async def test_from_nothing_to_the_first_corrected_number(setting: Setting) -> None:
+async def test_from_nothing_to_the_first_corrected_number(setting: AuditSetting) -> None:
     """Follow, draw, log in, label all, and the judge's errors stand on the control topic."""
     await setting.write(records(80))
     process = setting.serving()
@@ -129,7 +88,7 @@ async def test_from_nothing_to_the_first_corrected_number(setting: Setting) -> N
 
 
 @pytest.mark.timeout(180)
-async def test_labels_go_out_and_come_in(setting: Setting) -> None:
+async def test_labels_go_out_and_come_in(setting: AuditSetting) -> None:
     """All of a file or none; twice is once; the record of an export is the one of the topic."""
     await setting.write(records(8))
     process = setting.serving()
@@ -165,7 +124,7 @@ async def test_labels_go_out_and_come_in(setting: Setting) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_a_kill_loses_nothing(setting: Setting) -> None:
+async def test_a_kill_loses_nothing(setting: AuditSetting) -> None:
     """While records come in: the rows are those of an undisturbed run."""
     process = setting.serving()
     try:
@@ -192,7 +151,7 @@ async def test_nobody_without_a_password_sees_a_text(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """Nor by a forged form, another site's, or a name in the address."""
-    setting = Setting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
+    setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
     await setting.made()
     await setting.write([judged(1)])
     process = setting.serving()
@@ -234,7 +193,7 @@ async def test_a_database_that_goes_away_is_waited_for(
 ) -> None:
     """It is said, the pages say it, and what came meanwhile is there afterwards."""
     server = postgres_server_of_its_own
-    setting = Setting(kafka_broker.bootstrap, tmp_path, server.create("audits"))
+    setting = AuditSetting(kafka_broker.bootstrap, tmp_path, server.create("audits"))
     await setting.made()
     process = setting.serving()
     try:

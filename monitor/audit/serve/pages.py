@@ -234,7 +234,7 @@ def _gone(found: FoundInteraction) -> str:
     if not found.has_texts:
         return "Its texts were forgotten. The numbers stay."
     if found.record is not None and found.record.truncated:
-        return "Its texts were cut from the record, which was too large for Kafka."
+        return "Texts were cut from the record, which was too large for Kafka."
     return ""
 
 

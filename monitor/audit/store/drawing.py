@@ -211,7 +211,7 @@ async def _latest_judge(connection: AsyncConnection, request: DrawRequest) -> st
 async def _candidates(
     connection: AsyncConnection, request: DrawRequest, judge: str
 ) -> list[_Rated]:
-    """Those with a value and a weight that were never drawn, in the order of their numbers."""
+    """Those with a value, a weight and texts that were never drawn, in the order of numbers."""
     drawn = exists().where(item.c.evidence_id == evidence.c.id)
     rows = await connection.execute(
         select(evidence.c.id, evidence.c.segment, score.c.value)
@@ -223,6 +223,7 @@ async def _candidates(
             score.c.event_ms < request.until_ms,
             evidence.c.judge == stored_name(judge),
             evidence.c.weight.is_not(None),
+            evidence.c.has_texts,
             ~drawn,
         )
         .order_by(evidence.c.id)
@@ -251,16 +252,21 @@ async def _insert_batch(
 
 
 def _waiting(reviewer: str, now_ms: int, application: str | None) -> Any:
-    """Items with fewer readings than they need, none of this reviewer's, that are free."""
+    """Items with fewer readings than they need, none of this reviewer's, that are free.
+
+    Those whose texts were forgotten are nobody's any more.
+    """
     labels = select(func.count(label.c.reviewer.distinct())).where(
         label.c.evidence_id == item.c.evidence_id
     )
     own = exists().where(label.c.evidence_id == item.c.evidence_id, label.c.reviewer == reviewer)
+    readable = exists().where(evidence.c.id == item.c.evidence_id, evidence.c.has_texts)
     statement = (
         select(item.c.id, item.c.evidence_id)
         .where(
             labels.scalar_subquery() < item.c.readings,
             ~own,
+            readable,
             _is_free(reviewer, now_ms),
         )
         .order_by(item.c.id)

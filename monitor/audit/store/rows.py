@@ -15,12 +15,16 @@ _LONGEST_HEADLINE: Final = 300
 
 
 class Placed(NamedTuple):
-    """A score record where it stands on its topic, and as it was read."""
+    """A score record where it stands on its topic, and as it is kept.
+
+    ``is_forgotten``: its texts are to be kept nowhere, and are not in it.
+    """
 
     record: ScoreRecord
     raw: bytes
     partition: int
     offset: int
+    is_forgotten: bool = False
 
 
 def stored(text: str) -> str:
@@ -72,7 +76,7 @@ def evidence_row(placed: Placed) -> dict[str, Any]:
         "outcome": record.outcome.value,
         "reason": None if record.reason is None else record.reason[:64],
         "weight": None if slot.m is None or slot.q is None else slot.m / slot.q * (slot.u or 0.0),
-        "has_texts": bool(record.interaction),
+        "has_texts": not placed.is_forgotten,
         "headline": headline(record),
         "record": placed.raw.decode("utf-8"),
     }

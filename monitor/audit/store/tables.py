@@ -132,3 +132,11 @@ label = Table(
     Column("note", Text, nullable=False),
     Index("ix_label_evidence_id_reviewer", "evidence_id", "reviewer", "id"),
 )
+
+#: What must be forgotten, once all rows were looked through for it.
+forgotten = Table(
+    "forgotten",
+    metadata,
+    Column("fingerprint", String(128), primary_key=True),
+    Column("applied_ms", BigInteger, nullable=False),
+)

@@ -51,7 +51,7 @@ class AlarmPublisher:
 
     ``segment_of`` gives the attribute that an application's segments are values of, ``fetch`` the
     score records of the worst interactions, ``clock`` epoch seconds; ``writer`` is a name that no
-    other process has.
+    other process has. ``cleared`` takes the texts off a score record that were forgotten.
     """
 
     def __init__(
@@ -63,7 +63,9 @@ class AlarmPublisher:
         health: Health,
         clock: Callable[[], float],
         writer: str,
+        cleared: Callable[[ScoreRecord], ScoreRecord] = lambda record: record,
     ) -> None:
+        self._cleared = cleared
         self._drift, self._outbox, self._fetch = drift, outbox, fetch
         self._segment_of, self._writer = segment_of, writer.encode()
         self._health, self._clock = health, clock
@@ -157,7 +159,8 @@ class AlarmPublisher:
         counted = () if history is None else history.counted
         places = [place_of(one.slot.position) for one in counted if one.interaction_id in wanted]
         known = [place for place in places if place is not None]
-        return with_claims(record, await self._fetch(record.key, known) if known else ())
+        found = await self._fetch(record.key, known) if known else []
+        return with_claims(record, map(self._cleared, found))
 
 
 def _nothing() -> None:

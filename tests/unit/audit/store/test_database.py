@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -21,25 +18,10 @@ from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import PAGE, EvidenceSearch
 from monitor.audit.store.tables import metadata
 from monitor.errors import ConfigurationError
-from tests.servers.postgres_server import PostgresServer
 from tests.stages.audits import MIXED, RIGHT, judged, placed
 from tests.stages.score_records import FIRST, START, slot
 
 NOW_MS = (START + 10_000) * 1000
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    """An empty one, with its tables."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path}/audits.db"
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        url = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
-    found = Database(url)
-    await found.migrate()
-    yield found
-    await found.close()
 
 
 async def filled(database: Database, number: int, **fields: object) -> EvidenceStore:

@@ -1,0 +1,197 @@
+"""Somebody's texts, or those of one interaction: found, taken away, and what stays elsewhere said.
+
+What is asked for goes to the control topic first, as a fingerprint: whoever keeps texts goes by it
+from then on, and a replay brings nothing back. Each step may be repeated.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from monitor.app.inspection import LookupAccess
+from monitor.audit.commands import opened
+from monitor.audit.store.database import Database
+from monitor.audit.store.forgetting import InteractionName, TextForgetting
+from monitor.control.forgotten import ForgottenTexts
+from monitor.control.state import ControlState
+from monitor.errors import RecordSkipped
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.found import Unanswered
+from monitor.kafka.inspect import Inspector
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import TopicScan
+from monitor.lookup.reading import scanned, scores, spellings
+from monitor.records.alarm import AlarmRecord, read_alarm_record
+from monitor.records.control import FORGOTTEN, ForgottenRecord
+from monitor.records.forgetting import ForgettingRequest
+
+#: Seconds for each question about a topic's settings.
+_ASK_S: Final = 5.0
+_DAY_MS: Final = 86_400_000
+
+
+class ForgettingPlaces(NamedTuple):
+    """Where texts are: topics and their cluster, and the database of audits where there is one."""
+
+    access: LookupAccess
+    alarms: str
+    database: Database | None
+
+
+class FoundTexts(NamedTuple):
+    """What holds texts that are to go.
+
+    ``kept`` are interactions in the database, ``on_topic`` those on the topic of score records,
+    and ``alarms`` the alarms that quote their claims, without these quotes.
+    """
+
+    salt: str
+    kept: tuple[InteractionName, ...]
+    on_topic: tuple[InteractionName, ...]
+    alarms: tuple[AlarmRecord, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be forgotten."""
+        return not (self.kept or self.on_topic or self.alarms)
+
+
+async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTexts:
+    """What would be forgotten; nothing changes.
+
+    Raises ``DependencyRefused`` where a topic or the database cannot be read in time.
+    """
+    access, kept = places.access, []
+    if places.database is not None:
+        async with opened(places.database) as database:
+            kept = await TextForgetting(database).named_by(request)
+    async with scanned(access, access.output) as scan:
+        salt = await _salt(scan, access.control)
+        on_topic = await _on_topic(scan, access.scores, request)
+        alarms = await _alarms(scan, places.alarms, {*kept, *on_topic})
+    return FoundTexts(salt, tuple(kept), tuple(on_topic), tuple(alarms))
+
+
+async def forget(
+    places: ForgettingPlaces, request: ForgettingRequest, found: FoundTexts, now: datetime
+) -> None:
+    """Carry it out; a role that is running may be quicker in the database.
+
+    Raises ``DependencyRefused``: then it may be asked for again.
+    """
+    access = places.access
+    record = ForgottenRecord(
+        salt=found.salt,
+        fingerprint=request.fingerprint(found.salt),
+        attribute=request.attribute,
+        application=request.application,
+        forgotten_at=now,
+    )
+    await _publish(access, access.control, [(record.key, record.to_json())])
+    if places.database is not None:
+        async with opened(places.database) as database:
+            await TextForgetting(database).forget(request)
+    await _publish(access, places.alarms, [(one.key, one.to_json()) for one in found.alarms])
+
+
+async def _publish(
+    access: LookupAccess, topic: str, records: Sequence[tuple[str, bytes | None]]
+) -> None:
+    await one_shot.publish(access.output, access.health, access.limit_s, topic, records)
+
+
+async def _salt(scan: TopicScan, topic: str) -> str:
+    """The one that is in use: with each further one a record would cost one hash more."""
+    texts = ForgottenTexts()
+    state = ControlState({FORGOTTEN: texts.apply})
+    async for record in scan.records(topic):
+        state.apply_record(record)
+    return texts.salt or secrets.token_hex(16)
+
+
+async def _on_topic(
+    scan: TopicScan, topic: str, request: ForgettingRequest
+) -> list[InteractionName]:
+    written = spellings(request.value)
+
+    def may_be(record: KafkaRecord) -> bool:
+        return any(each in (record.value or b"") for each in written)
+
+    found = {
+        (each.record.application, each.record.interaction_id): None
+        async for each in scores(scan, topic, may_be)
+        if request.names(each.record)
+    }
+    return list(found)
+
+
+async def _alarms(scan: TopicScan, topic: str, named: set[InteractionName]) -> list[AlarmRecord]:
+    latest: dict[str, AlarmRecord] = {}
+    async for record in scan.records(topic):
+        try:
+            found = read_alarm_record(record.key, record.value)
+        except RecordSkipped:
+            continue
+        key = (record.key or b"").decode("utf-8", "replace")
+        if found is None:
+            latest.pop(key, None)
+        else:
+            latest[key] = found
+    cleared = [(one, without_claims(one, named)) for one in latest.values()]
+    return [bare for one, bare in cleared if bare != one]
+
+
+def without_claims(record: AlarmRecord, named: set[InteractionName]) -> AlarmRecord:
+    """The alarm without what it quotes of these interactions."""
+    worst = tuple(
+        one.model_copy(update={"claims": (), "claims_left_out": 0})
+        if (record.application, one.interaction_id) in named
+        else one
+        for one in record.worst
+    )
+    return record.model_copy(update={"worst": worst})
+
+
+async def left_elsewhere(places: ForgettingPlaces, now: datetime) -> list[str]:
+    """Where texts may still be, and until when, a line each."""
+    access = places.access
+    deleted = (access.scores, access.dead_letters)
+    lines = await _of_topics(access.inputs, access.interactions, now)
+    lines += await _of_topics(access.output, deleted, now)
+    lines.append(f"{places.alarms}: the replaced record until the broker has compacted the topic")
+    return lines
+
+
+async def _of_topics(connection: Connection, topics: Sequence[str], now: datetime) -> list[str]:
+    try:
+        inspector = await Inspector.start(connection, _ASK_S)
+        try:
+            found = await inspector.settings(topics)
+        finally:
+            await inspector.stop()
+    except Unanswered as error:
+        return [f"{topic}: until its retention ends ({error})" for topic in topics]
+    return [f"{topic}: {until_said(found[topic], now)}" for topic in topics if topic in found]
+
+
+def until_said(configs: Mapping[str, str] | Unanswered, now: datetime) -> str:
+    """Until when a topic holds what is on it by now.
+
+    >>> until_said({"retention.ms": "86400000"}, datetime(2026, 11, 22, tzinfo=UTC))
+    'until 2026-11-23 00:00 UTC or up to one segment later (retention.ms is 1 day)'
+    >>> until_said({"retention.ms": "-1"}, datetime(2026, 11, 22, tzinfo=UTC))
+    'for ever (retention.ms is -1)'
+    """
+    if isinstance(configs, Unanswered):
+        return f"until its retention ends ({configs})"
+    kept_ms = int(configs.get("retention.ms", "-1"))
+    if "compact" in configs.get("cleanup.policy", "") or kept_ms < 0:
+        return f"for ever (retention.ms is {kept_ms})"
+    until = (now + timedelta(milliseconds=kept_ms)).astimezone(UTC)
+    days = kept_ms / _DAY_MS
+    length = f"{days:.3g} day" if days == 1 else f"{days:.3g} days"
+    return f"until {until:%Y-%m-%d %H:%M} UTC or up to one segment later (retention.ms is {length})"

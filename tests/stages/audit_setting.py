@@ -1,0 +1,55 @@
+"""Topics, a database and passwords for audits, and the process and commands that use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from monitor.records import ScoreRecord
+from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.stages.command import rag_monitor
+from tests.stages.process import MonitorProcess
+
+PASSWORD = "a-long-password"
+TOPICS = ("scores", "control", "alarms", "dead_letters", "interactions")
+
+
+class AuditSetting:
+    """One cluster's topics, one database, and the settings that lead to them."""
+
+    def __init__(self, bootstrap: str, folder: Path, database: str) -> None:
+        self.bootstrap, self.folder = bootstrap, folder
+        self.topics = {name: f"{name}-{uuid4().hex[:8]}" for name in TOPICS}
+        (folder / "passwords").write_text(
+            f"{PASSWORD}\nann:label:annes-password\nbob:label:bobs-password\n"
+            "eve:read:eves-password\n",
+            "utf-8",
+        )
+        self.database = database
+        self.settings: dict[str, Any] = {
+            "audit__database": database,
+            "audit__password_file": folder / "passwords",
+            "audit__port": 0,
+            "audit__keep": "3650d",
+            **{f"kafka__topics__{name}": topic for name, topic in self.topics.items()},
+        }
+
+    async def made(self) -> None:
+        for topic in self.topics.values():
+            await create_topic(self.bootstrap, topic, 2)
+
+    async def write(self, records: list[ScoreRecord]) -> None:
+        rows = [Record(one.to_json(), one.key.encode()) for one in records]
+        await produce(self.bootstrap, self.topics["scores"], rows)
+
+    def serving(self, name: str = "audit") -> MonitorProcess:
+        return MonitorProcess(
+            "audit", self.bootstrap, self.folder, name, arguments=["serve"], **self.settings
+        )
+
+    def command(self, *arguments: str | Path) -> tuple[int, str, str]:
+        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
+        environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = self.bootstrap
+        done = rag_monitor("audit", *arguments, environ=environ)
+        return done.returncode, done.stdout, done.stderr

@@ -1,0 +1,117 @@
+"""Texts are forgotten: in rows, in the file itself, and in all that comes later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from monitor.audit.listing import Filters
+from monitor.audit.readings import HumanLabel
+from monitor.audit.store.database import Database
+from monitor.audit.store.drawing import AuditDrawing, DrawRequest
+from monitor.audit.store.evidence import EvidenceStore, Position
+from monitor.audit.store.forgetting import TextForgetting
+from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.search import EvidenceSearch
+from monitor.records import ScoreRecord
+from monitor.records.control import ForgottenRecord
+from monitor.records.forgetting import ForgettingRequest
+from tests.stages.audits import MIXED, judged, placed
+from tests.stages.records import NOON
+from tests.stages.score_records import START
+
+NOW_MS = (START + 10_000) * 1000
+SALT = "5a" * 16
+
+
+def told(number: int, person: str) -> ScoreRecord:
+    """What somebody asked, in words of their own."""
+    texts = {"user_input": f"I am {person}, number {number}", "response": f"Hello {person}."}
+    return judged(number, attributes={"user_id": person}, segment=person).model_copy(
+        update={"interaction": texts}
+    )
+
+
+async def kept(database: Database) -> None:
+    """Three of ann and one of bob, the first of them drawn and labelled."""
+    store = EvidenceStore(database, "scores")
+    records = [*(told(i, "ann-marie") for i in range(3)), told(3, "bob")]
+    await store.add([placed(one) for one in records], {0: Position(4, NOW_MS)})
+    await LabelStore(database).add(1, HumanLabel("eve", NOW_MS, MIXED, "ann-marie is right"))
+
+
+async def texts_of(database: Database) -> str:
+    """All that a page of one shows, of all of them."""
+    search = EvidenceSearch(database)
+    rows = (await search.page(Filters())).rows
+    found = [str(row) + str(await search.one(row.number)) for row in rows]
+    history = [str(await LabelStore(database).history(row.number)) for row in rows]
+    return "".join(found + history)
+
+
+@pytest.mark.parametrize(
+    ("request_", "gone", "number"),
+    [
+        (ForgettingRequest("ann-marie", "user_id"), ["ann-marie"], 3),
+        (ForgettingRequest("1"), ["number 1"], 1),
+        (ForgettingRequest("bob", "user_id", "bot"), ["bob"], 1),
+        (ForgettingRequest("bob", "user_id", "another"), [], 0),
+        (ForgettingRequest("nobody"), [], 0),
+    ],
+)
+async def test_texts_go_and_numbers_stay(
+    database: Database, request_: ForgettingRequest, gone: list[str], number: int
+) -> None:
+    """Of those that are named, and of nobody else; a second time there is nothing left."""
+    await kept(database)
+    store, search = TextForgetting(database), EvidenceSearch(database)
+    before = [row.scores for row in (await search.page(Filters())).rows]
+    assert len(await store.named_by(request_)) == number
+    assert await store.forget(request_) == number
+    after = await texts_of(database)
+    assert [word in after for word in gone] == [False] * len(gone)
+    assert ("Hello bob" in after) == ("bob" not in gone)
+    assert [row.scores for row in (await search.page(Filters())).rows] == before
+    assert await store.named_by(request_) == []
+    assert await store.forget(request_) == 0
+
+
+async def test_a_fingerprint_is_looked_for_once(database: Database) -> None:
+    """Without anybody's name: as the control topic has it."""
+    await kept(database)
+    request = ForgettingRequest("ann-marie", "user_id")
+    asked = ForgottenRecord(
+        salt=SALT, fingerprint=request.fingerprint(SALT), attribute="user_id", forgotten_at=NOON
+    )
+    store = TextForgetting(database)
+    assert [await store.apply(asked, NOW_MS) for _ in range(2)] == [3, None]
+    assert "ann-marie" not in await texts_of(database)
+
+
+async def test_nobody_is_asked_to_audit_what_was_forgotten(database: Database) -> None:
+    """Neither what was drawn already, nor by a later draw."""
+    await kept(database)
+    drawing = AuditDrawing(database)
+    request = DrawRequest("bot", "claim_precision", 0, NOW_MS, 2, "uniform", None, 1)
+    assert await drawing.draw(request, NOW_MS) is not None
+    await TextForgetting(database).forget(ForgettingRequest("ann-marie", "user_id"))
+    await TextForgetting(database).forget(ForgettingRequest("bob", "user_id"))
+    assert await drawing.next_for("ann", NOW_MS) is None
+    assert await drawing.draw(request._replace(places=10), NOW_MS) is None
+
+
+async def test_the_file_does_not_hold_them(tmp_path: Path) -> None:
+    """Neither in free pages of SQLite, nor in its log."""
+    database = Database(f"sqlite:///{tmp_path}/audits.db")
+    await database.migrate()
+    await kept(database)
+
+    def is_there(word: bytes) -> bool:
+        return any(word in path.read_bytes() for path in tmp_path.iterdir())
+
+    assert is_there(b"ann-marie")
+    await TextForgetting(database).forget(ForgettingRequest("ann-marie", "user_id"))
+    assert not is_there(b"ann-marie")
+    assert is_there(b"Hello bob")
+    await database.close()
