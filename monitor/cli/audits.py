@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from monitor.audit.store.drawing import DrawnBatch, DrawRequest
     from monitor.config import Settings
     from monitor.lookup.forgetting import FoundTexts
+    from monitor.records.forgetting import ForgettingRequest
 
 app = typer.Typer(help="Check the judge: draw, label, export.", no_args_is_help=True)
 
@@ -227,16 +228,20 @@ def forget(
 
     Exit code 1 when nobody said yes.
     """
+    from monitor.records.forgetting import ForgettingRequest
+
+    settings = settings_of(config, set_)
+    name, value = _subject(interaction, attribute, person, settings.audit.person_attribute)
+    _forget(settings, ForgettingRequest(value, name, application or ""), limit, yes=yes)
+
+
+def _forget(settings: Settings, request: ForgettingRequest, limit: float, *, yes: bool) -> None:
     import asyncio
     from datetime import UTC, datetime
 
     from monitor.app.inspection import lookup_access
     from monitor.lookup import forgetting
-    from monitor.records.forgetting import ForgettingRequest
 
-    settings = settings_of(config, set_)
-    name, value = _subject(interaction, attribute, person, settings.audit.person_attribute)
-    request = ForgettingRequest(value, name, application or "")
     has_database = settings.audit.database is not None
 
     def places() -> forgetting.ForgettingPlaces:  # connections belong to one event loop

@@ -22,7 +22,7 @@ _CHANGED: Final = ("record", "has_texts", "headline", "segment")
 InteractionName = tuple[str, str]
 
 
-class _Candidate(NamedTuple):
+class _WithTexts(NamedTuple):
     number: int
     record: ScoreRecord
 
@@ -86,7 +86,7 @@ class TextForgetting:
 
     async def _candidates(
         self, narrowed: list[ColumnElement[bool]], is_wanted: Callable[[ScoreRecord], bool]
-    ) -> AsyncIterator[_Candidate]:
+    ) -> AsyncIterator[_WithTexts]:
         behind = 0
         while True:
             rows = await self._chunk(behind, narrowed)
@@ -95,7 +95,7 @@ class TextForgetting:
             for row in rows:
                 record = read_score_record(row.record.encode())
                 if is_wanted(record):
-                    yield _Candidate(row.id, record)
+                    yield _WithTexts(row.id, record)
             behind = rows[-1].id
 
     async def _chunk(self, behind: int, narrowed: list[ColumnElement[bool]]) -> list[Any]:
