@@ -73,7 +73,10 @@ async def test_from_nothing_to_the_first_corrected_number(setting: AuditSetting)
 
         async def published() -> bool:
             found = await corrections(setting)
-            return bool(found) and found[-1].metrics["claim_precision"].audits == 60
+            if not found or "reviewers" not in found[-1].agreement:
+                return False
+            second = found[-1].agreement["reviewers"].audits
+            return (found[-1].metrics["claim_precision"].audits, second) == (60, 6)
 
         await until(published, "the correction", patience_s=60)
     finally:

@@ -24,8 +24,11 @@ class BadQuery(ValueError):
 def filters_of(query: Mapping[str, str], now: float) -> Filters:
     """Filters of a page; ``now`` in epoch seconds. Raises ``BadQuery``.
 
-    >>> filters_of({"application": "bot", "metric": "", "since": "1970-01-01T00:00:10Z"}, 0.0)
-    Filters(application='bot', ..., since_ms=10000, until_ms=None, order='newest')
+    >>> found = filters_of(
+    ...     {"application": "bot", "metric": "", "since": "1970-01-01T00:00:10Z"}, 0.0
+    ... )
+    >>> found.application, found.metric, found.since_ms, found.order
+    ('bot', None, 10000, 'newest')
     """
     given = {name: value.strip() for name, value in query.items() if value.strip()}
     metric, order = given.get("metric"), given.get("order", "newest")
