@@ -156,6 +156,12 @@ class AuditTelemetry:
             ["result"],
             registry=registry,
         )
+        self.alarm_records = Counter(
+            "rag_monitor_audit_alarm_records",
+            "Alarm records read for audits, by result (read, or why one was left out).",
+            ["result"],
+            registry=registry,
+        )
         self.database_up = Gauge(
             "rag_monitor_audit_database_up",
             "1 while the database of audits takes records, 0 while it is away.",

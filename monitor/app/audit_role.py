@@ -18,7 +18,7 @@ from monitor.audit.follower import EvidenceFollower
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
-from monitor.audit.serve.site import AuditSite, SiteParts
+from monitor.audit.serve.site import AlarmViews, AuditSite, SiteParts
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
@@ -27,9 +27,11 @@ from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.config import Settings, seconds
 from monitor.control.follower import FollowedTopic, StateFollower
+from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
+from monitor.exporter.serve.alarm_page import alarm_fragment, alarm_list
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.availability import watched
@@ -85,6 +87,8 @@ class AuditRole:
         self._corrections = corrections
         self._forgetter = TextForgetter(TextForgetting(self._database), clock)
         self._control_known = asyncio.Event()
+        self._alarms = LatestAlarms()
+        self._alarms_follower = self._follower_of_alarms()
         self._control = self._control_follower()
         self._follower = EvidenceFollower(
             self._connection,
@@ -106,13 +110,19 @@ class AuditRole:
                 self._health,
                 self._telemetry,
                 clock,
+                AlarmViews(
+                    self._alarms.by_key,
+                    partial(alarm_fragment, answers="/interactions"),
+                    partial(alarm_list, empty="There has been no alarm."),
+                ),
             ),
             passwords,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve and follow until ``stop`` is set."""
-        audit, scores = self._settings.audit, self._settings.kafka.topics.scores
+        audit, names = self._settings.audit, self._settings.kafka.topics
+        scores = names.scores
         self._health.waits("audit", "start")
         server = HttpServer(
             self._registry,
@@ -125,7 +135,7 @@ class AuditRole:
         await server.start(audit.host, audit.port)
         try:
             await until(stop, self._migrated())
-            topics = {scores, self._settings.kafka.topics.control}
+            topics = {scores, names.control, names.alarms}
             used = {self._connection.section: (self._connection, topics)}
             async with watched(used, self._health):
                 await until(stop, self._works())
@@ -140,9 +150,19 @@ class AuditRole:
             ("computing corrections", self._corrections.run()),
             ("reading the control topic", self._control.run()),
             ("forgetting texts", self._forgetter.run()),
+            ("reading the alarms", self._alarms_follower.run()),
         ):
             await self._control_known.wait()  # else texts come back that must not
             await self._follower.run()
+
+    def _follower_of_alarms(self) -> StateFollower:
+        return StateFollower(
+            self._connection,
+            FollowedTopic(self._settings.kafka.topics.alarms, "alarms", "old alarms would be gone"),
+            lambda record: self._alarms.apply(record.key, record.value),
+            lambda result: self._telemetry.alarm_records.labels(result).inc(),
+            self._health,
+        )
 
     def _control_follower(self) -> StateFollower:
         return StateFollower(

@@ -134,6 +134,7 @@ class Monitor:
             None if self._exporter is None else self._exporter.scores,
             None if scorer is None else scorer.outcomes(),
             missing=list if self._exporter is None else self._exporter.missing,
+            known_alarms=self.alarms,
         )
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:

@@ -106,6 +106,11 @@ class Alerts(Section):
         "https://grafana.example.com/d",
         description="Grafana's address with /d; an alert links to DASHBOARD_URL/UID",
     )
+    pages_url: str | None = Field(
+        None,
+        description="address of the pages of audits, or of the exporter; RagQualityDrift then links "
+        "to PAGES_URL/alarms/KEY",
+    )
     job: str = Field(
         "(.*/)?rag-monitor(-(score|export|run|audit))?",
         description="regular expression of the scrape jobs of the monitor's processes",
@@ -229,9 +234,11 @@ class Alerts(Section):
             raise ValueError(f"found {regex!r}, no regular expression: {error.msg}") from None
         return regex
 
-    @field_validator("runbook_url", "dashboard_url")
+    @field_validator("runbook_url", "dashboard_url", "pages_url")
     @classmethod
-    def _has_no_slash_at_its_end(cls, url: str) -> str:
+    def _has_no_slash_at_its_end(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
         if not re.fullmatch(r"https?://[^\s{}]+", url):
             raise ValueError(f"found {url!r}, expected an address that begins with http(s)://")
         return url.rstrip("/")

@@ -16,8 +16,8 @@ from monitor.audit.commands import opened
 from monitor.audit.store.database import Database
 from monitor.audit.store.forgetting import InteractionName, TextForgetting
 from monitor.control.forgotten import ForgottenTexts
+from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.state import ControlState
-from monitor.errors import RecordSkipped
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.found import Unanswered
@@ -25,7 +25,7 @@ from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.reading import scanned, scores, spellings
-from monitor.records.alarm import AlarmRecord, read_alarm_record
+from monitor.records.alarm import AlarmRecord
 from monitor.records.control import FORGOTTEN, ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest
 
@@ -130,18 +130,10 @@ async def _on_topic(
 
 
 async def _alarms(scan: TopicScan, topic: str, named: set[InteractionName]) -> list[AlarmRecord]:
-    latest: dict[str, AlarmRecord] = {}
+    latest = LatestAlarms()
     async for record in scan.records(topic):
-        try:
-            found = read_alarm_record(record.key, record.value)
-        except RecordSkipped:
-            continue
-        key = (record.key or b"").decode("utf-8", "replace")
-        if found is None:
-            latest.pop(key, None)
-        else:
-            latest[key] = found
-    cleared = [(one, without_claims(one, named)) for one in latest.values()]
+        latest.apply(record.key, record.value)
+    cleared = [(one, without_claims(one, named)) for one in latest.by_key.values()]
     return [bare for one, bare in cleared if bare != one]
 
 

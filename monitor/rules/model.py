@@ -43,6 +43,7 @@ class Alert:
     pending: str = "0s"
     keep_firing: str = "0s"
     labels: dict[str, str] = field(default_factory=dict)
+    alarm_url: str | None = None
 
     def as_tree(self) -> dict[str, Any]:
         """As in a rule file."""
@@ -58,6 +59,8 @@ class Alert:
             "runbook_url": self.runbook_url,
             "dashboard_url": self.dashboard_url,
         }
+        if self.alarm_url is not None:
+            tree["annotations"]["alarm_url"] = self.alarm_url
         return tree
 
 

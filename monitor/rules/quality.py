@@ -108,6 +108,7 @@ def _drift(plan: AlertPlan) -> Alert:
         )
         + "; judge {{ $labels.judge }}.",
         about=("application", "judge"),
+        alarm_url=_alarm_page(plan),
     )
 
 
@@ -129,7 +130,19 @@ def _stale(plan: AlertPlan) -> Alert:
         f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge"),
+        alarm_url=_alarm_page(plan),
     )
+
+
+def _alarm_page(plan: AlertPlan) -> str | None:
+    """Where the alarm is explained; names may hold whatever an address may not."""
+    if plan.alerts.pages_url is None:
+        return None
+    parts = [
+        f"{{{{ $labels.{label} | urlquery | reReplaceAll `\\+` `%20` }}}}"
+        for label in ("metric", "application", "judge")
+    ]
+    return "/".join((plan.alerts.pages_url, "alarms", *parts))
 
 
 def _drift_many(plan: AlertPlan) -> Alert:

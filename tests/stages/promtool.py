@@ -79,7 +79,7 @@ class Stage:
         self._run(self._test(story, moments))
 
     def said(self, story: Story, *moments: int, unit: str = "m") -> dict[int, list[dict[str, str]]]:
-        """By moment the labels of all that fires then, but for the watchdog; no check at all."""
+        """By moment all that fires then, but for the watchdog: labels and annotations; no check."""
         test = self._test(story, [(at, ()) for at in moments])
         for check in test["alert_rule_test"]:
             check["eval_time"] = check["eval_time"].removesuffix("m") + unit
@@ -89,8 +89,8 @@ class Stage:
         for time, said in zip(parts[1::2], parts[2::2], strict=True):
             at = next(at for at in moments if seconds_of(time) == seconds_of(f"{at}{unit}"))
             got = said.partition("got:[")[2]
-            for labels in re.findall(r"Labels:\{(.*?)\}\s*\n", got):
-                alert = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            for alike in re.split(r"Labels:\{", got)[1:]:
+                alert = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', alike))
                 if alert["alertname"] != WATCHDOG.alert:
                     found[at].append(alert)
         return found

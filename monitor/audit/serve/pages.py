@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from aiohttp import web
@@ -41,6 +42,8 @@ class AuditPages:
         app.router.add_get("/", page(self._overview))
         app.router.add_get("/interactions", page(self._interactions))
         app.router.add_get("/interactions/{id:.+}", page(self._interaction))
+        app.router.add_get("/alarms", page(self._alarms))
+        app.router.add_get("/alarms/{key:.+}", page(self._alarm))
         app.router.add_get("/audit", page(self._audit))
         app.router.add_post("/audit/{item:[0-9]+}", page(self._label))
 
@@ -67,6 +70,24 @@ class AuditPages:
         record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
         said = {"kappa": kappa_said(record), "corrected": corrected_said(record)}
         return {**found._asdict(), **said}
+
+    async def _alarms(self, visit: PageVisit) -> web.Response:
+        views = self._parts.alarms
+        body = views.all(views.known.values(), self._now())
+        return self._site.shown(visit, "alarm.html", "Alarms", body=body)
+
+    async def _alarm(self, visit: PageVisit) -> web.Response:
+        views, key = self._parts.alarms, visit.request.match_info["key"]
+        record = views.known.get(key)
+        if record is None:
+            said = f"No alarm is known as {key}. It may be too old, or the address is cut."
+            return self._site.message(visit.request, "No such alarm", said, 404, visit.person)
+        name = f"{record.metric.replace('_', ' ')} of {record.application}"
+        body = views.one(record, self._now())
+        return self._site.shown(visit, "alarm.html", name, body=body)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._parts.clock(), UTC)
 
     async def _interactions(self, visit: PageVisit) -> web.Response:
         query, parts = visit.request.query, self._parts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
@@ -26,6 +26,7 @@ from monitor.audit.store.evidence import EvidenceStore
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.errors import ConfigurationError
+from monitor.records.alarm import AlarmRecord
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.telemetry import AuditTelemetry
@@ -45,6 +46,17 @@ _TYPES: Final = {"style.css": "text/css", "keys.js": "text/javascript"}
 PageAnswer = Callable[["PageVisit"], Awaitable[web.StreamResponse]]
 
 
+class AlarmViews(NamedTuple):
+    """The alarms by key, as their topic has them, and what pages say of one and of all of them.
+
+    ``one`` and ``all`` are told the time, and give HTML.
+    """
+
+    known: Mapping[str, AlarmRecord]
+    one: Callable[[AlarmRecord, datetime], str]
+    all: Callable[[Collection[AlarmRecord], datetime], str]
+
+
 class SiteParts(NamedTuple):
     """What the pages read and write."""
 
@@ -56,6 +68,7 @@ class SiteParts(NamedTuple):
     health: Health
     telemetry: AuditTelemetry
     clock: Callable[[], float]
+    alarms: AlarmViews
 
 
 class PageVisit(NamedTuple):

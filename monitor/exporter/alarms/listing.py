@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
+from monitor.exporter.incidents.explained import claim_said, moment
 from monitor.exporter.incidents.headline import headline
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
-from monitor.records.alarm import AlarmRecord, WorstInteraction, named_segment, read_alarm_record
+from monitor.records.alarm import AlarmRecord, named_segment, read_alarm_record
 from monitor.runtime.health import Health
 
 
@@ -54,17 +54,18 @@ def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
     """
     yield f"{record.state:6}  {headline(record)}"
     yield f"        {record.answer}"
-    closed = f", closed {_utc(record.closed_at)}" if record.closed_at else ""
-    yield f"        since {_utc(record.since)}, opened {_utc(record.opened_at)}{closed}"
+    closed = f", closed {moment(record.closed_at)}" if record.closed_at else ""
+    yield f"        since {moment(record.since)}, opened {moment(record.opened_at)}{closed}"
     yield f"        judge {record.judge}"
     yield from _segments(record)
     for one in record.worst:
         segment = f", {named_segment(record.segment_by, one.segment)}" if record.segment_by else ""
         yield (
             f"        {record.metric} {one.value:.2f}  {one.interaction_id}{segment}, "
-            f"{_utc(one.event_time)}"
+            f"{moment(one.event_time)}"
         )
-        yield from _claims(one) if with_claims else ()
+        if with_claims:
+            yield from (f"            {claim_said(claim)}" for claim in one.claims)
 
 
 def _segments(record: AlarmRecord) -> Iterator[str]:
@@ -77,17 +78,3 @@ def _segments(record: AlarmRecord) -> Iterator[str]:
             continue
         moved = f"{100 * one.before:.0f} % → {100 * one.value:.0f} %"
         yield f"        {name}: {moved} ({100 * one.lower:.0f}–{100 * one.upper:.0f} %), {share}"
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _claims(one: WorstInteraction) -> Iterator[str]:
-    for claim in one.claims:
-        places = ", ".join(
-            f"passage {each.number}" + (f" ({each.id})" if each.id else "")
-            for each in claim.passages
-        )
-        text = "(its text is not on record)" if claim.text is None else claim.text
-        yield f"            {text}" + (f"  ← {places}" if places else "")

@@ -8,10 +8,12 @@ stands in ``front_page.html``, which escapes every text. It says nothing that ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor.exporter.incidents.headline import headline
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
@@ -53,7 +55,7 @@ class Front(NamedTuple):
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
     ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
     replies of models. ``scores`` gives the tables, which takes a moment, ``missing`` the metrics
-    that have no value any more.
+    that have no value any more. ``known_alarms`` are the open and the closed ones, by key.
     """
 
     version: str
@@ -67,6 +69,7 @@ class Front(NamedTuple):
     scores: Callable[[], Sequence[ScoreTable]] | None = None
     outcomes: RecentOutcomes | None = None
     missing: Callable[[], Sequence[MissingMetric]] = list
+    known_alarms: Mapping[str, AlarmRecord] = MappingProxyType({})
 
 
 class _PageRow(NamedTuple):
@@ -98,6 +101,13 @@ class _PageLine(NamedTuple):
     lead: str = ""
 
 
+class _OpenAlarm(NamedTuple):
+    """An alarm in one line, and its page."""
+
+    text: str
+    key: str
+
+
 class _PageSection(NamedTuple):
     """A heading, and below it a list of rows, or a note in their place."""
 
@@ -120,6 +130,7 @@ def front_page(
     ]
     return _PAGE.render(
         version=front.version,
+        status=_status(front.alarms, is_waiting=bool(waiting)),
         roles=", ".join(front.roles) or "none yet",
         now=now,
         sections=sections,
@@ -129,6 +140,16 @@ def front_page(
         tables=[_table(each) for each in (scores or ())[:MOST_TABLES]],
         more_tables=max(0, len(scores or ()) - MOST_TABLES),
     )
+
+
+def _status(
+    alarms: Sequence[AlarmRecord] | None, *, is_waiting: bool
+) -> Sequence[_OpenAlarm] | None:
+    """The latest first; None where this process does not know, or not yet."""
+    if alarms is None or (is_waiting and not alarms):
+        return None
+    newest = sorted(alarms, key=lambda one: one.opened_at, reverse=True)
+    return [_OpenAlarm(headline(one), one.key) for one in newest]
 
 
 def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:

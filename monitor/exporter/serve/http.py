@@ -1,4 +1,4 @@
-"""One HTTP server a process: ``/``, ``/metrics``, ``/healthz``, ``/readyz``."""
+"""One HTTP server a process: ``/``, ``/alarms``, ``/metrics``, ``/healthz``, ``/readyz``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler
 from prometheus_client import CollectorRegistry
 
 from monitor.errors import DependencyRefused
+from monitor.exporter.serve.alarm_page import alarm_page, alarms_page
 from monitor.exporter.serve.connections import HEADERS, Connections, ConnectionStep, HttpConnection
 from monitor.exporter.serve.front_page import Front, front_page
 from monitor.exporter.serve.hosts import AllowedHosts
@@ -90,6 +91,8 @@ class HttpServer:
         app = web.Application(middlewares=[self._request])
         if self._site is None:
             app.router.add_get("/", self._page)
+            app.router.add_get("/alarms", self._alarms_page)
+            app.router.add_get("/alarms/{key:.+}", self._alarm_page)
         else:
             self._site(app)
         app.router.add_get("/metrics", self._metrics)
@@ -147,6 +150,17 @@ class HttpServer:
         if _zipped(request):
             response.enable_compression(web.ContentCoding.gzip)
         return response
+
+    async def _alarms_page(self, _request: web.Request) -> web.Response:
+        text = alarms_page(self._front().known_alarms, datetime.now(UTC))
+        return web.Response(text=text, content_type="text/html")
+
+    async def _alarm_page(self, request: web.Request) -> web.Response:
+        key = request.match_info["key"]
+        record = self._front().known_alarms.get(key)
+        text = alarm_page(key, record, datetime.now(UTC))
+        status = 200 if record is not None else 404
+        return web.Response(text=text, content_type="text/html", status=status)
 
     async def _metrics(self, request: web.Request) -> web.StreamResponse:
         zipped = _zipped(request)

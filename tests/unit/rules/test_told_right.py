@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -89,6 +90,17 @@ def test_the_message_of_the_end_says_where_it_is_now(stage: Stage) -> None:
     ended = f"_x160 {160 * 60}x5 stale"
     story = with_series(story, ended, "rag_drift_recovered_timestamp_seconds")
     stage.tells(story, (150, [drift()]), (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
+
+
+def test_a_message_leads_to_the_page_of_its_alarm(tmp_path: Path) -> None:
+    """Whatever stands in a name: the path is that of the key, as a server reads it."""
+    name = "shop a/b+c%"
+    story = {series.replace("support-bot", name): values for series, values in drifting().items()}
+    stage = Stage(tmp_path, alerts__pages_url="https://monitor.example/rag/")
+    (found,) = [one for one in stage.said(story, 150)[150] if one["alertname"] == "RagQualityDrift"]
+    path = urlsplit(found["alarm_url"]).path
+    metric, judge = found["metric"], found["judge"]
+    assert unquote(path) == f"/rag/alarms/{metric}/{name}/{judge}"
 
 
 def test_an_alarm_that_is_no_longer_fed_wakes_nobody(stage: Stage) -> None:

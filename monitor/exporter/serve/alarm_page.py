@@ -1,0 +1,59 @@
+"""The pages ``/alarms`` and ``/alarms/<key>``: numbers for all, texts for who asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from monitor.exporter.incidents.explained import explained
+from monitor.records.alarm import AlarmRecord
+
+#: More than so many rows tell a person nothing.
+MOST_LISTED: Final = 100
+
+_PAGES: Final = Environment(
+    autoescape=True,
+    keep_trailing_newline=True,
+    loader=PackageLoader("monitor.exporter.serve", ""),
+    lstrip_blocks=True,
+    trim_blocks=True,
+    undefined=StrictUndefined,
+)
+
+
+def alarm_fragment(record: AlarmRecord, now: datetime, answers: str = "") -> Markup:
+    """What a page says of an alarm; with ``answers``, where single ones are shown, also claims."""
+    template = _PAGES.get_template("alarm_fragment.html")
+    return Markup(template.render(alarm=explained(record, now), answers=answers))
+
+
+def alarm_list(records: Collection[AlarmRecord], now: datetime, empty: str) -> Markup:
+    """Open ones first, then the latest; ``empty`` stands in the place of none."""
+    newest = sorted(records, key=lambda one: (one.state == "open", one.opened_at), reverse=True)
+    found = [explained(one, now) for one in newest[:MOST_LISTED]]
+    template, more = _PAGES.get_template("alarm_list.html"), max(0, len(newest) - MOST_LISTED)
+    return Markup(template.render(alarms=found, more=more, empty=empty))
+
+
+def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:
+    """A page of its own, without texts; it says where there is no such alarm."""
+    if record is None:
+        said = Markup("<p>{}</p>").format(
+            f"No alarm is known as {key}. It may be too old, or this process does not follow "
+            "alarms: see the page of the exporter."
+        )
+        return _page("No such alarm", said)
+    return _page(f"{record.metric} of {record.application}", alarm_fragment(record, now))
+
+
+def alarms_page(records: Mapping[str, AlarmRecord], now: datetime) -> str:
+    """All that are known, as links."""
+    return _page("Alarms", alarm_list(records.values(), now, "There has been no alarm."))
+
+
+def _page(title: str, body: Markup) -> str:
+    return _PAGES.get_template("alarm_page.html").render(title=title, body=body)

@@ -1,0 +1,78 @@
+"""The pages of alarms: the sentence, the time line, the segments; texts only where asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from monitor.exporter.serve.alarm_page import (
+    MOST_LISTED,
+    alarm_fragment,
+    alarm_list,
+    alarm_page,
+    alarms_page,
+)
+from tests.stages.alarm_records import HEADLINE, SENTENCE, WORST, alarm
+from tests.stages.records import NOON
+
+NOW = NOON + timedelta(minutes=14)
+
+
+def test_an_alarm_is_explained() -> None:
+    """What, since when, in which segment, in which answers; its times with their distance."""
+    page = alarm_page("key", alarm(), NOW)
+    for said in (
+        HEADLINE,
+        SENTENCE,
+        "2026-11-20 02:10:00 UTC</time>: the change began (10.1 h ago)",
+        "2026-11-20 12:00:00 UTC</time>: the alarm opened (14 min ago)",
+        "<strong>tenant=acme</strong> (differs)",
+        "tenant=bolt",
+        "50 % → 60 %",
+        "30 % (20–40 %), n 40",
+        "104 % of what opens an alarm",
+        "i-1: 100 % wrong claims from irrelevant passages",
+    ):
+        assert said in page.replace("&gt;", ">"), said
+
+
+def test_texts_are_only_where_asked_for() -> None:
+    """The exporter's page has numbers; that of audits also claims, and links to the answers."""
+    plain, whole = alarm_page("key", alarm(), NOW), alarm_fragment(alarm(), NOW, "/interactions")
+    assert "secret claim" not in plain
+    assert "secret claim  ← passage 1 (doc-7)" in whole
+    assert 'href="/interactions/i-1"' in whole
+    assert (
+        "/interactions?application=support-bot&amp;metric=noise_sensitivity_irrelevant"
+        "&amp;order=worst&amp;since=2026-11-20T02%3A10%3A00%2B00%3A00" in whole
+    )
+
+
+def test_whatever_stands_on_a_record_is_text() -> None:
+    """Its names come from traffic."""
+    bad = "<script>alert(1)</script>"
+    record = alarm(
+        application=bad, worst=(WORST.model_copy(update={"interaction_id": bad, "segment": bad}),)
+    )
+    pages = [
+        alarm_page(bad, record, NOW),
+        alarm_page(bad, None, NOW),
+        alarms_page({"k": record}, NOW),
+        alarm_fragment(record, NOW, "/interactions"),
+    ]
+    assert [bad in page for page in pages] == [False] * 4
+    assert all("&lt;script&gt;" in page for page in pages)
+
+
+def test_open_alarms_come_first() -> None:
+    """Then the latest; no more than a person reads; in the place of none a sentence."""
+    older = NOON - timedelta(days=2)
+    over = [
+        alarm(application=f"over-{i}", state="closed", closed_at=NOON, closed_because="recovered",
+              opened_at=NOON - timedelta(hours=i))
+        for i in range(MOST_LISTED + 5)
+    ]  # fmt: skip
+    page = alarm_list([*over, alarm(application="open", opened_at=older)], NOW, "none")
+    assert page.index("open:") < page.index("over-0") < page.index("over-1")
+    assert "and 6 more" in page
+    assert 'href="/alarms/noise_sensitivity_irrelevant/open/offline%403f2a91"' in page
+    assert alarm_list([], NOW, "There has been no alarm.") == "<p>There has been no alarm.</p>\n"
