@@ -108,7 +108,7 @@ class Alerts(Section):
     )
     pages_url: str | None = Field(
         None,
-        description="address of the pages of audits, or of the exporter; RagQualityDrift then links "
+        description="address of the pages of audits, or of the exporter; RagQualityDrift links "
         "to PAGES_URL/alarms/KEY",
     )
     job: str = Field(
