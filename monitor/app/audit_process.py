@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,9 @@ _LOOK_EVERY_S: Final = 0.5
 _CONFIGURATION: Final = 2
 
 
-async def audits_kept_running(arguments: Sequence[str], log: Path | None = None) -> None:
+async def audits_kept_running(
+    arguments: Sequence[str], log: Path | None = None, environ: Mapping[str, str] | None = None
+) -> None:
     """``rag-monitor audit serve`` with these arguments, for ever.
 
     It has an event loop and an interpreter of its own, so that no page delays a scrape; whatever
@@ -29,7 +31,7 @@ async def audits_kept_running(arguments: Sequence[str], log: Path | None = None)
     wait_s, loop = FIRST_WAIT_S, asyncio.get_running_loop()
     while True:
         command = [sys.executable, "-m", "rag_monitor", "audit", "serve", *arguments]
-        process = await asyncio.to_thread(GuardedProcess, command, log)
+        process = await asyncio.to_thread(GuardedProcess, command, log, environ)
         began = loop.time()
         try:
             while process.alive():  # noqa: ASYNC110 - nobody tells when a process has ended

@@ -31,7 +31,11 @@ from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
-from monitor.exporter.serve.alarm_page import alarm_fragment, alarm_list
+from monitor.exporter.serve.alarm_page import (
+    alarm_fragment,
+    alarm_list,
+    alarm_status,
+)
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.availability import watched
@@ -114,6 +118,7 @@ class AuditRole:
                     self._alarms.by_key,
                     partial(alarm_fragment, answers="/interactions"),
                     partial(alarm_list, empty="There has been no alarm."),
+                    alarm_status,
                 ),
             ),
             passwords,

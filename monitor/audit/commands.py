@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -36,11 +35,6 @@ async def opened(database: Database) -> AsyncIterator[Database]:
         raise DependencyRefused(str(error)) from error
     finally:
         await database.close()
-
-
-def new_seed() -> int:
-    """One that no other draw has; it is kept with the batch."""
-    return secrets.randbits(31)
 
 
 async def select(database: Database, request: DrawRequest, now_ms: int) -> DrawnBatch | None:

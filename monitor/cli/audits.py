@@ -105,8 +105,7 @@ def _request(
     strategy: str,
     judge: str | None,
 ) -> DrawRequest:
-    from monitor.audit.commands import new_seed
-    from monitor.audit.store.drawing import STRATEGIES, DrawRequest
+    from monitor.audit.store.drawing import STRATEGIES, DrawRequest, new_seed
     from monitor.errors import ConfigurationError
     from monitor.metrics.catalogue import CATALOGUE
 

@@ -50,11 +50,16 @@ class DemoOptions:
 
 
 def demo_settings(
-    options: DemoOptions, environ: Mapping[str, str], bootstrap: str, *, quiet: bool = False
+    options: DemoOptions,
+    environ: Mapping[str, str],
+    bootstrap: str,
+    *,
+    quiet: bool = False,
+    pages_url: str | None = None,
 ) -> Settings:
     """Embedded defaults; of the environment only the sections judge, limits and log count.
 
-    ``quiet`` logs errors only, unless the environment says how much.
+    ``quiet`` logs errors only, unless the environment says how much; alerts link to ``pages_url``.
     """
     # It is over before canaries say anything, and its own report says how good the judge was.
     kept = {"RAG_MONITOR_JUDGE__CANARIES": "0"}
@@ -82,6 +87,8 @@ def demo_settings(
     }
     if options.sampling:  # its true rate; without a pick there is nothing to alarm about
         flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S
+    if pages_url is not None:
+        flags["alerts.pages_url"] = pages_url
     if options.model:
         flags["judge.model"] = options.model
     if quiet and "RAG_MONITOR_LOG__LEVEL" not in kept:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from monitor.app.process import Monitor
+from monitor.demo.audits import demo_pages, pages_served
 from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
@@ -65,10 +66,22 @@ async def running(
     settings = demo_settings(options, environ, "127.0.0.1:1", quiet=quiet)  # bad options first
     logs.configure(settings.log.level, settings.log.format)
     broker = EmbeddedBroker()
-    settings = demo_settings(options, environ, broker.bootstrap_servers, quiet=quiet)
+    pages = demo_pages()
+    settings = demo_settings(
+        options,
+        environ,
+        broker.bootstrap_servers,
+        quiet=quiet,
+        pages_url=None if pages is None else pages.url,
+    )
     broker.create_topics(settings.kafka.topics.model_dump().values())
     over, demo = asyncio.Event(), Demo(options, Monitor(settings), began)
-    async with asyncio.TaskGroup() as group:
+    if pages is not None:
+        demo.links["pages"] = pages.shown
+    async with (
+        pages_served(pages, broker.bootstrap_servers),
+        asyncio.TaskGroup() as group,
+    ):
         roles = group.create_task(demo.monitor.run(["score", "export"], over))
         alarms = group.create_task(demo.watch.follow_alarms())
         yield demo
@@ -86,7 +99,7 @@ async def stacked(demo: Demo, shipped: Shipped | None) -> AsyncIterator[None]:
     await demo.watch.first_page()
     target = demo.watch.url.removeprefix("http://")
     async with beside(shipped, rendered(demo.monitor.shared.settings), target, demo.hear) as stack:
-        demo.links = {
+        demo.links |= {
             "prometheus": stack.prometheus.url,
             "alertmanager": stack.alertmanager.url,
             "kafka": demo.monitor.shared.settings.kafka.bootstrap_servers,
@@ -152,7 +165,7 @@ class Demo:
             url=self.watch.url,
             judge=SCREEN if self._options.judge == "offline" else f"{self._options.model}",
             links=self.links,
-            inbox=self.inbox if self.links else None,
+            inbox=self.inbox if self._options.stack else None,
         )
 
     async def show(self, stop: asyncio.Event) -> None:

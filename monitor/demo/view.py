@@ -112,7 +112,7 @@ class View:
             self._judge,
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
-            ("\nstack    " if self._links else "", "dim"),
+            ("\nsee also " if self._links else "", "dim"),
             f"\n{'':9}".join(f"{name} {url}" for name, url in self._links.items()),
             no_wrap=True,
             overflow="ellipsis",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,8 +26,13 @@ class GuardedProcess:
     signal would be): it may be started in ``asyncio.to_thread``.
     """
 
-    def __init__(self, command: Sequence[str], log: Path | None) -> None:
-        """Without a log what it says goes where this process's standard error goes."""
+    def __init__(
+        self, command: Sequence[str], log: Path | None, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """Without a log what it says goes where this process's standard error goes.
+
+        Without ``environ`` it has that of this process.
+        """
         read_end, self._leash = os.pipe()
         try:
             with open(2, "ab", closefd=False) if log is None else log.open("ab") as output:
@@ -37,6 +42,7 @@ class GuardedProcess:
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
+                    env=environ,
                 )
         except BaseException:
             os.close(self._leash)

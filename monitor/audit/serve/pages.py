@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import quote
 
 from aiohttp import web
 
 from monitor.audit.listing import Filters
 from monitor.audit.people import KINDS, check, flat
 from monitor.audit.readings import HumanLabel
-from monitor.audit.serve.forms import filters_of, key_of, next_page, verdicts_of
+from monitor.audit.serve.forms import BadQuery, filters_of, key_of, next_page, verdicts_of
 from monitor.audit.serve.sentences import sentences
 from monitor.audit.serve.site import AuditSite, PageVisit, moment
-from monitor.audit.store.drawing import LEASE_MS, AuditProgress
+from monitor.audit.store.drawing import (
+    LEASE_MS,
+    STRATEGIES,
+    AuditProgress,
+    DrawRequest,
+    new_seed,
+)
 from monitor.audit.store.rows import milliseconds
 from monitor.audit.store.search import FoundInteraction
 from monitor.metrics.catalogue import CATALOGUE
@@ -28,6 +35,8 @@ _NAMES: Final = ("application", "metric", "least", "most", "order", "segment", "
                  "since", "until")  # fmt: skip
 _DAY_MS: Final = 86_400_000
 _WORST: Final = 5
+#: At once, by a form: more is a command's.
+_MOST_DRAWN: Final = 1_000
 
 
 class AuditPages:
@@ -45,6 +54,7 @@ class AuditPages:
         app.router.add_get("/alarms", page(self._alarms))
         app.router.add_get("/alarms/{key:.+}", page(self._alarm))
         app.router.add_get("/audit", page(self._audit))
+        app.router.add_post("/draw", page(self._draw))
         app.router.add_post("/audit/{item:[0-9]+}", page(self._label))
 
     async def _overview(self, visit: PageVisit) -> web.Response:
@@ -56,15 +66,40 @@ class AuditPages:
             since_ms=milliseconds(parts.clock()) - _DAY_MS,
         )
         found = await parts.search.page(worst)
+        views = parts.alarms
+        still_open = [one for one in views.known.values() if one.state == "open"]
+        choices = await parts.search.choices()
         return self._site.shown(
             visit,
             "overview.html",
             "Overview",
+            worse=views.status(still_open),
+            said=visit.request.query.get("said", "")[:200],
+            applications=choices["application"],
+            metrics=list(CATALOGUE),
             kept=await parts.evidence.count(),
             waiting="; ".join(f"{name} waits: {why}" for name, why in parts.health.waiting.items()),
             progress=[self._progress(one) for one in await parts.drawing.progress()],
             worst=found.rows[:_WORST],
         )
+
+    async def _draw(self, visit: PageVisit) -> web.StreamResponse:
+        if not visit.person.may_label:
+            return self._reads_only(visit)
+        now_ms = milliseconds(self._parts.clock())
+        request = _draw_request(visit.form, now_ms)
+        found = await self._parts.drawing.draw(request, now_ms)
+        said = (
+            f"Nothing was left to draw from: {request.application} has no interactions of that "
+            f"time with a value of {request.metric} that were not drawn before."
+            if found is None
+            else f"{found.drawn} interactions of {found.judge} are drawn."
+        )
+        raise web.HTTPSeeOther(f"/?said={quote(said)}")
+
+    def _reads_only(self, visit: PageVisit) -> web.Response:
+        said = "Your password reads only: ask for one that may label."
+        return self._site.message(visit.request, "Audit", said, 403, visit.person)
 
     def _progress(self, found: AuditProgress) -> dict[str, Any]:
         record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
@@ -147,8 +182,7 @@ class AuditPages:
 
     async def _audit(self, visit: PageVisit) -> web.Response:
         if not visit.person.may_label:
-            said = "Your password reads only: ask for one that may label."
-            return self._site.message(visit.request, "Audit", said, 403, visit.person)
+            return self._reads_only(visit)
         behind = visit.request.query.get("behind", "")
         application = visit.request.query.get("application") or None
         now_ms = milliseconds(self._parts.clock())
@@ -176,8 +210,7 @@ class AuditPages:
 
     async def _label(self, visit: PageVisit) -> web.StreamResponse:
         if not visit.person.may_label:
-            said = "Your password reads only: ask for one that may label."
-            return self._site.message(visit.request, "Audit", said, 403, visit.person)
+            return self._reads_only(visit)
         item, parts = int(visit.request.match_info["item"]), self._parts
         evidence_id = await parts.drawing.evidence_of(item)
         found = None if evidence_id is None else await parts.search.one(evidence_id)
@@ -199,6 +232,22 @@ class AuditPages:
         parts.telemetry.labels.inc()
         parts.corrections.changed()
         raise web.HTTPSeeOther(f"/audit?behind={item}")
+
+
+def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:
+    """What a form asks for; raises ``BadQuery``."""
+    given = {name: str(form.get(name, "")).strip() for name in ("n", "days", "metric", "strategy")}
+    strategy = next((each for each in STRATEGIES if each == given["strategy"]), None)
+    number, days = given["n"], given["days"]
+    if not number.isdecimal() or not 1 <= int(number) <= _MOST_DRAWN:
+        raise BadQuery(f"How many: found {number[:20]!r}, expected 1 to {_MOST_DRAWN}")
+    if strategy is None or given["metric"] not in CATALOGUE or not days.isdecimal():
+        raise BadQuery("The form is not one of this page: load it again.")
+    since_ms = now_ms - int(days[:4]) * _DAY_MS
+    application = str(form.get("application", ""))
+    return DrawRequest(
+        application, given["metric"], since_ms, now_ms, int(number), strategy, seed=new_seed()
+    )
 
 
 def kappa_said(record: CorrectionRecord | None) -> str:

@@ -41,20 +41,25 @@ POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-_TYPES: Final = {"style.css": "text/css", "keys.js": "text/javascript"}
+_TYPES: Final = {
+    "style.css": "text/css",
+    "keys.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 
 PageAnswer = Callable[["PageVisit"], Awaitable[web.StreamResponse]]
 
 
 class AlarmViews(NamedTuple):
-    """The alarms by key, as their topic has them, and what pages say of one and of all of them.
+    """The alarms by key, as their topic has them, and what pages say of them, as HTML.
 
-    ``one`` and ``all`` are told the time, and give HTML.
+    ``one`` and ``all`` are told the time; ``status`` says which of the open ones there are.
     """
 
     known: Mapping[str, AlarmRecord]
     one: Callable[[AlarmRecord, datetime], str]
     all: Callable[[Collection[AlarmRecord], datetime], str]
+    status: Callable[[Collection[AlarmRecord]], str]
 
 
 class SiteParts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -41,6 +42,11 @@ class DrawRequest(NamedTuple):
     strategy: Strategy = "stratified"
     judge: str | None = None
     seed: int = 0
+
+
+def new_seed() -> int:
+    """One that no other draw has; it is kept with the batch."""
+    return secrets.randbits(31)
 
 
 class DrawnBatch(NamedTuple):

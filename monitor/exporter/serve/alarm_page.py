@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor.exporter.incidents.explained import explained
+from monitor.exporter.incidents.headline import headline
 from monitor.records.alarm import AlarmRecord
 
 #: More than so many rows tell a person nothing.
@@ -37,6 +38,20 @@ def alarm_list(records: Collection[AlarmRecord], now: datetime, empty: str) -> M
     found = [explained(one, now) for one in newest[:MOST_LISTED]]
     template, more = _PAGES.get_template("alarm_list.html"), max(0, len(newest) - MOST_LISTED)
     return Markup(template.render(alarms=found, more=more, empty=empty))
+
+
+class _OpenAlarm(NamedTuple):
+    """An alarm in one line, and its page."""
+
+    text: str
+    key: str
+
+
+def alarm_status(still_open: Collection[AlarmRecord]) -> Markup:
+    """What is worse than normal, the latest first; or that nothing is."""
+    newest = sorted(still_open, key=lambda one: one.opened_at, reverse=True)
+    alarms = [_OpenAlarm(headline(one), one.key) for one in newest]
+    return Markup(_PAGES.get_template("status.html").render(alarms=alarms))
 
 
 def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from monitor.exporter.incidents.headline import headline
+from monitor.exporter.serve.alarm_page import alarm_status
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
@@ -101,13 +101,6 @@ class _PageLine(NamedTuple):
     lead: str = ""
 
 
-class _OpenAlarm(NamedTuple):
-    """An alarm in one line, and its page."""
-
-    text: str
-    key: str
-
-
 class _PageSection(NamedTuple):
     """A heading, and below it a list of rows, or a note in their place."""
 
@@ -121,6 +114,7 @@ def front_page(
 ) -> str:
     """The page as HTML; ``now`` is when it was made."""
     scores = None if front.scores is None else front.scores()
+    unknown = front.alarms is None or (waiting and not front.alarms)
     sections = [
         _alarms(front.alarms, front.paused, front.missing()),
         _outcomes(front.outcomes),
@@ -130,7 +124,7 @@ def front_page(
     ]
     return _PAGE.render(
         version=front.version,
-        status=_status(front.alarms, is_waiting=bool(waiting)),
+        status=None if unknown else alarm_status(front.alarms or ()),
         roles=", ".join(front.roles) or "none yet",
         now=now,
         sections=sections,
@@ -140,16 +134,6 @@ def front_page(
         tables=[_table(each) for each in (scores or ())[:MOST_TABLES]],
         more_tables=max(0, len(scores or ()) - MOST_TABLES),
     )
-
-
-def _status(
-    alarms: Sequence[AlarmRecord] | None, *, is_waiting: bool
-) -> Sequence[_OpenAlarm] | None:
-    """The latest first; None where this process does not know, or not yet."""
-    if alarms is None or (is_waiting and not alarms):
-        return None
-    newest = sorted(alarms, key=lambda one: one.opened_at, reverse=True)
-    return [_OpenAlarm(headline(one), one.key) for one in newest]
 
 
 def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:
@@ -168,7 +152,8 @@ def _table(found: ScoreTable) -> _PageTable:
         note += "; the baseline is being learned: {:,} of {:,}, no alarm until then".format(
             *found.learning
         )
-    return _PageTable(found.application, note, [_row(each) for each in found.rows])
+    worse_first = sorted(found.rows, key=lambda each: (not each.is_worse, not each.is_watched))
+    return _PageTable(found.application, note, [_row(each) for each in worse_first])
 
 
 def _row(found: ScoreRow) -> _PageRow:
