@@ -16,6 +16,7 @@ from monitor.app.connections import output_connection
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower
 from monitor.audit.forgetter import TextForgetter
+from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
 from monitor.audit.serve.site import AlarmViews, AuditSite, SiteParts
@@ -29,7 +30,7 @@ from monitor.config import Settings, seconds
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.publisher import Outbox
-from monitor.control.state import ControlState
+from monitor.control.state import ControlState, WrittenAt
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.alarm_page import (
     alarm_fragment,
@@ -39,7 +40,15 @@ from monitor.exporter.serve.alarm_page import (
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.availability import watched
-from monitor.records.control import FORGOTTEN
+from monitor.records.control import (
+    BASELINE,
+    FORGOTTEN,
+    BaselineRecord,
+    ControlRecord,
+    Removed,
+    baseline_key,
+    correction_key,
+)
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import until
@@ -92,6 +101,7 @@ class AuditRole:
         self._forgetter = TextForgetter(TextForgetting(self._database), clock)
         self._control_known = asyncio.Event()
         self._alarms = LatestAlarms()
+        self._baselines: dict[str, BaselineRecord] = {}
         self._alarms_follower = self._follower_of_alarms()
         self._control = self._control_follower()
         self._follower = EvidenceFollower(
@@ -120,6 +130,7 @@ class AuditRole:
                     partial(alarm_list, empty="There has been no alarm."),
                     alarm_status,
                 ),
+                self._said_of,
             ),
             passwords,
         )
@@ -160,6 +171,18 @@ class AuditRole:
             await self._control_known.wait()  # else texts come back that must not
             await self._follower.run()
 
+    def _said_of(self, application: str, judge: str) -> SaidOfJudge:
+        return SaidOfJudge(
+            self._corrections.latest.get(correction_key(application, judge)),
+            self._baselines.get(baseline_key(application, judge)),
+        )
+
+    def _hold_baseline(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
+        if isinstance(found, BaselineRecord):
+            self._baselines[found.key] = found
+        elif isinstance(found, Removed):
+            self._baselines.pop(found.key, None)
+
     def _follower_of_alarms(self) -> StateFollower:
         return StateFollower(
             self._connection,
@@ -170,12 +193,13 @@ class AuditRole:
         )
 
     def _control_follower(self) -> StateFollower:
+        readers = {FORGOTTEN: self._forgetter.texts.apply, BASELINE: self._hold_baseline}
         return StateFollower(
             self._connection,
             FollowedTopic(
                 self._settings.kafka.topics.control, "control", "forgotten texts would come back"
             ),
-            ControlState({FORGOTTEN: self._forgetter.texts.apply}).apply_record,
+            ControlState(readers).apply_record,
             lambda result: self._telemetry.control_records.labels(result).inc(),
             self._health,
             self._control_known.set,

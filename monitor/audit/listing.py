@@ -30,3 +30,13 @@ class Key(NamedTuple):
 
     place: float
     number: int
+
+
+class JudgeInUse(NamedTuple):
+    """A judge of an application: how many it has judged, and since when and until when."""
+
+    application: str
+    judge: str
+    judged: int
+    first_ms: int
+    last_ms: int

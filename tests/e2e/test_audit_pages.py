@@ -216,6 +216,7 @@ PAGES = (
     "/interactions/1",
     "/interactions/19",
     "/interactions/nowhere",
+    "/judges",
     "/audit",
 )
 

@@ -13,6 +13,7 @@ from monitor.audit.listing import Filters
 from monitor.audit.people import KINDS, check, flat
 from monitor.audit.readings import HumanLabel
 from monitor.audit.serve.forms import BadQuery, filters_of, key_of, next_page, verdicts_of
+from monitor.audit.serve.judges import corrected_said, judge_row, kappa_said
 from monitor.audit.serve.sentences import sentences
 from monitor.audit.serve.site import AuditSite, PageVisit, moment
 from monitor.audit.store.drawing import (
@@ -27,7 +28,7 @@ from monitor.audit.store.search import FoundInteraction
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Outcome, ScoreRecord, Verdicts
-from monitor.records.control import CorrectionRecord, correction_key
+from monitor.records.control import correction_key
 
 #: Metrics that a list shows where none is asked for.
 SHOWN: Final = ("noise_sensitivity_irrelevant", "noise_sensitivity_relevant", "faithfulness")
@@ -53,6 +54,7 @@ class AuditPages:
         app.router.add_get("/interactions/{id:.+}", page(self._interaction))
         app.router.add_get("/alarms", page(self._alarms))
         app.router.add_get("/alarms/{key:.+}", page(self._alarm))
+        app.router.add_get("/judges", page(self._judges))
         app.router.add_get("/audit", page(self._audit))
         app.router.add_post("/draw", page(self._draw))
         app.router.add_post("/audit/{item:[0-9]+}", page(self._label))
@@ -120,6 +122,11 @@ class AuditPages:
         name = f"{record.metric.replace('_', ' ')} of {record.application}"
         body = views.one(record, self._now())
         return self._site.shown(visit, "alarm.html", name, body=body)
+
+    async def _judges(self, visit: PageVisit) -> web.Response:
+        found = await self._parts.search.judges()
+        rows = [judge_row(one, self._parts.said_of(one.application, one.judge)) for one in found]
+        return self._site.shown(visit, "judges.html", "Judges", rows=rows)
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._parts.clock(), UTC)
@@ -248,30 +255,6 @@ def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:
     return DrawRequest(
         application, given["metric"], since_ms, now_ms, int(number), strategy, seed=new_seed()
     )
-
-
-def kappa_said(record: CorrectionRecord | None) -> str:
-    """Agreement on what the passages support, with its interval."""
-    found = None if record is None else record.agreement.get("response_by_passage")
-    if found is None or found.kappa[0] is None:
-        return "not yet"
-    value, lower, upper = found.kappa
-    if lower is None or upper is None:
-        return f"{value:.2f}"
-    return f"{value:.2f} ({lower:.2f} to {upper:.2f}) of {found.audits} audits"
-
-
-def corrected_said(record: CorrectionRecord | None) -> str:
-    """Which metrics are corrected, or how far it is to that."""
-    if record is None or not record.metrics:
-        return "not yet"
-    found = [name for name, one in record.metrics.items() if one.errors is not None]
-    if found:
-        return f"{len(found)} metrics"
-    nearest = max(record.metrics.values(), key=lambda one: one.audits)
-    if nearest.audits < nearest.needed:
-        return f"{nearest.audits} of {nearest.needed} audits"
-    return (nearest.missing or "").replace("_", " ")
 
 
 def picked_said(record: ScoreRecord) -> str:

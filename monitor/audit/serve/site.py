@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
+from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.people import SESSION_S, Attempts, Passwords, Person, Sessions
 from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
@@ -63,7 +64,7 @@ class AlarmViews(NamedTuple):
 
 
 class SiteParts(NamedTuple):
-    """What the pages read and write."""
+    """What the pages read and write; ``said_of`` is asked with an application and a judge."""
 
     evidence: EvidenceStore
     search: EvidenceSearch
@@ -74,6 +75,7 @@ class SiteParts(NamedTuple):
     telemetry: AuditTelemetry
     clock: Callable[[], float]
     alarms: AlarmViews
+    said_of: Callable[[str, str], SaidOfJudge]
 
 
 class PageVisit(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Row, Select, and_, func, or_, select
 
-from monitor.audit.listing import Filters, Key
+from monitor.audit.listing import Filters, JudgeInUse, Key
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import digest, stored_name
 from monitor.audit.store.tables import evidence, label, score
@@ -104,6 +104,24 @@ class EvidenceSearch:
                 .limit(PAGE)
             )
             return list(found.scalars())
+
+    async def judges(self) -> list[JudgeInUse]:
+        """All that are kept, by application, the latest first; 500 at most."""
+        last = func.max(evidence.c.judged_ms)
+        statement = (
+            select(
+                evidence.c.application,
+                evidence.c.judge,
+                func.count(),
+                func.min(evidence.c.judged_ms),
+                last,
+            )
+            .group_by(evidence.c.application, evidence.c.judge)
+            .order_by(evidence.c.application, last.desc(), evidence.c.judge)
+            .limit(500)
+        )
+        async with self._database.reading() as connection:
+            return [JudgeInUse(*row) for row in await connection.execute(statement)]
 
     async def choices(self) -> dict[str, list[str]]:
         """What can be filtered by: names of applications and of judges."""

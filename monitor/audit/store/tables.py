@@ -69,6 +69,9 @@ evidence = Table(
     Index("ix_evidence_event_ms_id", "event_ms", "id"),
     Index("ix_evidence_application_event_ms_id", "application", "event_ms", "id"),
     Index("ix_evidence_judged_ms", "judged_ms"),
+    Index("ix_evidence_interaction_id", "interaction_id"),
+    Index("ix_evidence_application_judge_judged_ms", "application", "judge", "judged_ms"),
+    Index("ix_evidence_judge", "judge"),
 )
 
 #: The values of a record, by metric.

@@ -1,0 +1,114 @@
+"""What a page says of a judge: how long it has judged, and how far people agree. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from monitor.audit.listing import JudgeInUse
+from monitor.audit.store.rows import milliseconds
+from monitor.records.control import BaselineRecord, CorrectionRecord
+from monitor.records.correction import Interval
+
+
+class SaidOfJudge(NamedTuple):
+    """What the control topic has of a judge of an application."""
+
+    correction: CorrectionRecord | None
+    baseline: BaselineRecord | None
+
+
+class AgreementRow(NamedTuple):
+    """One kind of verdict: what people and judge, or two people, agree on."""
+
+    kind: str
+    kappa: str
+    precision: str
+    recall: str
+    audits: int
+
+
+class JudgeRow(NamedTuple):
+    """A judge on its page; ``first_ms`` and ``last_ms`` are epoch milliseconds."""
+
+    judge: JudgeInUse
+    agreement: tuple[AgreementRow, ...]
+    corrected: str
+    moved: str
+    baseline: str
+    baseline_ms: int | None
+
+
+def judge_row(found: JudgeInUse, said: SaidOfJudge) -> JudgeRow:
+    """What there is to be told."""
+    correction, baseline = said
+    return JudgeRow(
+        found,
+        () if correction is None else tuple(_agreement(correction)),
+        corrected_said(correction),
+        ", ".join(
+            name.replace("_", " ")
+            for name, one in ({} if correction is None else correction.metrics).items()
+            if one.moved
+        ),
+        _baseline_said(baseline),
+        None if baseline is None else milliseconds(baseline.effective_from.timestamp()),
+    )
+
+
+def _agreement(correction: CorrectionRecord) -> Iterator[AgreementRow]:
+    for kind, one in sorted(correction.agreement.items()):
+        yield AgreementRow(
+            kind.replace("_", " "),
+            interval_said(one.kappa),
+            interval_said(one.precision),
+            interval_said(one.recall),
+            one.audits,
+        )
+
+
+def interval_said(found: Interval) -> str:
+    """A measure with its bounds, as far as they are there.
+
+    >>> interval_said((0.8, 0.71, 0.88)), interval_said((0.8, None, None))
+    ('0.80 (0.71 to 0.88)', '0.80')
+    >>> interval_said((None, None, None))
+    'not defined'
+    """
+    value, lower, upper = found
+    if value is None:
+        return "not defined"
+    if lower is None or upper is None:
+        return f"{value:.2f}"
+    return f"{value:.2f} ({lower:.2f} to {upper:.2f})"
+
+
+def kappa_said(record: CorrectionRecord | None) -> str:
+    """Agreement on what the passages support, with its interval."""
+    found = None if record is None else record.agreement.get("response_by_passage")
+    if found is None or found.kappa[0] is None:
+        return "not yet"
+    return f"{interval_said(found.kappa)} of {found.audits} audits"
+
+
+def corrected_said(record: CorrectionRecord | None) -> str:
+    """Which metrics are corrected, or how far it is to that."""
+    if record is None or not record.metrics:
+        return "not yet"
+    found = [name for name, one in record.metrics.items() if one.errors is not None]
+    if found:
+        return f"{len(found)} metrics"
+    nearest = max(record.metrics.values(), key=lambda one: one.audits)
+    if nearest.audits < nearest.needed:
+        return f"{nearest.audits} of {nearest.needed} audits"
+    return (nearest.missing or "").replace("_", " ")
+
+
+def _baseline_said(record: BaselineRecord | None) -> str:
+    if record is None:
+        return "none yet: it is being learned, or nothing is watched"
+    if not record.metrics:
+        return "is learned anew"
+    how = {"learned": "learned", "set": "set by hand", "frozen": "frozen"}[record.origin]
+    of = f" from {record.slots:,} judged" if record.slots else ""
+    return f"{how}{of}{', provisional until a day is full' if record.provisional else ''}"
