@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from monitor.audit.exchange import LabelledLine, Refused, audit_line, checked, read_line, refuse
+from monitor.audit.exchange import LabelledLine, Refused, checked, read_line, refuse
+from monitor.audit.readings import AuditReading
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing, DrawnBatch, DrawRequest
 from monitor.audit.store.labels import LabelStore
@@ -43,15 +43,14 @@ async def select(database: Database, request: DrawRequest, now_ms: int) -> Drawn
         return await AuditDrawing(database).draw(request, now_ms)
 
 
-async def export(database: Database, since_ms: int) -> list[str]:
-    """All audits with a label since then, a line each."""
-    lines = []
+async def readings(database: Database, since_ms: int) -> list[AuditReading]:
+    """All audits with a label since then."""
+    found: list[AuditReading] = []
     async with opened(database):
         labels = LabelStore(database)
         for application, judge in await labels.pairs(since_ms):
-            found = await labels.readings(application, judge, since_ms)
-            lines += [json.dumps(audit_line(each), ensure_ascii=False) for each in found]
-    return lines
+            found += await labels.readings(application, judge, since_ms)
+    return found
 
 
 async def take_in(database: Database, file: str, lines: Iterable[str]) -> Imported:

@@ -146,30 +146,51 @@ def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
 @app.command("export")
 def export_(
     out: Annotated[Path, typer.Option("--out", help="File to write; - is stdout.")],
-    format_: Annotated[str, typer.Option("--format", help="jsonl.")] = "jsonl",
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="jsonl: all of it, as audit import reads it; csv or parquet: a row for each "
+            "label, without texts.",
+        ),
+    ] = "jsonl",
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as", help="evaluate: what people found wrong, as JSONL that evaluate reads."
+        ),
+    ] = None,
     since: SinceLabel = "30d",
     config: ConfigFile = None,
     set_: Overrides = None,
 ) -> None:
-    """Write all audits with their labels, a line each."""
+    """Write all audits with their labels.
+
+    With --as evaluate, a test set: the interactions in which people found something wrong.
+    """
     import asyncio
     import time
 
     from monitor.errors import ConfigurationError
 
-    if format_ != "jsonl":
-        raise ConfigurationError(f"--format: found {format_!r}, expected jsonl")
+    if as_ not in (None, "evaluate"):
+        raise ConfigurationError(f"--as: found {as_!r}, expected evaluate")
     database = _database(config, set_)
-    from monitor.audit import commands
+    from monitor.audit import commands, exported
 
+    if format_ not in exported.FORMATS or (as_ is not None and format_ != "jsonl"):
+        expected = "jsonl beside --as" if as_ is not None else ", ".join(exported.FORMATS)
+        raise ConfigurationError(f"--format: found {format_!r}, expected {expected}")
     since_ms = round(moment_of(since, time.time()).timestamp() * 1000)
-    lines = asyncio.run(commands.export(database, since_ms))
-    text = "".join(f"{line}\n" for line in lines)
+    found = asyncio.run(commands.readings(database, since_ms))
+    written = exported.FORMATS[format_] if as_ is None else exported.as_failures
+    body = written(found)
     if str(out) == "-":
-        typer.echo(text, nl=False)
-    else:
-        out.write_text(text, "utf-8")
-        say(f"{len(lines)} audits in {out}", err=True)
+        sys.stdout.buffer.write(body)
+        return
+    out.write_bytes(body)
+    number = len(found) if as_ is None else body.count(b"\n")
+    say(f"{number} {'audits' if as_ is None else 'failures'} in {out}", err=True)
 
 
 @app.command("import")
