@@ -18,7 +18,7 @@ from monitor.audit.follower import EvidenceFollower
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
-from monitor.audit.serve.people import Passwords
+from monitor.audit.serve.people import Passwords, TrustedProxy
 from monitor.audit.serve.site import AlarmViews, AuditSite, SiteParts
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
@@ -26,6 +26,8 @@ from monitor.audit.store.evidence import EvidenceStore
 from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
+from monitor.audit.store.weekly import WeeklyOrders
+from monitor.audit.weekly import WeeklyDraws
 from monitor.config import Settings, seconds
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.latest_alarms import LatestAlarms
@@ -81,6 +83,14 @@ def passwords_of(settings: Settings) -> Passwords:
     return Passwords(Path(file))
 
 
+def proxy_of(settings: Settings) -> TrustedProxy | None:
+    """Where people log in elsewhere; None where nobody does."""
+    audit = settings.audit
+    if audit.proxy_header is None or audit.proxy_address is None:
+        return None
+    return TrustedProxy(audit.proxy_header, audit.proxy_address)
+
+
 class AuditRole:
     """Follows score records into the database, and serves the pages. ``clock``: epoch seconds."""
 
@@ -114,11 +124,13 @@ class AuditRole:
             seconds(settings.audit.keep),
             self._forgetter,
         )
+        drawing = AuditDrawing(self._database)
+        self._weekly = WeeklyDraws(WeeklyOrders(self._database), drawing, clock)
         self._site = AuditSite(
             SiteParts(
                 store,
                 EvidenceSearch(self._database),
-                AuditDrawing(self._database),
+                drawing,
                 labels,
                 corrections,
                 self._health,
@@ -133,6 +145,7 @@ class AuditRole:
                 self._said_of,
             ),
             passwords,
+            proxy_of(settings),
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -165,6 +178,7 @@ class AuditRole:
             ("writing corrections", self._outbox.run()),
             ("computing corrections", self._corrections.run()),
             ("reading the control topic", self._control.run()),
+            ("drawing each week", self._weekly.run()),
             ("forgetting texts", self._forgetter.run()),
             ("reading the alarms", self._alarms_follower.run()),
         ):

@@ -12,6 +12,7 @@ from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing, DrawnBatch, DrawRequest
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch, FoundInteraction
+from monitor.audit.store.weekly import WeeklyOrder, WeeklyOrders, monday
 from monitor.errors import DependencyRefused
 
 
@@ -37,10 +38,24 @@ async def opened(database: Database) -> AsyncIterator[Database]:
         await database.close()
 
 
-async def select(database: Database, request: DrawRequest, now_ms: int) -> DrawnBatch | None:
-    """Draw; None where nothing is left to be drawn from."""
+async def select(
+    database: Database, request: DrawRequest, now_ms: int, *, weekly: bool = False
+) -> DrawnBatch | None:
+    """Draw; None where nothing is left to be drawn from.
+
+    With ``weekly`` also such of each week that ends from now on.
+    """
     async with opened(database):
+        if weekly:
+            what = (request.application, request.metric, request.strategy, request.places)
+            await WeeklyOrders(database).put(WeeklyOrder(*what, monday(now_ms)))
         return await AuditDrawing(database).draw(request, now_ms)
+
+
+async def end_weekly(database: Database, application: str) -> bool:
+    """Draw no more each week; whether it was drawn."""
+    async with opened(database):
+        return await WeeklyOrders(database).end(application)
 
 
 async def readings(database: Database, since_ms: int) -> list[AuditReading]:

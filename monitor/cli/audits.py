@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -58,8 +58,8 @@ def select(
         str,
         typer.Option(
             "--strategy",
-            help="uniform; stratified: half of them bad, by segment; or worst: the worst ones, "
-            "which correct nothing.",
+            help="uniform; stratified: half of them bad, by segment; boundary: half of those in "
+            "which the judge was in doubt; or worst: the worst ones, which correct nothing.",
         ),
     ] = "stratified",
     metric: Annotated[
@@ -68,6 +68,13 @@ def select(
     judge: Annotated[
         str | None, typer.Option("--judge", help="Of this judge; default: the latest.")
     ] = None,
+    weekly: Annotated[
+        bool,
+        typer.Option("--weekly", help="Also as many of each week from now on, on Mondays (UTC)."),
+    ] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="End what --weekly has begun; draw nothing.")
+    ] = False,
     config: ConfigFile = None,
     set_: Overrides = None,
     json: AsJson = False,
@@ -76,7 +83,7 @@ def select(
 
     Each has a known probability, which is kept.
 
-    Exit code 1 when there is nothing to draw from.
+    Exit code 1 when there is nothing to draw from, or to stop.
     """
     import asyncio
     import time
@@ -84,17 +91,25 @@ def select(
     database, now = _database(config, set_), time.time()
     from monitor.audit import commands
 
+    if stop:
+        _stop_weekly(database, application)
     since_ms = round(moment_of(since, now).timestamp() * 1000)
     request = _request(application, metric, (since_ms, round(now * 1000)), number, strategy, judge)
-    found = asyncio.run(commands.select(database, request, round(now * 1000)))
-    if found is None:
-        say(
-            f"nothing to draw from: no interaction of {application} since {since} with a value of "
-            f"{metric} is kept that was not drawn before; is rag-monitor audit serve running?",
-            err=True,
-        )
-        raise typer.Exit(1)
-    _say_batch(found, as_json=json)
+    found = asyncio.run(commands.select(database, request, round(now * 1000), weekly=weekly))
+    if weekly:
+        say(f"as many of {application} are drawn each Monday, while audit serve runs", err=True)
+    _say_batch(found, request, since, as_json=json)
+
+
+def _stop_weekly(database: Database, application: str) -> NoReturn:
+    import asyncio
+
+    from monitor.audit import commands
+
+    was_there = asyncio.run(commands.end_weekly(database, application))
+    ended = f"{application} is drawn each week no more"
+    say(ended if was_there else f"{application} was not drawn each week", err=True)
+    raise typer.Exit(0 if was_there else 1)
 
 
 def _request(
@@ -119,9 +134,19 @@ def _request(
     return DrawRequest(application, metric, *span_ms, number, chosen, judge, new_seed())
 
 
-def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
+def _say_batch(
+    found: DrawnBatch | None, request: DrawRequest, since: str, *, as_json: bool
+) -> None:
     from monitor.runtime.visible import json_text
 
+    if found is None:
+        say(
+            f"nothing to draw from: no interaction of {request.application} since {since} with a "
+            f"value of {request.metric} is kept that was not drawn before; is rag-monitor audit "
+            "serve running?",
+            err=True,
+        )
+        raise typer.Exit(1)
     strata = {
         name: {"drawn": each.places, "of": each.of, "probability": each.probability}
         for name, each in found.strata.items()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr, field_validator
+from ipaddress import ip_address
+from typing import Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from monitor.config.base import Section, Texts, seconds
 
@@ -23,6 +26,13 @@ class Audit(Section):
     person_attribute: str | None = Field(
         None, description="attribute that names a person, for audit forget --person"
     )
+    proxy_header: str | None = Field(
+        None,
+        description="header with the name of who has logged in at a proxy; needs proxy_address",
+    )
+    proxy_address: str | None = Field(
+        None, description="address of that proxy; from elsewhere the header counts for nothing"
+    )
     host: str = Field("127.0.0.1", description="address that the pages are bound to")
     port: int = Field(9751, ge=0, le=65_535, description="their port; 0 takes a free one")
     keep: str = Field(
@@ -32,6 +42,25 @@ class Audit(Section):
         (),
         description="further names under which the pages may be asked for, as http.allowed_hosts",
     )
+
+    @field_validator("proxy_address")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ip_address(value)
+            except ValueError:
+                raise ValueError(f"found {value!r}, expected an IP address") from None
+        return value
+
+    @model_validator(mode="after")
+    def _names_both(self) -> Self:
+        if (self.proxy_header is None) != (self.proxy_address is None):
+            raise ValueError(
+                "proxy_header and proxy_address need each other: a name that anybody may send is "
+                "no login"
+            )
+        return self
 
     @field_validator("keep")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -188,6 +189,39 @@ async def test_nobody_without_a_password_sees_a_text(
     finally:
         await process.end()
     assert "warranty" not in process.log.read_text("utf-8")
+
+
+@pytest.mark.timeout(120)
+async def test_a_proxy_says_who_it_is(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """Its header opens the pages, and its forms need their token; from elsewhere it opens none."""
+    setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
+    await setting.made()
+    await setting.write([judged(1)])
+    setting.settings["audit__proxy_header"] = "X-Forwarded-User"
+    named = {"X-Forwarded-User": "ann"}
+    for address, is_known in (("127.0.0.1", True), ("127.0.0.2", False)):
+        setting.settings["audit__proxy_address"] = address
+        process = setting.serving(address)
+        try:
+            await process.ready()
+            await until(partial(_kept, process, int(is_known)), "it")
+            async with SiteVisitor(process.url, named) as ann, SiteVisitor(process.url) as eve:
+                assert ("How long is" in (await ann.get("/interactions/1"))[1]) == is_known
+                assert "Log in" in (await eve.get("/interactions/1"))[1]
+                if is_known:
+                    code, _, err = await asyncio.to_thread(
+                        setting.command,
+                        *("select", "--application", "bot", "-n", "1", "--since", "3650d"),
+                        *("--metric", "claim_precision", "--weekly"),
+                    )
+                    assert (code, "each Monday" in err) == (0, True)
+                    assert (await ann.post("/audit/1", csrf_token="0" * 64))[0] == 403
+                    assert await _label_all(ann, "agree") == 1
+                    assert ">ann" in (await ann.get("/"))[1]
+        finally:
+            await process.end()
+    stopped = ("select", "--application", "bot", "--stop")
+    assert [setting.command(*stopped)[0] for _ in range(2)] == [0, 1]
 
 
 @pytest.mark.timeout(180)

@@ -14,9 +14,10 @@ _TOKEN = re.compile(r'name="csrf_token" value="([0-9a-f]+)"')
 class SiteVisitor:
     """One visitor with cookies of their own; a context manager."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: dict[str, str] | None = None) -> None:
         self.url = url
-        self._session = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+        jar = aiohttp.CookieJar(unsafe=True)
+        self._session = aiohttp.ClientSession(cookie_jar=jar, headers=headers)
 
     async def __aenter__(self) -> Self:
         return self

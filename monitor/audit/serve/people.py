@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -130,6 +130,23 @@ class Sessions:
     def is_form_token(self, token: str, cookie: str) -> bool:
         """Whether a form was made by us for the owner of this cookie."""
         return hmac.compare_digest(token.encode(), self.form_token(cookie).encode())
+
+
+class TrustedProxy(NamedTuple):
+    """A proxy at which people log in: it says who they are in a header, and nobody else may."""
+
+    header: str
+    address: str
+
+    def person(self, remote: str | None, headers: Mapping[str, str]) -> Person | None:
+        """Who the proxy says it is; None for a request that is not from there, or names nobody.
+
+        >>> TrustedProxy("X-User", "10.0.0.1").person("10.0.0.1", {"X-User": "ann"})
+        Person(name='ann', role='label')
+        >>> TrustedProxy("X-User", "10.0.0.1").person("10.0.0.2", {"X-User": "ann"})
+        """
+        name = _plain(headers.get(self.header, ""))
+        return Person(name, "label") if name and remote == self.address else None
 
 
 class Attempts:

@@ -20,7 +20,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
 from monitor.audit.serve.judges import SaidOfJudge
-from monitor.audit.serve.people import SESSION_S, Attempts, Passwords, Person, Sessions
+from monitor.audit.serve.people import (
+    SESSION_S,
+    Attempts,
+    Passwords,
+    Person,
+    Sessions,
+    TrustedProxy,
+)
 from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
@@ -90,8 +97,10 @@ class PageVisit(NamedTuple):
 class AuditSite:
     """Puts the pages on an application, behind the login."""
 
-    def __init__(self, parts: SiteParts, passwords: Passwords) -> None:
-        self.parts = parts
+    def __init__(
+        self, parts: SiteParts, passwords: Passwords, proxy: TrustedProxy | None = None
+    ) -> None:
+        self.parts, self._proxy = parts, proxy
         self._passwords = passwords
         self._sessions = Sessions(lambda: passwords.version)
         self._attempts, self._pages = Attempts(), _environment()
@@ -108,8 +117,7 @@ class AuditSite:
         """A handler for those who have logged in; the others are sent to the login."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            cookie = request.cookies.get(COOKIE, "")
-            person = self._person(cookie)
+            person, cookie = self._visitor(request)
             if person is None:
                 if request.method == "POST":
                     return self.message(request, "Log in again", "The session has ended.", 403)
@@ -153,7 +161,7 @@ class AuditSite:
         self, request: web.Request, title: str, said: str, status: int, person: Person | None = None
     ) -> web.Response:
         """A page with one sentence."""
-        token = self._sessions.form_token(request.cookies.get(COOKIE, ""))
+        token = self._sessions.form_token(self._visitor(request)[1])
         return self._html(
             "message.html",
             status,
@@ -168,6 +176,15 @@ class AuditSite:
         text = self._pages.get_template(template).render(**values)
         headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
         return web.Response(text=text, content_type="text/html", status=status, headers=headers)
+
+    def _visitor(self, request: web.Request) -> tuple[Person | None, str]:
+        """Who asks, and what their forms belong to: a session, or a name that a proxy has sent."""
+        if self._proxy is not None:
+            person = self._proxy.person(request.remote, request.headers)
+            if person is not None:
+                return person, f"proxy {person.name}"
+        cookie = request.cookies.get(COOKIE, "")
+        return self._person(cookie), cookie
 
     def _person(self, cookie: str) -> Person | None:
         try:

@@ -18,14 +18,16 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.audit_drawing import Drawn, Stratum, allocated, drawn_from
 from monitor.stats.sums import as_worse
 
-Strategy = Literal["uniform", "stratified", "worst"]
-STRATEGIES: Final[tuple[Strategy, ...]] = ("uniform", "stratified", "worst")
+Strategy = Literal["uniform", "stratified", "boundary", "worst"]
+STRATEGIES: Final[tuple[Strategy, ...]] = ("uniform", "stratified", "boundary", "worst")
 #: Milliseconds for which an item is one reviewer's.
 LEASE_MS: Final = 15 * 60_000
 #: Every so many-th item is read by two.
 SECOND_EVERY: Final = 10
 #: With larger meaning worse: what lies above is a bad score.
 _BAD_ABOVE: Final = 0.0
+#: From here on the judge is in doubt: a probability between a quarter and three.
+_IN_DOUBT: Final = 0.5
 
 
 class DrawRequest(NamedTuple):
@@ -82,6 +84,7 @@ class _Rated(NamedTuple):
     evidence_id: int
     segment: str
     worse: float
+    doubt: float
 
 
 class AuditDrawing:
@@ -195,6 +198,9 @@ def _chosen(
 def _stratum(candidate: _Rated, strategy: Strategy) -> Stratum:
     if strategy == "uniform":
         return Stratum("all", is_bad=False)
+    if strategy == "boundary":
+        in_doubt = candidate.doubt >= _IN_DOUBT
+        return Stratum("in doubt" if in_doubt else "clear", is_bad=in_doubt)
     is_bad = candidate.worse > _BAD_ABOVE
     band = "bad" if is_bad else "good"
     return Stratum(f"{candidate.segment}: {band}" if candidate.segment else band, is_bad)
@@ -220,7 +226,7 @@ async def _candidates(
     """Those with a value, a weight and texts that were never drawn, in the order of numbers."""
     drawn = exists().where(item.c.evidence_id == evidence.c.id)
     rows = await connection.execute(
-        select(evidence.c.id, evidence.c.segment, score.c.value)
+        select(evidence.c.id, evidence.c.segment, evidence.c.doubt, score.c.value)
         .join(score, score.c.evidence_id == evidence.c.id)
         .where(
             score.c.metric == request.metric,
@@ -235,7 +241,7 @@ async def _candidates(
         .order_by(evidence.c.id)
     )
     better = CATALOGUE[request.metric].higher_is_better
-    return [_Rated(row.id, row.segment, as_worse(row.value, better)) for row in rows]
+    return [_Rated(row.id, row.segment, as_worse(row.value, better), row.doubt) for row in rows]
 
 
 async def _insert_batch(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final, NamedTuple
 
+from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.offending import judged_claims
 from monitor.records import ScoreRecord
+from monitor.stats.sums import as_worse
 
 #: Longer names are cut: an index takes no more, in whatever letters.
 _LONGEST: Final = 200
@@ -77,6 +79,7 @@ def evidence_row(placed: Placed) -> dict[str, Any]:
         "reason": None if record.reason is None else record.reason[:64],
         "weight": None if slot.m is None or slot.q is None else slot.m / slot.q * (slot.u or 0.0),
         "has_texts": not placed.is_forgotten,
+        "doubt": doubt(record),
         "headline": headline(record),
         "record": placed.raw.decode("utf-8"),
     }
@@ -91,9 +94,11 @@ def score_rows(record: ScoreRecord, evidence_id: int) -> list[dict[str, Any]]:
             "application": stored_name(record.application),
             "event_ms": milliseconds(record.event_time.timestamp()),
             "value": value,
+            "worse": as_worse(value, None if known is None else known.higher_is_better),
         }
         for metric, value in record.scores.items()
         if isinstance(value, float)
+        for known in [CATALOGUE.get(metric)]
     ]
 
 
@@ -103,3 +108,18 @@ def headline(record: ScoreRecord) -> str:
     text = claims[0] if claims else str(record.interaction.get("response") or "")
     text = stored(" ".join(text.split()))
     return text if len(text) <= _LONGEST_HEADLINE else f"{text[: _LONGEST_HEADLINE - 1]}…"
+
+
+def doubt(record: ScoreRecord) -> float:
+    """How near the judge was to the other verdict, from 0 to 1; 0 where it says nothing of that.
+
+    1 − 2·|p − ½| of the verdict that was nearest; 1 where the words that a verdict was given for do
+    not stand in the passage.
+    """
+    near = [
+        1.0 - 2.0 * abs(p - 0.5)
+        for documents in record.probabilities.values()
+        for p in documents.values()
+    ]
+    quotes = (quote for found in record.evidence.values() for quote in found.values())
+    return 1.0 if any(quote is None for quote in quotes) else max(near, default=0.0)

@@ -11,7 +11,6 @@ from monitor.audit.listing import Filters, JudgeInUse, Key
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import digest, stored_name
 from monitor.audit.store.tables import evidence, label, score
-from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import ScoreRecord, read_score_record
 
 #: Rows of a page.
@@ -163,22 +162,19 @@ def _listed(filters: Filters, after: Key | None) -> Select[Any]:
     if filters.metric is None:
         place, number, when = evidence.c.event_ms, evidence.c.id, evidence.c.event_ms
         statement = select(*columns, place.label("place"))
-        descending = True
     else:
         is_worst = filters.order == "worst"
-        place = score.c.value if is_worst else score.c.event_ms
+        place = score.c.worse if is_worst else score.c.event_ms
         number, when = score.c.evidence_id, score.c.event_ms
         statement = select(*columns, place.label("place")).join(
             score, score.c.evidence_id == evidence.c.id
         )
         statement = statement.where(*_of_metric(filters))
-        metric = CATALOGUE.get(filters.metric)
-        descending = not (is_worst and metric is not None and metric.higher_is_better)
     statement = statement.where(*_plain(filters, when))
     if after is not None:
-        beyond = place < after.place if descending else place > after.place
-        statement = statement.where(or_(beyond, and_(place == after.place, number < after.number)))
-    return statement.order_by(place.desc() if descending else place.asc(), number.desc())
+        same = and_(place == after.place, number < after.number)
+        statement = statement.where(or_(place < after.place, same))
+    return statement.order_by(place.desc(), number.desc())
 
 
 def _of_metric(filters: Filters) -> Iterable[Any]:

@@ -64,6 +64,7 @@ evidence = Table(
     Column("reason", String(64)),
     Column("weight", Float),
     Column("has_texts", Boolean, nullable=False),
+    Column("doubt", Float, nullable=False, server_default="0"),
     Column("headline", Text, nullable=False),
     Column("record", Text, nullable=False),
     Index("ix_evidence_event_ms_id", "event_ms", "id"),
@@ -74,7 +75,7 @@ evidence = Table(
     Index("ix_evidence_judge", "judge"),
 )
 
-#: The values of a record, by metric.
+#: The values of a record, by metric; ``worse`` is the value with larger meaning worse.
 score = Table(
     "score",
     metadata,
@@ -83,6 +84,8 @@ score = Table(
     Column("application", String(255), nullable=False),
     Column("event_ms", BigInteger, nullable=False),
     Column("value", Float, nullable=False),
+    Column("worse", Float, nullable=False, server_default="0"),
+    Index("ix_score_metric_worse", "metric", "worse", "evidence_id"),
     Index("ix_score_metric_event_ms", "metric", "event_ms", "evidence_id", "value"),
     Index(
         "ix_score_metric_application_event_ms",
@@ -142,4 +145,15 @@ forgotten = Table(
     metadata,
     Column("fingerprint", String(128), primary_key=True),
     Column("applied_ms", BigInteger, nullable=False),
+)
+
+#: What is drawn anew each week; ``drawn_until_ms`` is the Monday up to which that was done.
+weekly = Table(
+    "weekly",
+    metadata,
+    Column("application", String(255), primary_key=True),
+    Column("metric", String(64), nullable=False),
+    Column("strategy", String(32), nullable=False),
+    Column("places", Integer, nullable=False),
+    Column("drawn_until_ms", BigInteger, nullable=False),
 )

@@ -244,3 +244,21 @@ async def test_a_database_that_is_away_is_told_without_its_password() -> None:
     assert "\n" not in str(raised.value)
     assert str(raised.value).startswith("audit.database ")
     await database.close()
+
+
+async def test_half_are_drawn_where_the_judge_was_in_doubt(database: Database) -> None:
+    """As far as there are any: by a probability near one half, or a quote that is not there."""
+    store = EvidenceStore(database, "scores")
+    doubts: list[dict[str, object]] = [
+        {"probabilities": {"c1": {"1": 0.6, "R": 0.99}}},
+        {"evidence": {"c1": {"1": None}}},
+        {"probabilities": {"c1": {"1": 0.98}}},
+        {},
+    ]
+    records = [judged(i, RIGHT, **doubts[i % 4 if i < 20 else 3]) for i in range(100)]
+    await store.add([placed(one) for one in records], {0: Position(100, NOW_MS)})
+    request = DrawRequest("bot", "claim_precision", 0, NOW_MS, 10, "boundary", None, 1)
+    found = await AuditDrawing(database).draw(request, NOW_MS)
+    assert found is not None
+    drawn = {name: (each.places, each.of) for name, each in found.strata.items()}
+    assert drawn == {"in doubt": (5, 10), "clear": (5, 90)}
