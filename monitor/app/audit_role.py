@@ -106,8 +106,7 @@ class AuditRole:
         topics = settings.kafka.topics
         store, labels = EvidenceStore(self._database, topics.scores), LabelStore(self._database)
         self._outbox = Outbox(self._connection, topics.control, self._health, what="correction")
-        corrections = CorrectionPublisher(labels, self._outbox, clock)
-        self._corrections = corrections
+        self._corrections = CorrectionPublisher(labels, self._outbox, clock)
         self._forgetter = TextForgetter(TextForgetting(self._database), clock)
         self._control_known = asyncio.Event()
         self._alarms = LatestAlarms()
@@ -126,26 +125,32 @@ class AuditRole:
         )
         drawing = AuditDrawing(self._database)
         self._weekly = WeeklyDraws(WeeklyOrders(self._database), drawing, clock)
-        self._site = AuditSite(
-            SiteParts(
-                store,
-                EvidenceSearch(self._database),
-                drawing,
-                labels,
-                corrections,
-                self._health,
-                self._telemetry,
-                clock,
-                AlarmViews(
-                    self._alarms.by_key,
-                    partial(alarm_fragment, answers="/interactions"),
-                    partial(alarm_list, empty="There has been no alarm."),
-                    alarm_status,
-                ),
-                self._said_of,
+        parts = self._parts(store, labels, drawing, clock)
+        self._site = AuditSite(parts, passwords, proxy_of(settings))
+
+    def _parts(
+        self,
+        store: EvidenceStore,
+        labels: LabelStore,
+        drawing: AuditDrawing,
+        clock: Callable[[], float],
+    ) -> SiteParts:
+        return SiteParts(
+            store,
+            EvidenceSearch(self._database),
+            drawing,
+            labels,
+            self._corrections,
+            self._health,
+            self._telemetry,
+            clock,
+            AlarmViews(
+                self._alarms.by_key,
+                partial(alarm_fragment, answers="/interactions"),
+                partial(alarm_list, empty="There has been no alarm."),
+                alarm_status,
             ),
-            passwords,
-            proxy_of(settings),
+            self._said_of,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
