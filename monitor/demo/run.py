@@ -76,8 +76,8 @@ async def running(
     )
     broker.create_topics(settings.kafka.topics.model_dump().values())
     over, demo = asyncio.Event(), Demo(options, Monitor(settings), began)
-    if pages is not None:
-        demo.links["pages"] = pages.shown
+    needed = "none without pip install 'rag-monitor[audit]'"
+    demo.links["pages"] = needed if pages is None else pages.shown
     async with (
         pages_served(pages, broker.bootstrap_servers),
         asyncio.TaskGroup() as group,

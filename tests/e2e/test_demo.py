@@ -6,16 +6,21 @@ import asyncio
 import json
 import os
 import pty
+import re
+import signal
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.servers.judge_server import JudgeServer
+from tests.stages.audit_site import SiteVisitor
+from tests.stages.command import PATIENCE_S, running
 from tests.stages.demo import checked, demo, traffic_labels
-from tests.stages.process import parsed, total
+from tests.stages.process import parsed, total, until
 
 
 @pytest.mark.timeout(180)
@@ -53,6 +58,31 @@ async def test_an_alarm_and_its_end_are_told_with_their_sentences() -> None:
     assert alarm["judged"] > 0
     for told in ("baseline learned from the first 200", alarm["answer"], alarm["recovery"]):
         assert [told in line for line in lines[:-1]].count(True) >= 2
+
+
+@pytest.mark.timeout(120)
+async def test_it_opens_with_a_link_to_its_pages() -> None:
+    """The first line has address and password; they end with it, and leave nothing behind."""
+    with running("demo", "--incident-at", "300") as process:
+        await until(lambda: "password" in process.out, "the link", PATIENCE_S)
+        found = re.search(r"pages: (http://\S+) \(password (\w+)\)", process.out)
+        assert found is not None
+        url, password = found.groups()
+
+        async def has_answers() -> bool:
+            with suppress(aiohttp.ClientError):
+                async with SiteVisitor(url) as visitor:
+                    status, _ = await visitor.log_in(password)
+                    _, page = await visitor.get("/interactions")
+                    return status == 200 and page.count("<tr>") > 10
+            return False
+
+        await until(has_answers, "answers", PATIENCE_S)
+        process.signal(signal.SIGINT)
+        assert (await process.ended()).returncode == 0
+        with pytest.raises(aiohttp.ClientConnectionError):
+            async with SiteVisitor(url) as visitor:
+                await visitor.get("/login")
 
 
 @pytest.mark.timeout(120)
