@@ -68,6 +68,7 @@ LISTS: Final = {
     "worst of a day": "metric=claim_precision&order=worst&since=1d",
     "of a segment": "segment=tenant-7",
     "an outcome nobody has": "outcome=judge_failed",
+    "a segment nobody has": "segment=nobody",
     "one judge": "judge=llm%40abc123",
 }
 

@@ -73,6 +73,8 @@ evidence = Table(
     Index("ix_evidence_interaction_id", "interaction_id"),
     Index("ix_evidence_application_judge_judged_ms", "application", "judge", "judged_ms"),
     Index("ix_evidence_judge", "judge"),
+    Index("ix_evidence_outcome_event_ms_id", "outcome", "event_ms", "id"),
+    Index("ix_evidence_segment_event_ms_id", "segment", "event_ms", "id"),
 )
 
 #: The values of a record, by metric; ``worse`` is the value with larger meaning worse.

@@ -42,6 +42,9 @@ def upgrade() -> None:
         ["application", "judge", "judged_ms"],
     )
     op.create_index("ix_evidence_judge", "evidence", ["judge"])
+    for name in ("outcome", "segment"):
+        columns = [name, "event_ms", "id"]
+        op.create_index(f"ix_evidence_{name}_event_ms_id", "evidence", columns)
     op.create_table(
         "forgotten",
         sa.Column("fingerprint", sa.String(length=128), nullable=False),
@@ -57,5 +60,6 @@ def downgrade() -> None:
     op.drop_column("score", "worse")
     op.drop_column("evidence", "doubt")
     op.drop_table("forgotten")
-    for name in ("judge", "application_judge_judged_ms", "interaction_id"):
+    found = ("outcome_event_ms_id", "segment_event_ms_id", "judge", "application_judge_judged_ms")
+    for name in (*found, "interaction_id"):
         op.drop_index(f"ix_evidence_{name}", "evidence")
