@@ -19,6 +19,7 @@ from monitor.cli import (
     judge_check,
     pauses,
     plan,
+    report,
     roles,
     rules,
     status,
@@ -49,6 +50,7 @@ judge_check.register(app)
 demo.register(app)
 plan.register(app)
 pauses.register(app)
+report.register(app)
 
 
 @app.callback()

@@ -44,8 +44,8 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
     return load(os.environ, file, flags)
 
 
-def moment_of(since: str, now: float) -> datetime:
-    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds), as ``--since`` gives it."""
+def moment_of(since: str, now: float, flag: str = "--since") -> datetime:
+    """RFC 3339, or an age (``2h``) before ``now`` (epoch seconds), as a ``flag`` gives it."""
     from datetime import UTC, timedelta
 
     from monitor.config import seconds
@@ -62,7 +62,7 @@ def moment_of(since: str, now: float) -> datetime:
         found = None
     if found is None:
         raise ConfigurationError(
-            f"--since: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
+            f"{flag}: found {since!r}, expected a time like 2026-11-20T12:00:00Z, or an age in "
             "s, m, h, d or w like 2h"
         )
     return found

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 #: Panel → its commands, in the order of a first day.
 PANELS: Final = {
     "Run": ("demo", "run", "score", "export"),
-    "Look": ("status", "worst", "show", "why", "alarms", "doctor"),
+    "Look": ("status", "worst", "show", "why", "alarms", "report", "doctor"),
     "Decide": ("pause", "resume", "baseline", "audit", "dead-letters", "plan"),
     "Evaluate": ("evaluate", "judge-check"),
     "Set up": ("config", "rules", "traffic", "version"),

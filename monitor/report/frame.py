@@ -1,0 +1,203 @@
+"""The sampling frame of a span: what was logged, picked, judged, and what became of it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import AwareDatetime, Field
+
+from monitor.records import AnyMinor, Frozen, ScoreRecord
+from monitor.records.alarm import AlarmRecord
+from monitor.records.control import CorrectionRecord
+from monitor.report.chain import SealedPartition
+
+REPORT_SCHEMA: Final = "rag.report/1"
+
+
+class OutcomeCount(Frozen):
+    """How many ended so."""
+
+    application: str
+    outcome: str
+    reason: str | None
+    records: int
+
+
+class DaySampling(Frozen):
+    """What was picked of one day (UTC) of an application, and with which probabilities.
+
+    ``stands_for`` is Σ m/q·u: the interactions that the picks stand for. ``forced`` ones stand for
+    none. ``least_q`` and ``most_q`` are the smallest and the largest q/m.
+    """
+
+    day: str
+    application: str
+    picks: int
+    forced: int
+    stands_for: float
+    least_rate: float | None
+    most_rate: float | None
+
+
+class JudgeUse(Frozen):
+    """One version of a judge: what it is made of, since when and until when it has judged."""
+
+    application: str
+    judge: str
+    model: str
+    prompts: str
+    pipeline: str
+    first: AwareDatetime
+    last: AwareDatetime
+    records: int
+    failed: int
+    usd: float
+
+
+class LoggedPartition(Frozen):
+    """The offsets of an input topic that came in the span, by the broker's time."""
+
+    topic: str
+    records: int
+
+
+class ReportedAlarm(Frozen):
+    """An alarm that was open in the span."""
+
+    key: str
+    state: str
+    since: AwareDatetime
+    opened_at: AwareDatetime
+    closed_at: AwareDatetime | None
+    closed_because: str | None
+    answer: str
+
+
+class AuditReport(Frozen):
+    """All of it. No text of any user, and no id of an interaction."""
+
+    schema_: Annotated[Literal["rag.report/1"], AnyMinor] = Field(REPORT_SCHEMA, alias="schema")
+    made_at: AwareDatetime
+    version: str
+    since: AwareDatetime
+    until: AwareDatetime
+    topic: str
+    logged: tuple[LoggedPartition, ...]
+    unreadable: int
+    outcomes: tuple[OutcomeCount, ...]
+    sampling: tuple[DaySampling, ...]
+    judges: tuple[JudgeUse, ...]
+    dead_letters: dict[str, int]
+    alarms: tuple[ReportedAlarm, ...]
+    corrections: tuple[CorrectionRecord, ...]
+    seals: tuple[SealedPartition, ...]
+
+
+class SpanCounts:
+    """Adds up score records."""
+
+    def __init__(self) -> None:
+        self.unreadable = 0
+        self._outcomes: Counter[tuple[str, str, str | None]] = Counter()
+        self._days: dict[tuple[str, str], _DayTotals] = {}
+        self._judges: dict[tuple[str, str], _JudgeTotals] = {}
+
+    def add(self, record: ScoreRecord) -> None:
+        """One more."""
+        self._outcomes[record.application, record.outcome.value, record.reason] += 1
+        day = f"{record.event_time.astimezone(UTC):%Y-%m-%d}"
+        self._days.setdefault((day, record.application), _DayTotals()).add(record)
+        key = record.application, record.judge.label
+        self._judges.setdefault(key, _JudgeTotals(record)).add(record)
+
+    def outcomes(self) -> tuple[OutcomeCount, ...]:
+        """By application, the commonest first."""
+        found = sorted(self._outcomes.items(), key=lambda it: (it[0][0], -it[1], str(it[0])))
+        return tuple(
+            OutcomeCount(application=name, outcome=outcome, reason=reason, records=n)
+            for (name, outcome, reason), n in found
+        )
+
+    def sampling(self) -> tuple[DaySampling, ...]:
+        """By day and application."""
+        return tuple(
+            DaySampling(
+                day=day,
+                application=name,
+                picks=found.picks,
+                forced=found.forced,
+                stands_for=round(found.stands_for, 6),
+                least_rate=found.least,
+                most_rate=found.most,
+            )
+            for (day, name), found in sorted(self._days.items())
+        )
+
+    def judges(self) -> tuple[JudgeUse, ...]:
+        """By application, in the order of their first use."""
+        found = sorted(self._judges.items(), key=lambda it: (it[0][0], it[1].first, it[0][1]))
+        return tuple(
+            JudgeUse(
+                application=name,
+                judge=label,
+                model=each.identity.model,
+                prompts=each.identity.prompts,
+                pipeline=each.identity.pipeline,
+                first=each.first,
+                last=each.last,
+                records=each.records,
+                failed=each.failed,
+                usd=round(each.usd, 6),
+            )
+            for (name, label), each in found
+        )
+
+
+class _DayTotals:
+    def __init__(self) -> None:
+        self.picks = self.forced = 0
+        self.stands_for = 0.0
+        self.least: float | None = None
+        self.most: float | None = None
+
+    def add(self, record: ScoreRecord) -> None:
+        slot = record.sampling
+        if slot.forced or slot.m is None or slot.q is None or slot.u is None:
+            self.forced += 1
+            return
+        rate = slot.q / slot.m
+        self.picks += 1
+        self.stands_for += slot.u / rate
+        self.least = rate if self.least is None else min(self.least, rate)
+        self.most = rate if self.most is None else max(self.most, rate)
+
+
+class _JudgeTotals:
+    def __init__(self, record: ScoreRecord) -> None:
+        self.identity = record.judge
+        self.first = self.last = record.judged_at
+        self.records = self.failed = 0
+        self.usd = 0.0
+
+    def add(self, record: ScoreRecord) -> None:
+        self.first, self.last = min(self.first, record.judged_at), max(self.last, record.judged_at)
+        self.records += 1
+        self.failed += record.outcome.value == "judge_failed"
+        self.usd += record.usage.usd + record.rechecks_usd
+
+
+def reported(record: AlarmRecord, since: datetime, until: datetime) -> ReportedAlarm | None:
+    """An alarm, where it was open at any time of the span."""
+    if record.opened_at >= until or (record.closed_at is not None and record.closed_at < since):
+        return None
+    return ReportedAlarm(
+        key=record.key,
+        state=record.state,
+        since=record.since,
+        opened_at=record.opened_at,
+        closed_at=record.closed_at,
+        closed_because=record.closed_because,
+        answer=record.answer,
+    )

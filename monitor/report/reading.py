@@ -1,0 +1,154 @@
+"""Reads the topics for a report, and once more to check one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+from monitor import __version__
+from monitor.app.inspection import LookupAccess
+from monitor.control.latest_alarms import LatestAlarms
+from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.ingest.headers import read_dead_letter
+from monitor.kafka import one_shot
+from monitor.kafka.connection import Connection
+from monitor.kafka.record import KafkaRecord
+from monitor.kafka.replay import TopicScan
+from monitor.records import read_score_record
+from monitor.records.control import CorrectionRecord, Removed, read_control_record
+from monitor.report.chain import PartitionChain, SealedPartition, difference
+from monitor.report.frame import AuditReport, LoggedPartition, SpanCounts, reported
+
+
+class ReportPlaces(NamedTuple):
+    """The topics, and that of alarms."""
+
+    access: LookupAccess
+    alarms: str
+
+
+@asynccontextmanager
+async def _scanned(access: LookupAccess, cluster: Connection) -> AsyncIterator[TopicScan]:
+    async with one_shot.in_time(cluster, access.health, access.limit_s, "reading"):
+        scan = await TopicScan.start(cluster, access.health)
+        try:
+            yield scan
+        finally:
+            await scan.stop()
+
+
+async def made(
+    places: ReportPlaces, since: datetime, until: datetime, now: datetime
+) -> AuditReport:
+    """The report of the records that were written from ``since`` to before ``until``.
+
+    By the broker's time. Raises ``DependencyRefused`` where a topic is missing, may not be read, or
+    not in time.
+    """
+    access = places.access
+    async with _scanned(access, access.inputs) as scan:
+        bounds = [round(since.timestamp()), round(until.timestamp())]
+        logged = [
+            LoggedPartition(topic=topic, records=sum(await scan.counts(topic, bounds)))
+            for topic in access.interactions
+        ]
+    counts, until_ms = SpanCounts(), round(until.timestamp() * 1000)
+    async with _scanned(access, access.output) as scan:
+        seals = await _sealed(
+            scan, access.scores, since, lambda record: record.timestamp < until_ms, counts
+        )
+        letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
+        alarms, corrections = LatestAlarms(), dict[str, CorrectionRecord]()
+        async for record in scan.records(places.alarms):
+            alarms.apply(record.key, record.value)
+        async for record in scan.records(access.control):
+            _hold(corrections, record)
+    found = (reported(one, since, until) for one in alarms.by_key.values())
+    return AuditReport(
+        made_at=now,
+        version=__version__,
+        since=since,
+        until=until,
+        topic=access.scores,
+        logged=tuple(logged),
+        unreadable=counts.unreadable,
+        outcomes=counts.outcomes(),
+        sampling=counts.sampling(),
+        judges=counts.judges(),
+        dead_letters=letters,
+        alarms=tuple(sorted((one for one in found if one is not None), key=lambda one: one.since)),
+        corrections=tuple(corrections.values()),
+        seals=seals,
+    )
+
+
+async def _sealed(
+    scan: TopicScan,
+    topic: str,
+    since: datetime,
+    is_wanted: Callable[[KafkaRecord], bool],
+    counts: SpanCounts,
+) -> tuple[SealedPartition, ...]:
+    chains = {n: PartitionChain(topic, n) for n in scan.partitions.get(topic, [])}
+    start_ms = round(since.timestamp() * 1000)
+    async for record in scan.records(topic, start_ms=start_ms, strictly=True):
+        if not is_wanted(record):
+            continue
+        chains[record.partition].add(record)
+        try:
+            counts.add(read_score_record(record.value or b""))
+        except RecordSkipped:
+            counts.unreadable += 1
+    return tuple(chains[number].sealed() for number in sorted(chains))
+
+
+async def _dead_letters(
+    scan: TopicScan, topic: str, since: datetime, until_ms: int
+) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    start_ms = round(since.timestamp() * 1000)
+    async for record in scan.records(topic, start_ms=start_ms, strictly=True):
+        if record.timestamp < until_ms:
+            letter = read_dead_letter(record)
+            found["unreadable" if letter is None else f"{letter.stage}: {letter.cause}"] += 1
+    return dict(sorted(found.items()))
+
+
+def _hold(corrections: dict[str, CorrectionRecord], record: KafkaRecord) -> None:
+    try:
+        found = read_control_record(record.key, record.value)
+    except RecordSkipped:
+        return
+    if isinstance(found, Removed):
+        corrections.pop(found.key, None)
+    elif isinstance(found, CorrectionRecord):
+        corrections[found.key] = found
+
+
+async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
+    """What has changed on the topic of score records since a report, a line each; none: nothing."""
+    access = places.access
+    if access.scores != report.topic:
+        raise DependencyRefused(
+            f"the report is about topic {report.topic}, and kafka.topics.scores is {access.scores}"
+        )
+    last = {one.partition: one.last_offset for one in report.seals}
+
+    def was_reported(record: KafkaRecord) -> bool:
+        end = last.get(record.partition)
+        return end is not None and record.offset <= end
+
+    async with _scanned(access, access.output) as scan:
+        now = await _sealed(scan, access.scores, report.since, was_reported, SpanCounts())
+    by_number = {one.partition: one for one in now}
+    lines = []
+    for one in report.seals:
+        found = by_number.get(one.partition)
+        if found is None:
+            lines.append(f"partition {one.partition}: it is there no more")
+        elif (line := difference(one, found)) is not None:
+            lines.append(line)
+    return lines

@@ -1,0 +1,91 @@
+"""``report`` on a real Kafka: what was judged, and whether anybody has changed it since."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from monitor.records import Outcome
+from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_topics import Record, create_topic, delete_topic, produce, read_all
+from tests.stages.alarm_records import alarm
+from tests.stages.audit_setting import AuditSetting
+from tests.stages.audits import judged
+from tests.stages.command import rag_monitor
+
+SECRET = "How long is the warranty?"
+
+
+class Reporting(AuditSetting):
+    """The same topics, for another command."""
+
+    def report(self, *arguments: str | Path) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr."""
+        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
+        environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = self.bootstrap
+        done = rag_monitor("report", *arguments, environ=environ)
+        return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.timeout(180)
+async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """Counts, a page without texts, a seal that holds; and one that shows what was changed."""
+    setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
+    await setting.made()
+    await produce(setting.bootstrap, setting.topics["interactions"], [Record(b"{}")] * 7)
+    failed = judged(20, scores={}, outcome=Outcome.JUDGE_FAILED, reason="malformed")
+    await setting.write([*(judged(i) for i in range(20)), failed])
+    record = alarm(application="bot", opened_at=datetime.now(UTC))
+    rows = [Record(record.to_json(), record.key.encode())]
+    await produce(setting.bootstrap, setting.topics["alarms"], rows)
+    await asyncio.sleep(1.1)  # the span ends at a whole second
+    file, page = tmp_path / "report.json", tmp_path / "report.html"
+    for each in (file, page):
+        code, _, err = await asyncio.to_thread(setting.report, "--since", "1h", "--out", each)
+        assert code == 0, err
+        assert err.startswith("21 score records from ")
+        assert SECRET not in each.read_text("utf-8")
+    found = json.loads(file.read_text("utf-8"))
+    assert [one["records"] for one in found["logged"]] == [7]
+    assert {one["outcome"]: one["records"] for one in found["outcomes"]} == {
+        "scored": 20,
+        "judge_failed": 1,
+    }
+    assert sum(one["records"] for one in found["seals"]) == 21
+    assert [one["key"] for one in found["alarms"]] == [record.key]
+    assert "judge_failed" in page.read_text("utf-8")
+
+    code, out, _ = setting.report("--check", file)
+    assert (code, out) == (0, f"unchanged: 21 records of {setting.topics['scores']}\n")
+    await setting.write([judged(99)])  # what comes later is not of this span
+    assert setting.report("--check", file)[0] == 0
+
+    kept = await read_all(setting.bootstrap, setting.topics["scores"])
+    await delete_topic(setting.bootstrap, setting.topics["scores"])
+    await create_topic(setting.bootstrap, setting.topics["scores"], 2)
+    changed = [
+        Record(one.value if number != 5 else judged(5, reason="forged").to_json(), one.key)
+        for number, one in enumerate(kept)
+    ]
+    await produce(setting.bootstrap, setting.topics["scores"], changed)
+    code, out, _ = setting.report("--check", file)
+    assert (code, "changed between the offsets" in out) == (1, True), out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--since", "1h", "--until", "2h"], "report: --since 1h is not before --until 2h"),
+        (["--format", "pdf"], "report: --format: found 'pdf', expected html or json"),
+        (["--check", "nowhere.json"], "report: nowhere.json cannot be read: FileNotFoundError"),
+    ],
+)
+def test_what_cannot_be_meant_is_named(arguments: list[str], said: str, tmp_path: Path) -> None:
+    """Before anything is read."""
+    setting = Reporting("127.0.0.1:1", tmp_path, f"sqlite:///{tmp_path}/a.db")
+    code, _, err = setting.report(*arguments)
+    assert (code, said in err) == (2, True), err
