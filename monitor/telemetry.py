@@ -167,6 +167,17 @@ class AuditTelemetry:
             "1 while the database of audits takes records, 0 while it is away.",
             registry=registry,
         )
+        self.evidence_bytes = Gauge(
+            "rag_monitor_audit_evidence_bytes",
+            "Bytes of the score records that are kept for audits.",
+            registry=registry,
+        )
+        self.dropped = Counter(
+            "rag_monitor_audit_dropped",
+            "Interactions that were dropped from audits, by reason: age, size.",
+            ["reason"],
+            registry=registry,
+        )
         self.labels = Counter(
             "rag_monitor_audit_labels", "Labels that people have given.", registry=registry
         )

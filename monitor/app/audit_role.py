@@ -14,7 +14,7 @@ from monitor import __version__
 from monitor.app.connections import connection as input_connection
 from monitor.app.connections import output_connection
 from monitor.audit.corrections import CorrectionPublisher
-from monitor.audit.follower import EvidenceFollower
+from monitor.audit.follower import EvidenceFollower, KeptEvidence
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
@@ -120,7 +120,7 @@ class AuditRole:
             self._telemetry,
             self._health,
             clock,
-            seconds(settings.audit.keep),
+            KeptEvidence(seconds(settings.audit.keep), settings.audit.keep_bytes),
             self._forgetter,
         )
         drawing = AuditDrawing(self._database)

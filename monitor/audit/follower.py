@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.store.database import DatabaseAway
@@ -32,8 +32,15 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
 PRUNE_EVERY_S: Final = 600.0
 
 
+class KeptEvidence(NamedTuple):
+    """How long interactions are kept, in seconds, and how many bytes of them."""
+
+    seconds: float
+    most_bytes: int
+
+
 class EvidenceFollower:
-    """Keeps the score records of the last ``keep_s`` seconds. ``clock`` gives epoch seconds."""
+    """Keeps the score records of some time, but no more than fit. ``clock`` gives epoch seconds."""
 
     def __init__(
         self,
@@ -43,12 +50,13 @@ class EvidenceFollower:
         telemetry: AuditTelemetry,
         health: Health,
         clock: Callable[[], float],
-        keep_s: float,
+        keep: KeptEvidence,
         forgetter: TextForgetter,
     ) -> None:
         self._connection, self._topic, self._store = connection, topic, store
         self._telemetry, self._health, self._clock = telemetry, health, clock
-        self._keep_s, self._forgetter = keep_s, forgetter
+        self._keep_s, self._most_bytes = keep
+        self._forgetter = forgetter
 
     async def run(self) -> None:
         """Replay what is missing, and follow until cancelled."""
@@ -74,11 +82,17 @@ class EvidenceFollower:
         while True:
             try:
                 oldest = milliseconds(self._clock() - self._keep_s)
-                if dropped := await self._store.forget_before(oldest):
-                    logger().info("audit_evidence_dropped", interactions=dropped)
+                self._dropped("age", await self._store.drop_before(oldest))
+                self._dropped("size", await self._store.drop_beyond(self._most_bytes))
+                self._telemetry.evidence_bytes.set(await self._store.bytes())
             except DatabaseAway as error:
                 logger().warning("audit_evidence_not_dropped", error=str(error))
             await asyncio.sleep(PRUNE_EVERY_S)
+
+    def _dropped(self, why: str, number: int) -> None:
+        self._telemetry.dropped.labels(why).inc(number)
+        if number:
+            logger().info("audit_evidence_dropped", interactions=number, why=why)
 
     async def _start(self) -> int:
         """Epoch milliseconds from which on there may be records that are missing."""

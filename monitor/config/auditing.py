@@ -38,6 +38,12 @@ class Audit(Section):
     keep: str = Field(
         "90d", description="for how long interactions are kept; those with labels stay"
     )
+    keep_bytes: int = Field(
+        3_000_000_000,
+        ge=1_000_000,
+        description="bytes of score records that are kept at most; the oldest without a label go "
+        "first",
+    )
     allowed_hosts: Texts = Field(
         (),
         description="further names under which the pages may be asked for, as http.allowed_hosts",

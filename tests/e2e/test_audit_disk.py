@@ -55,7 +55,7 @@ async def test_a_full_disk_loses_nothing(kafka_broker: KafkaBroker, tmp_path: Pa
             await until(lambda: _kept(process, 520), "all 520", patience_s=60)
             status, page = await ann.post(found[1], "/interactions", action="agree")
             assert (status, "1 of 5 labelled" in page) == (200, True)
-            assert "520 judged interactions are kept" in (await ann.get("/"))[1]
+            assert "520 judged interactions are kept (" in (await ann.get("/"))[1]
     finally:
         await process.end()
     assert "audit_database_away" in process.log.read_text("utf-8")

@@ -143,7 +143,7 @@ async def test_a_kill_loses_nothing(setting: AuditSetting) -> None:
         async def all_there() -> bool:
             async with SiteVisitor(process.url) as ann:
                 _, page = await ann.log_in("annes-password")
-            return "400 judged interactions are kept" in page
+            return "400 judged interactions are kept (" in page
 
         await until(all_there, "all 400")
     finally:
@@ -251,7 +251,7 @@ async def test_a_database_that_goes_away_is_waited_for(
             assert (await process.get("/healthz"))[0] == 200
             await asyncio.to_thread(server.start)
             await until(lambda: _kept(process, 50), "all 50", patience_s=60)
-            assert "50 judged interactions are kept" in (await ann.get("/"))[1]
+            assert "50 judged interactions are kept (" in (await ann.get("/"))[1]
     finally:
         await process.end()
 

@@ -80,6 +80,7 @@ class AuditPages:
             applications=choices["application"],
             metrics=list(CATALOGUE),
             kept=await parts.evidence.count(),
+            megabytes=f"{await parts.evidence.bytes() / 1e6:,.1f}",
             waiting="; ".join(f"{name} waits: {why}" for name, why in parts.health.waiting.items()),
             progress=[self._progress(one) for one in await parts.drawing.progress()],
             worst=found.rows[:_WORST],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sqlalchemy import Table, delete, exists, func, insert, select
+from sqlalchemy import ColumnElement, Table, delete, exists, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -75,22 +75,41 @@ class EvidenceStore:
     def _insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
         return sqlite.insert(table) if self._database.is_sqlite else postgresql.insert(table)
 
-    async def forget_before(self, judged_ms: int) -> int:
-        """Drop what was judged before, but for what people have labelled: that loses its texts.
+    async def drop_before(self, judged_ms: int) -> int:
+        """Drop what was judged before, but for what people have labelled; how many."""
+        return await self._drop(evidence.c.judged_ms < judged_ms)
 
-        How many rows were dropped or emptied.
+    async def drop_beyond(self, most_bytes: int) -> int:
+        """Drop the oldest, so that the others take no more; how many.
+
+        What people have labelled stays, and counts.
         """
-        dropped = 0
-        while number := await self._forget_some(judged_ms):
-            dropped += number
-        return dropped
+        if await self.bytes() <= most_bytes:
+            return 0
+        newest = evidence.c.judged_ms.desc(), evidence.c.id.desc()
+        taken = func.sum(evidence.c.bytes).over(order_by=newest).label("taken")
+        rows = select(evidence.c.id, taken).subquery()
+        return await self._drop(
+            evidence.c.id.in_(select(rows.c.id).where(rows.c.taken > most_bytes))
+        )
 
-    async def _forget_some(self, judged_ms: int) -> int:
+    async def _drop(self, condition: ColumnElement[bool]) -> int:
+        """Bit by bit, so that others may write, too."""
+        dropped = 0
         kept = exists().where(label.c.evidence_id == evidence.c.id)
-        old = select(evidence.c.id).where(evidence.c.judged_ms < judged_ms, ~kept).limit(_CHUNK)
-        async with self._database.writing() as connection:
-            found = await connection.execute(delete(evidence).where(evidence.c.id.in_(old)))
-        return found.rowcount
+        some = select(evidence.c.id).where(condition, ~kept).limit(_CHUNK)
+        while True:
+            async with self._database.writing() as connection:
+                found = await connection.execute(delete(evidence).where(evidence.c.id.in_(some)))
+            if not found.rowcount:
+                return dropped
+            dropped += found.rowcount
+
+    async def bytes(self) -> int:
+        """Of all score records that are kept; the files of the database are larger."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(func.sum(evidence.c.bytes)))
+            return int(found.scalar_one() or 0)
 
     async def count(self) -> int:
         """How many interactions are kept."""

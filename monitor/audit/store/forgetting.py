@@ -16,7 +16,7 @@ from monitor.records.forgetting import ForgettingRequest, without_texts
 
 #: Rows that are looked through at once.
 _CHUNK: Final = 500
-_CHANGED: Final = ("record", "has_texts", "headline", "segment")
+_CHANGED: Final = ("record", "bytes", "has_texts", "headline", "segment")
 
 #: Application and interaction id.
 InteractionName = tuple[str, str]

@@ -80,6 +80,7 @@ def evidence_row(placed: Placed) -> dict[str, Any]:
         "weight": None if slot.m is None or slot.q is None else slot.m / slot.q * (slot.u or 0.0),
         "has_texts": not placed.is_forgotten,
         "doubt": doubt(record),
+        "bytes": len(placed.raw),
         "headline": headline(record),
         "record": placed.raw.decode("utf-8"),
     }

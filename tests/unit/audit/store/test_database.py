@@ -217,7 +217,7 @@ async def test_the_latest_label_of_each_reviewer_holds(database: Database) -> No
     assert (reading.probability, reading.weight) == (1.0, 1.0)
     assert await labels.pairs(NOW_MS) == [("bot", FIRST.label)]
     assert await labels.pairs(NOW_MS + 10) == []
-    assert await store.forget_before(NOW_MS) == 9
+    assert await store.drop_before(NOW_MS) == 9
     assert await store.count() == 1
     assert await labels.count() == 3
 
@@ -262,3 +262,19 @@ async def test_half_are_drawn_where_the_judge_was_in_doubt(database: Database) -
     assert found is not None
     drawn = {name: (each.places, each.of) for name, each in found.strata.items()}
     assert drawn == {"in doubt": (5, 10), "clear": (5, 90)}
+
+
+async def test_the_oldest_go_where_there_is_no_room(database: Database) -> None:
+    """But for those with a label; the newest stay, and what is left fits."""
+    store = await filled(database, 1_200)
+    one = await store.bytes() // 1_200
+    assert await store.drop_beyond(2_000 * one) == 0
+    await LabelStore(database).add(1, HumanLabel("ann", NOW_MS, RIGHT, ""))
+    dropped = await store.drop_beyond(100 * one)
+    assert 1_095 <= dropped <= 1_101
+    assert await store.bytes() <= 101 * one
+    rows = (await EvidenceSearch(database).page(Filters())).rows
+    assert rows[0].interaction_id == "1199"
+    assert await EvidenceSearch(database).one(1) is not None
+    assert await EvidenceSearch(database).one(2) is None
+    assert await store.drop_beyond(100 * one) == 0

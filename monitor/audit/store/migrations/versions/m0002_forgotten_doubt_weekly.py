@@ -25,6 +25,12 @@ def upgrade() -> None:
         score.update().values(worse=sa.case((is_better, 1.0 - score.c.value), else_=score.c.value))
     )
     op.create_index("ix_score_metric_worse", "score", ["metric", "worse", "evidence_id"])
+    op.add_column(
+        "evidence", sa.Column("bytes", sa.BigInteger(), nullable=False, server_default="0")
+    )
+    evidence = sa.table("evidence", *map(sa.column, ("record", "bytes")))
+    op.execute(evidence.update().values(bytes=sa.func.length(evidence.c.record)))
+    op.create_index("ix_evidence_judged_ms_bytes", "evidence", ["judged_ms", "bytes"])
     op.add_column("evidence", sa.Column("doubt", sa.Float(), nullable=False, server_default="0"))
     op.create_table(
         "weekly",
@@ -59,6 +65,8 @@ def downgrade() -> None:
     op.drop_index("ix_score_metric_worse", "score")
     op.drop_column("score", "worse")
     op.drop_column("evidence", "doubt")
+    op.drop_index("ix_evidence_judged_ms_bytes", "evidence")
+    op.drop_column("evidence", "bytes")
     op.drop_table("forgotten")
     found = ("outcome_event_ms_id", "segment_event_ms_id", "judge", "application_judge_judged_ms")
     for name in (*found, "interaction_id"):
