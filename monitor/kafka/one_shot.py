@@ -61,6 +61,22 @@ async def scan(
         return await TopicScan.start(connection, health, group_id=group_id, silence_s=limit_s)
 
 
+@asynccontextmanager
+async def scanning(
+    connection: Connection, health: Health, limit_s: float
+) -> AsyncIterator[TopicScan]:
+    """A client that reads topics; connecting and all that is read inside has this time together.
+
+    Raises ``DependencyRefused`` when that is not enough.
+    """
+    async with in_time(connection, health, limit_s, "reading"):
+        scan = await TopicScan.start(connection, health)
+        try:
+            yield scan
+        finally:
+            await scan.stop()
+
+
 async def publish(
     connection: Connection,
     health: Health,

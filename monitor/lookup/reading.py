@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 from monitor.app.inspection import LookupAccess
 from monitor.errors import RecordSkipped
@@ -20,15 +20,9 @@ from monitor.records import ScoreRecord, read_score_record
 SLACK_S = 3600.0
 
 
-@asynccontextmanager
-async def scanned(access: LookupAccess, cluster: Connection) -> AsyncIterator[TopicScan]:
+def scanned(access: LookupAccess, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
     """A client that reads topics; raises ``DependencyRefused`` when that is not done in time."""
-    async with one_shot.in_time(cluster, access.health, access.limit_s, "reading"):
-        scan = await TopicScan.start(cluster, access.health)
-        try:
-            yield scan
-        finally:
-            await scan.stop()
+    return one_shot.scanning(cluster, access.health, access.limit_s)
 
 
 async def scores(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import NamedTuple
 
@@ -30,14 +30,8 @@ class ReportPlaces(NamedTuple):
     alarms: str
 
 
-@asynccontextmanager
-async def _scanned(access: LookupAccess, cluster: Connection) -> AsyncIterator[TopicScan]:
-    async with one_shot.in_time(cluster, access.health, access.limit_s, "reading"):
-        scan = await TopicScan.start(cluster, access.health)
-        try:
-            yield scan
-        finally:
-            await scan.stop()
+def _scanned(access: LookupAccess, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
+    return one_shot.scanning(cluster, access.health, access.limit_s)
 
 
 async def made(

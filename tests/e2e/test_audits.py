@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -16,23 +15,19 @@ from monitor.records.control import CorrectionRecord, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import read_all
 from tests.servers.postgres_server import PostgresServer
-from tests.stages.audit_setting import AuditSetting
+from tests.stages.audit_setting import DATABASES, AuditSetting, database_url
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import MIXED, RIGHT, judged
 from tests.stages.command import rag_monitor
 from tests.stages.process import MonitorProcess, total, until
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 async def setting(
     request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
 ) -> AuditSetting:
     """Its topics are there and empty."""
-    if request.param == "sqlite":
-        database = f"sqlite:///{tmp_path}/audits.db"
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        database = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
+    database = await database_url(request, tmp_path)
     found = AuditSetting(kafka_broker.bootstrap, tmp_path, database)
     await found.made()
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -13,9 +12,8 @@ from monitor.records import ScoreRecord
 from monitor.records.alarm import read_alarm_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
-from tests.servers.postgres_server import PostgresServer
 from tests.stages.alarm_records import CLAIM, WORST, alarm
-from tests.stages.audit_setting import AuditSetting
+from tests.stages.audit_setting import DATABASES, AuditSetting, database_url
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import TEXTS, judged
 from tests.stages.process import MonitorProcess, total, until
@@ -30,16 +28,12 @@ def told(number: int, person: str) -> ScoreRecord:
     return judged(number, attributes={"user_id": person}).model_copy(update={"interaction": texts})
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 async def setting(
     request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
 ) -> AuditSetting:
     """Ann's second of three answers is quoted by an alarm."""
-    if request.param == "sqlite":
-        database = f"sqlite:///{tmp_path}/audits.db"
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        database = await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
+    database = await database_url(request, tmp_path)
     found = AuditSetting(kafka_broker.bootstrap, tmp_path, database)
     await found.made()
     await found.write([told(0, "bob"), told(1, "ann"), told(2, "bob"), told(3, "ann")])

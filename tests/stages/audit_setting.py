@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from monitor.records import ScoreRecord
 from tests.servers.kafka_topics import Record, create_topic, produce
+from tests.servers.postgres_server import PostgresServer
 from tests.stages.command import rag_monitor
 from tests.stages.process import MonitorProcess
 
+#: For ``database_url``.
+DATABASES = ("sqlite", "postgresql")
 PASSWORD = "a-long-password"
 TOPICS = ("scores", "control", "alarms", "dead_letters", "interactions")
 
@@ -53,3 +59,11 @@ class AuditSetting:
         environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = self.bootstrap
         done = rag_monitor("audit", *arguments, environ=environ)
         return done.returncode, done.stdout, done.stderr
+
+
+async def database_url(request: pytest.FixtureRequest, folder: Path) -> str:
+    """An empty database of the kind that a fixture's parameter names."""
+    if request.param == "sqlite":
+        return f"sqlite:///{folder}/audits.db"
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")

@@ -6,29 +6,20 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor.exporter.incidents.explained import explained
 from monitor.exporter.incidents.headline import headline
+from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
 
 #: More than so many rows tell a person nothing.
 MOST_LISTED: Final = 100
 
-_PAGES: Final = Environment(
-    autoescape=True,
-    keep_trailing_newline=True,
-    loader=PackageLoader("monitor.exporter.serve", ""),
-    lstrip_blocks=True,
-    trim_blocks=True,
-    undefined=StrictUndefined,
-)
-
 
 def alarm_fragment(record: AlarmRecord, now: datetime, answers: str = "") -> Markup:
     """What a page says of an alarm; with ``answers``, where single ones are shown, also claims."""
-    template = _PAGES.get_template("alarm_fragment.html")
+    template = PAGES.get_template("alarm_fragment.html")
     return Markup(template.render(alarm=explained(record, now), answers=answers))
 
 
@@ -36,7 +27,7 @@ def alarm_list(records: Collection[AlarmRecord], now: datetime, empty: str) -> M
     """Open ones first, then the latest; ``empty`` stands in the place of none."""
     newest = sorted(records, key=lambda one: (one.state == "open", one.opened_at), reverse=True)
     found = [explained(one, now) for one in newest[:MOST_LISTED]]
-    template, more = _PAGES.get_template("alarm_list.html"), max(0, len(newest) - MOST_LISTED)
+    template, more = PAGES.get_template("alarm_list.html"), max(0, len(newest) - MOST_LISTED)
     return Markup(template.render(alarms=found, more=more, empty=empty))
 
 
@@ -51,7 +42,7 @@ def alarm_status(still_open: Collection[AlarmRecord]) -> Markup:
     """What is worse than normal, the latest first; or that nothing is."""
     newest = sorted(still_open, key=lambda one: one.opened_at, reverse=True)
     alarms = [_OpenAlarm(headline(one), one.key) for one in newest]
-    return Markup(_PAGES.get_template("status.html").render(alarms=alarms))
+    return Markup(PAGES.get_template("status.html").render(alarms=alarms))
 
 
 def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:
@@ -71,4 +62,4 @@ def alarms_page(records: Mapping[str, AlarmRecord], now: datetime) -> str:
 
 
 def _page(title: str, body: Markup) -> str:
-    return _PAGES.get_template("alarm_page.html").render(title=title, body=body)
+    return PAGES.get_template("alarm_page.html").render(title=title, body=body)

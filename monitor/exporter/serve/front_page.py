@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from monitor.exporter.serve.alarm_page import alarm_status
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
+from monitor.exporter.serve.templates import PAGES
 from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
@@ -39,14 +38,7 @@ _MEANS: Final = {
     OVER_BUDGET: "today's money is spent; it is asked nothing before the next day",
 }
 
-_PAGE: Final = Environment(
-    autoescape=True,
-    keep_trailing_newline=True,
-    loader=PackageLoader("monitor.exporter.serve", ""),
-    lstrip_blocks=True,
-    trim_blocks=True,
-    undefined=StrictUndefined,
-).get_template("front_page.html")
+_PAGE: Final = PAGES.get_template("front_page.html")
 
 
 class Front(NamedTuple):
